@@ -1,0 +1,49 @@
+"""What is said when something given to us cannot be used.
+
+Every complaint about input is a `BadInput` whose message is one sentence: what was given, what was
+expected, what to try. The command line prints it and exits with 2; a program can catch it as ValueError.
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class BadInput(ValueError):
+    """Something the user gave cannot be used; the message says what, why and what to try.
+
+    Example:
+        >>> raise BadInput("image_size is -3; it must be between 16 and 512")
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: image_size is -3; it must be between 16 and 512
+    """
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
+    """The complaint about a name nobody knows, with the nearest one that exists.
+
+    Example:
+        >>> print(unknown("stream", "sprits", ["sprites", "mnist"]))
+        unknown stream 'sprits'; did you mean 'sprites'?
+        >>> print(unknown("stream", "qqq", ["sprites", "mnist"]))
+        unknown stream 'qqq'; known are 'mnist', 'sprites'
+    """
+    options = sorted(known)
+    near = difflib.get_close_matches(name, options, n=1)
+    if near:
+        return BadInput(f"unknown {kind} {name!r}; did you mean {near[0]!r}?")
+    return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, options))}")
+
+
+def check_range(name: str, value: Any, low: float, high: float) -> None:
+    """Complain unless low <= value <= high (a NaN is never in range).
+
+    Example:
+        >>> check_range("similarity", 1.5, 0, 1)
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: similarity is 1.5; it must be between 0 and 1
+    """
+    if not low <= value <= high:
+        raise BadInput(f"{name} is {value}; it must be between {low} and {high}")

@@ -1,0 +1,133 @@
+"""The ground truth of a batch of pictures."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.errors import BadInput
+
+FloatArray = npt.NDArray[np.float64]
+
+FACTOR_NAMES = ("scale", "angle", "x", "y")
+WHITE = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Where, how large, how turned and in which colour each of n things is shown.
+
+    Single numbers are repeated to the length of the longest array. The canonical form (scale 1, angle 0,
+    in the middle, white) is the default, so `Factors()` is one canonical picture.
+
+    Args:
+        scale: size relative to the canonical form, above 0.
+        angle: turn in radians, clockwise as seen on the screen.
+        x: horizontal place of the centre, 0 (left) to 1 (right); 0.5 is the middle.
+        y: vertical place of the centre, 0 (top) to 1 (bottom).
+        colour: red, green and blue in 0..1, shape (3,) or (n, 3).
+
+    Example:
+        >>> factors = Factors(scale=[0.5, 1.0], angle=0.0)
+        >>> len(factors), factors.x
+        (2, array([0.5, 0.5]))
+    """
+
+    scale: FloatArray
+    angle: FloatArray
+    x: FloatArray
+    y: FloatArray
+    colour: FloatArray
+
+    def __init__(
+        self,
+        scale: npt.ArrayLike = 1.0,
+        angle: npt.ArrayLike = 0.0,
+        x: npt.ArrayLike = 0.5,
+        y: npt.ArrayLike = 0.5,
+        colour: npt.ArrayLike = WHITE,
+    ) -> None:
+        given = {"scale": scale, "angle": angle, "x": x, "y": y}
+        columns = {name: _column(name, value) for name, value in given.items()}
+        colours = _colours(colour)
+        n = _common_length({**columns, "colour": colours})
+        for name, column in columns.items():
+            object.__setattr__(self, name, np.broadcast_to(column, (n,)).copy())
+        object.__setattr__(self, "colour", np.broadcast_to(colours, (n, 3)).copy())
+        if (self.scale <= 0).any():
+            raise BadInput(f"scale is {self.scale.min()}; it must be above 0")
+
+    def __len__(self) -> int:
+        return len(self.scale)
+
+    def __getitem__(self, which: Any) -> "Factors":
+        """The factors of some of the pictures: an index array, a mask, a slice or one number."""
+        rows = np.atleast_1d(np.arange(len(self))[which])
+        return Factors(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def __iter__(self) -> Iterator["Factors"]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Factors):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def canonical(cls, n: int = 1) -> "Factors":
+        """The form in which a class is remembered, n times over."""
+        return cls(scale=np.ones(n))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Factors"]) -> "Factors":
+        """Several batches of factors, one after another."""
+        joined = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
+        return cls(**joined)
+
+    def array(self) -> FloatArray:
+        """The four geometric factors as one (n, 4) array, in the order of FACTOR_NAMES."""
+        return np.stack([self.scale, self.angle, self.x, self.y], axis=1)
+
+    def matrices(self) -> FloatArray:
+        """The (n, 2, 3) matrices that lead from the canonical frame to the picture.
+
+        Both frames run from -1 to 1 across the image, as torch's `affine_grid` expects: sampling the
+        picture on the grid of its matrix gives back its canonical form.
+        """
+        c, s = self.scale * np.cos(self.angle), self.scale * np.sin(self.angle)
+        rows = [np.stack([c, -s, self.x - 0.5], axis=1), np.stack([s, c, self.y - 0.5], axis=1)]
+        return np.stack(rows, axis=1)
+
+
+def _column(name: str, value: npt.ArrayLike) -> FloatArray:
+    try:
+        column = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} is {value!r}; it must be a number or a list of numbers") from None
+    if column.ndim > 1:
+        raise BadInput(f"{name} has shape {column.shape}; it must be a number or a flat list of numbers")
+    if not np.isfinite(column).all():
+        raise BadInput(f"{name} holds a number that is not finite; every value must be an ordinary number")
+    return column.reshape(-1)
+
+
+def _colours(value: npt.ArrayLike) -> FloatArray:
+    colours = np.asarray(value, dtype=np.float64)
+    if colours.ndim not in (1, 2) or colours.shape[-1] != 3:
+        raise BadInput(f"colour has shape {colours.shape}; it must be (3,) or (n, 3): red, green, blue")
+    if not ((colours >= 0) & (colours <= 1)).all():
+        raise BadInput("colour holds a value outside 0..1; red, green and blue must each be from 0 to 1")
+    return colours.reshape(-1, 3)
+
+
+def _common_length(columns: dict[str, FloatArray]) -> int:
+    lengths = {name: len(column) for name, column in columns.items()}
+    longest = max(lengths.values()) if min(lengths.values()) else 0
+    odd = {name: n for name, n in lengths.items() if n not in (1, longest)}
+    if odd:
+        raise BadInput(f"factors have different lengths ({lengths}); give single numbers or equal lengths")
+    return longest
