@@ -24,9 +24,9 @@ class Draws:
 
     Example:
         >>> draws(0, "docs", 7).permutation(5)
-        array([1, 3, 0, 4, 2])
+        array([2, 3, 0, 4, 1])
         >>> draws(0, "docs", 7).permutation(5)
-        array([1, 3, 0, 4, 2])
+        array([2, 3, 0, 4, 1])
     """
 
     def __init__(self, bits: np.random.Philox) -> None:

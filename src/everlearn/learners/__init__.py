@@ -1,1 +1,30 @@
-"""To be furnished."""
+"""Who learns: one file per method, all playing in the same loop.
+
+Takes batches and task views; gives predictions, and a state that can be saved at any moment. The room
+lists its own files and imports one only when it is asked for, so that a new learner is one new file.
+"""
+
+from everlearn.learners.base.learner import (
+    EditsMemory,
+    EstimatesFactors,
+    Footprint,
+    Learner,
+    Losses,
+    Rejects,
+    State,
+)
+from everlearn.learners.base.registry import build, learner_class, names, settings_of
+
+__all__ = [
+    "EditsMemory",
+    "EstimatesFactors",
+    "Footprint",
+    "Learner",
+    "Losses",
+    "Rejects",
+    "State",
+    "build",
+    "learner_class",
+    "names",
+    "settings_of",
+]

@@ -1,1 +1,30 @@
-"""To be furnished."""
+"""Small networks that several learners share; torch enters the house here.
+
+Takes sizes and seeds; gives torch modules, and the few acts every learner needs: pictures to tensors,
+weights to arrays and back, an optimiser whose state can be saved.
+"""
+
+from everlearn.networks.backbones import BACKBONES, backbone
+from everlearn.networks.head import GrowingHead
+from everlearn.networks.tensors import (
+    load_module,
+    load_optimiser,
+    module_state,
+    n_bytes,
+    optimiser_state,
+    seeded,
+    to_tensor,
+)
+
+__all__ = [
+    "BACKBONES",
+    "GrowingHead",
+    "backbone",
+    "load_module",
+    "load_optimiser",
+    "module_state",
+    "n_bytes",
+    "optimiser_state",
+    "seeded",
+    "to_tensor",
+]

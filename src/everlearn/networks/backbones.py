@@ -1,0 +1,110 @@
+"""Pictures to features: a small convolutional net for two cores, and ResNet-18 for the paper's setting."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from everlearn.errors import unknown
+from everlearn.networks.tensors import seeded
+
+
+class SmallNet(nn.Module):
+    """Five strided convolutions and one dense layer; about 370,000 weights at 64 px.
+
+    Args:
+        image_shape: (H, W) or (H, W, 3).
+        width: channels of the first layer; the others follow.
+        n_features: size of the feature it gives.
+    """
+
+    def __init__(self, image_shape: tuple[int, ...], width: int = 16, n_features: int = 256) -> None:
+        super().__init__()
+        self.n_features = n_features
+        channels = 1 if len(image_shape) == 2 else image_shape[2]
+        w = width
+        self.body = nn.Sequential(
+            convolution(channels, w, kernel=5, stride=2),
+            convolution(w, 2 * w, stride=2),
+            convolution(2 * w, 2 * w),
+            convolution(2 * w, 4 * w, stride=2),
+            convolution(4 * w, 4 * w),
+            convolution(4 * w, 4 * w, stride=2),
+            nn.Flatten(),
+        )
+        n_flat = 4 * w * _halved(image_shape[0], 4) * _halved(image_shape[1], 4)
+        self.dense = nn.Sequential(nn.Linear(n_flat, n_features), nn.ReLU(inplace=True))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, n_features)."""
+        features: Tensor = self.dense(self.body(images))
+        return features
+
+
+def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
+    """Convolution, batch normalisation, ReLU."""
+    return nn.Sequential(
+        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False),
+        nn.BatchNorm2d(n_out),
+        nn.ReLU(inplace=True),
+    )
+
+
+class ResNet18(nn.Module):
+    """The usual ResNet-18 without its classifier; weights are named as torchvision names them."""
+
+    n_features = 512
+
+    def __init__(self, image_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        channels = 1 if len(image_shape) == 2 else image_shape[2]
+        self.conv1 = nn.Conv2d(channels, 64, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.maxpool = nn.MaxPool2d(3, 2, 1)
+        self.layer1 = _stage(64, 64, stride=1)
+        self.layer2 = _stage(64, 128, stride=2)
+        self.layer3 = _stage(128, 256, stride=2)
+        self.layer4 = _stage(256, 512, stride=2)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, 512)."""
+        maps = self.maxpool(torch.relu(self.bn1(self.conv1(images))))
+        maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
+        return torch.mean(maps, dim=(2, 3))
+
+
+class _Block(nn.Module):
+    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(n_out)
+        self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(n_out)
+        self.downsample: nn.Module = nn.Identity()
+        if stride != 1 or n_in != n_out:
+            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+
+    def forward(self, maps: Tensor) -> Tensor:
+        change = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))
+        return torch.relu(change + self.downsample(maps))
+
+
+def _stage(n_in: int, n_out: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(_Block(n_in, n_out, stride), _Block(n_out, n_out, 1))
+
+
+def _halved(size: int, times: int) -> int:
+    for _ in range(times):
+        size = (size + 1) // 2
+    return size
+
+
+BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {"small": SmallNet, "resnet18": ResNet18}
+
+
+def backbone(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:
+    """A fresh backbone by name; it has `n_features` outputs and the same weights for the same seed."""
+    if name not in BACKBONES:
+        raise unknown("backbone", name, BACKBONES)
+    with seeded(seed):
+        return BACKBONES[name](image_shape)

@@ -1,0 +1,63 @@
+"""Between numpy and torch: pictures, weights and optimiser states."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+MID_GRAY = 0.66
+"""The background of sprites; subtracting it makes empty space exactly zero."""
+
+
+def to_tensor(images: npt.NDArray[np.uint8]) -> Tensor:
+    """Pictures (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero."""
+    tensor = torch.from_numpy(np.ascontiguousarray(images))
+    tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
+    return tensor.float().div_(255.0).sub_(MID_GRAY)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's random numbers start from `seed` inside, and are untouched outside."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+def module_state(module: nn.Module) -> Arrays:
+    """Weights and buffers as arrays of their own (training on does not change them)."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
+
+
+def load_module(module: nn.Module, arrays: Arrays) -> None:
+    """Put weights and buffers back; every name must match."""
+    module.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in arrays.items()}, strict=True)
+
+
+def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Arrays]:
+    """The optimiser's moments and counters, numbered like its parameters."""
+    state = optimiser.state_dict()["state"]
+    return {
+        str(number): {key: torch.as_tensor(value).cpu().numpy().copy() for key, value in slots.items()}
+        for number, slots in state.items()
+    }
+
+
+def load_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) -> None:
+    """Put moments and counters back."""
+    slots = {
+        int(number): {key: torch.from_numpy(np.array(value)) for key, value in values.items()}
+        for number, values in arrays.items()
+    }
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
+
+
+def n_bytes(module: nn.Module) -> int:
+    """The bytes of a module's weights and buffers."""
+    return sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))

@@ -1,0 +1,117 @@
+"""What happens in a run, as it is told to whoever listens.
+
+Events carry nothing that depends on the clock or the machine: the same spec tells the same story, byte
+for byte, however often it was interrupted. Seconds are measured by the listeners.
+"""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened. `safe` events are moments at which a checkpoint can be taken."""
+
+    kind: ClassVar[str] = "event"
+    safe: ClassVar[bool] = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as plain JSON values."""
+        return {"event": self.kind, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class RunStarted(Event):
+    """The run is about to play its first task."""
+
+    kind = "run-started"
+    spec: str
+    stream: str
+    fingerprint: str
+    learner: str
+    n_tasks: int
+
+
+@dataclass(frozen=True)
+class TaskStarted(Event):
+    """A task is about to be learned. `ahead` is the accuracy on it before anything of it was seen."""
+
+    kind = "task-started"
+    task: int
+    labels: tuple[int, ...]
+    ahead: float | None = None
+
+
+@dataclass(frozen=True)
+class Learned(Event):
+    """The learner took in one batch."""
+
+    kind = "learned"
+    safe = True
+    task: int
+    epoch: int
+    batch: int
+    n_batches: int
+    n_images: int
+    losses: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scoring(Event):
+    """An evaluation is under way: so many of so many images are answered."""
+
+    kind = "scoring"
+    safe = True
+    task: int
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Scored(Event):
+    """Right answers on images of past tasks, after (or, with `batch`, inside) a task.
+
+    Attributes:
+        task: the task that was just learned.
+        tasks: the tasks the images came from, in order.
+        correct: right answers for each of `tasks`.
+        total: images of each of `tasks`.
+        batch: batches of this task learned so far, if it is not over yet.
+        factor_errors: mean error in each factor, for learners that estimate factors.
+    """
+
+    kind = "scored"
+    task: int
+    tasks: tuple[int, ...]
+    correct: tuple[int, ...]
+    total: tuple[int, ...]
+    batch: int | None = None
+    factor_errors: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers over all images."""
+        return sum(self.correct) / max(1, sum(self.total))
+
+
+@dataclass(frozen=True)
+class TaskEnded(Event):
+    """A task is learned and scored."""
+
+    kind = "task-ended"
+    safe = True
+    task: int
+    n_images: int
+    losses: dict[str, float]
+    weights_bytes: int
+    memory_bytes: int
+    flops: float
+
+
+@dataclass(frozen=True)
+class RunEnded(Event):
+    """Every task was played. `digest` is equal for equal runs whatever interrupted them."""
+
+    kind = "run-ended"
+    n_tasks: int
+    digest: str
