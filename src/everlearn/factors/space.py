@@ -1,0 +1,183 @@
+"""All the combinations of factors in which things may be shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import pi, prod
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.chance import FloatArray, IntArray
+from everlearn.errors import BadInput, check_range, unknown
+from everlearn.factors.axis import Axis
+from everlearn.factors.colours import Colours
+from everlearn.factors.factors import FACTOR_NAMES, Factors
+
+Allowed = int | Sequence[float] | Mapping[str, float] | Axis
+"""A number of grid values, the values themselves, or {"low": ..., "high": ...} for everything between."""
+AllowedColours = int | Sequence[Sequence[float]] | Mapping[str, float] | Colours
+"""A number of hues (1 is white), colours as red, green, blue in 0..1, or a range of hues within 0..1."""
+Box = Mapping[str, tuple[float, float]]
+"""A part of a space: the lowest and the highest value of some factors."""
+
+CANONICAL = {"scale": 1.0, "angle": 0.0, "x": 0.5, "y": 0.5}
+LIMITS = {"scale": (0.01, 4.0), "angle": (-100.0, 100.0), "x": (0.0, 1.0), "y": (0.0, 1.0)}
+MAX_GRID = 1000
+
+
+@dataclass(frozen=True, init=False)
+class FactorSpace:
+    """What each factor may be, and so all their combinations.
+
+    Each geometric factor is a number of grid values, a list of values, or a range given as
+    {"low": ..., "high": ...}. A grid of one is the canonical value. A grid of n turns runs from 0 to
+    n/(n+1) of a full turn, so that no pose comes twice. One colour is white; n colours are n hues.
+
+    Example:
+        >>> space = FactorSpace(scale=5, angle=5, x=[0.25, 0.75], y=1, colour=3)
+        >>> space.size
+        150
+        >>> space.combination([0, 149]).x
+        array([0.25, 0.75])
+        >>> FactorSpace(angle={"low": 0, "high": 6.28}).size is None
+        True
+    """
+
+    scale: Axis
+    angle: Axis
+    x: Axis
+    y: Axis
+    colour: Colours
+
+    def __init__(
+        self,
+        *,
+        scale: Allowed = 5,
+        angle: Allowed = 5,
+        x: Allowed = 5,
+        y: Allowed = 5,
+        colour: AllowedColours = 1,
+    ) -> None:
+        for name, allowed in zip(FACTOR_NAMES, (scale, angle, x, y), strict=True):
+            object.__setattr__(self, name, _axis(name, allowed))
+        object.__setattr__(self, "colour", _colours(colour))
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes of scale, angle, x, y and colour, in this order."""
+        return (self.scale, self.angle, self.x, self.y, self.colour.axis)
+
+    @property
+    def size(self) -> int | None:
+        """How many combinations there are; None if some factor is a range, so that nobody can count."""
+        if any(axis.continuous for axis in self.axes):
+            return None
+        return prod(len(axis) for axis in self.axes)
+
+    def combination(self, numbers: npt.ArrayLike) -> Factors:
+        """The combinations with these numbers, 0 to size - 1; colour changes fastest, scale slowest."""
+        which = np.asarray(numbers, dtype=np.int64).reshape(-1)
+        if self.size is None:
+            raise BadInput("a continuous range has no numbered combinations; use sample")
+        if which.size and not 0 <= which.min() <= which.max() < self.size:
+            raise BadInput(f"there is no combination {which.max()}; they run from 0 to {self.size - 1}")
+        *places, colours = np.unravel_index(which, [len(axis) for axis in self.axes])
+        geometry = {name: getattr(self, name).pick(p) for name, p in zip(FACTOR_NAMES, places, strict=True)}
+        return Factors(**geometry, colour=self.colour.pick(colours))
+
+    def sample(self, units: FloatArray) -> Factors:
+        """The factors at these fractions, (n, 5) in [0, 1): scale, angle, x, y, colour."""
+        geometry = {name: getattr(self, name).at(units[:, i]) for i, name in enumerate(FACTOR_NAMES)}
+        return Factors(**geometry, colour=self.colour.at(units[:, -1]))
+
+    def numbers_within(self, box: Box) -> IntArray:
+        """The numbers of the combinations that lie in a box, ascending."""
+        inside = [np.ones(len(axis), dtype=bool) for axis in self.axes]
+        for name, (low, high) in _checked(box).items():
+            values = getattr(self, name).pick(slice(None))
+            inside[FACTOR_NAMES.index(name)] = (values >= low) & (values <= high)
+        return np.flatnonzero(reduce(np.logical_and.outer, inside))
+
+    def share(self, box: Box) -> float:
+        """The part of the space that lies in a box, 0 to 1."""
+        inner = self.within(box)
+        return prod(part.measure / whole.measure for part, whole in zip(inner.axes, self.axes, strict=True))
+
+    def within(self, box: Box) -> "FactorSpace":
+        """The space inside a box."""
+        sides = {name: getattr(self, name).within(*side) for name, side in _checked(box).items()}
+        return self._with(sides)
+
+    def without(self, box: Box) -> list[tuple[float, "FactorSpace"]]:
+        """The space around a box: disjoint parts, each with its share of the whole.
+
+        The first part lies outside the box in its first factor; the next inside in the first, outside
+        in the second; and so on.
+        """
+        parts = []
+        inner: dict[str, tuple[float, float]] = {}
+        for name, side in _checked(box).items():
+            axis: Axis = getattr(self, name)
+            outside = axis.without(*side)
+            if outside.segments:
+                share = self.share(inner) * outside.measure / axis.measure
+                parts.append((share, self.within(inner)._with({name: outside})))
+            inner[name] = side
+        return parts
+
+    def _with(self, axes: Mapping[str, Axis]) -> "FactorSpace":
+        now: dict[str, Axis] = {name: getattr(self, name) for name in FACTOR_NAMES}
+        return FactorSpace(**{**now, **axes}, colour=self.colour)
+
+
+def _axis(name: str, allowed: Allowed) -> Axis:
+    if isinstance(allowed, Axis):
+        return allowed
+    if isinstance(allowed, Mapping):
+        return _interval(name, allowed, LIMITS[name])
+    if isinstance(allowed, int):
+        return Axis.values(_grid(name, allowed).tolist())
+    for value in allowed:
+        check_range(name, value, *LIMITS[name])
+    if name == "angle" and len({round(value % (2 * pi), 9) for value in allowed}) < len(allowed):
+        raise BadInput(f"angle is {list(allowed)}, which holds the same turn twice (0 and 2π are one)")
+    return Axis.values(allowed)
+
+
+def _grid(name: str, n: int) -> FloatArray:
+    check_range(f"the number of {name} values", n, 1, MAX_GRID)
+    if n == 1:
+        return np.array([CANONICAL[name]])
+    ends = {"scale": (0.5, 1.0), "angle": (0.0, 2 * pi * n / (n + 1))}
+    return np.linspace(*ends.get(name, (0.0, 1.0)), n)
+
+
+def _interval(name: str, allowed: Mapping[str, float], limits: tuple[float, float]) -> Axis:
+    if set(allowed) != {"low", "high"}:
+        raise BadInput(f"{name} is {dict(allowed)}; a range is written with low and high")
+    for end in ("low", "high"):
+        check_range(f"{name}.{end}", allowed[end], *limits)
+    if name == "angle" and allowed["high"] - allowed["low"] > 2 * pi:
+        raise BadInput(f"angle is {dict(allowed)}; a range of turns spans at most 2π")
+    return Axis.interval(allowed["low"], allowed["high"])
+
+
+def _colours(allowed: AllowedColours) -> Colours:
+    if isinstance(allowed, Colours):
+        return allowed
+    if isinstance(allowed, Mapping):
+        return Colours(_interval("colour", allowed, (0.0, 1.0)))
+    if isinstance(allowed, int):
+        check_range("the number of colours", allowed, 1, MAX_GRID)
+        return Colours.hues(allowed)
+    return Colours.of(allowed)
+
+
+def _checked(box: Box) -> Box:
+    for name, (low, high) in box.items():
+        if name not in FACTOR_NAMES:
+            raise unknown("factor", name, FACTOR_NAMES)
+        if not low <= high:
+            raise BadInput(f"the box in {name} from {low} to {high} is empty; low must not be above high")
+    return box
