@@ -76,12 +76,16 @@ class Stream(ABC):
         """
         if tasks is None:
             tasks = range(FINGERPRINT_TASKS if self.n_tasks is None else min(FINGERPRINT_TASKS, self.n_tasks))
-        digest = hashlib.sha256(self.id.encode())
-        for k in tasks:
-            task = self.task(k)
-            for batch in (*(task.split(name) for name in SPLITS), task.exemplars):
-                _digest_batch(digest, batch)
-        return digest.hexdigest()[:16]
+        return fingerprint_of(self.id, map(self.task, tasks))
+
+
+def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:
+    """The fingerprint of tasks at hand; each is let go before the next is asked for."""
+    digest = hashlib.sha256(stream_id.encode())
+    for task in tasks:
+        for batch in (*(task.split(name) for name in SPLITS), task.exemplars):
+            _digest_batch(digest, batch)
+    return digest.hexdigest()[:16]
 
 
 def _digest_batch(digest: "hashlib._Hash", batch: Batch) -> None:
