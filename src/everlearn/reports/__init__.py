@@ -1,1 +1,9 @@
-"""To be furnished."""
+"""What happened, made visible.
+
+Takes images, records and score tables; gives contact sheets, animations, tables and figures. Knows nothing
+of how a run is played.
+"""
+
+from everlearn.reports.sheets import Heading, save, sheet
+
+__all__ = ["Heading", "save", "sheet"]

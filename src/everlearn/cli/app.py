@@ -1,0 +1,102 @@
+"""The command line as a whole: which commands there are, and how it ends."""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from everlearn import __version__
+from everlearn.cli.answer import Answer, Screen
+from everlearn.cli.complaints import sentence
+from everlearn.errors import BadInput
+
+# What a shell reports for a program ended by that signal.
+INTERRUPTED, PIPE_CLOSED = 130, 141
+REFUSED = 2
+
+EVERYWHERE = "Everywhere"
+Flag = Parameter(negative=(), show_default=False, group=EVERYWHERE)
+
+app = App(
+    name="everlearn",
+    help="A lab for learning that never stops: an endless stream of recognition tasks.",
+    version_flags=[],
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+)
+app["--help"].group = EVERYWHERE
+app.command("everlearn.cli.stream:app", name="stream", help="Look at streams, export them, cite them.")
+
+
+@app.command(name="--version", group=EVERYWHERE)
+def version() -> Answer:
+    """Say which everlearn this is."""
+    return Answer({"version": __version__}, lambda: __version__)
+
+
+@app.command(name="--install-completion", group=EVERYWHERE)
+def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> Answer:
+    """Teach your shell (bash, zsh or fish) to complete everlearn's commands.
+
+    Args:
+        shell: Which shell; the one you are in if not said.
+    """
+    from cyclopts.completion.detect import ShellDetectionError
+
+    try:
+        path = app.install_completion(shell=shell)
+    except ShellDetectionError:
+        raise BadInput("cannot tell which shell this is; name it: bash, zsh or fish") from None
+    return Answer({"completion": str(path)}, lambda: f"Completion is in {path}; open a new shell to use it.")
+
+
+@app.meta.default
+def _launch(
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    json: Annotated[bool, Flag] = False,
+    debug: Annotated[bool, Flag] = False,
+) -> None:
+    """Hand the words to their command and show its answer.
+
+    Args:
+        words: The command and its options.
+        json: Answer with one JSON object on one line.
+        debug: Show the whole traceback when something goes wrong.
+    """
+    screen = Screen(as_json=json)
+    command, bound, injected = app.parse_args(words, exit_on_error=False, print_error=False)
+    bound.arguments.update(dict.fromkeys(injected, screen))
+    answer = command(*bound.args, **bound.kwargs)
+    if isinstance(answer, Answer):
+        screen.show(answer)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code: 0, 2 (refused), 130 (Ctrl-C) or 141 (closed pipe)."""
+    words = sys.argv[1:] if words is None else words
+    _survive_odd_encodings()
+    try:
+        app.meta(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # What is still in the buffer has nowhere to go; without this Python complains once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except (BadInput, OSError, CycloptsError) as error:
+        if "--debug" in words:
+            raise
+        print(f"everlearn: {sentence(error)}", file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+def _survive_odd_encodings() -> None:
+    """A terminal that cannot show ∞ gets an escape instead of a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

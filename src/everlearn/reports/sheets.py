@@ -1,0 +1,186 @@
+"""Many small pictures on one page, still or moving."""
+
+import io
+import os
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from everlearn.errors import BadInput, check_range
+
+Pictures = npt.NDArray[np.uint8]
+
+PAPER, INK = (255, 255, 255), (96, 96, 104)
+MARGIN = 16
+TEXT_SIZE = 14
+LINE = 24
+GROUP_GAP = 3  # gaps between groups of columns, in gaps between columns
+MAX_PIXELS = 2**26
+
+
+class Heading(NamedTuple):
+    """A word above some neighbouring columns, which are set a little apart from the others."""
+
+    word: str
+    n_columns: int
+
+
+def sheet(
+    images: Pictures,
+    *,
+    columns: int,
+    gap: int = 4,
+    upscale: int = 1,
+    captions: Sequence[str] = (),
+    headings: Sequence[Heading] = (),
+) -> Image.Image:
+    """All pictures on one page, row by row.
+
+    Args:
+        images: (n, H, W) gray or (n, H, W, 3) colour.
+        columns: pictures in a row.
+        gap: pixels between pictures.
+        upscale: how many times larger each picture is shown, without smoothing.
+        captions: a word to the left of each row; none if empty.
+        headings: words above groups of columns, together as wide as a row; none if empty.
+
+    Example:
+        >>> sheet(np.zeros((6, 8, 8), np.uint8), columns=3, gap=2).size
+        (60, 50)
+    """
+    check_range("columns", columns, 1, 4096)
+    check_range("gap", gap, 0, 256)
+    check_range("upscale", upscale, 1, 64)
+    tiles = _enlarged(images, upscale)
+    layout = _Layout.of(tiles, columns, gap, captions, headings)
+    page = np.empty((*layout.size[::-1], 3), np.uint8)
+    page[:] = PAPER
+    for number, tile in enumerate(tiles):
+        row, column = divmod(number, columns)
+        x, y = layout.lefts[column], layout.tops[row]
+        page[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
+    picture = Image.fromarray(page)
+    _write_words(ImageDraw.Draw(picture), layout, captions, headings)
+    return picture
+
+
+def save(picture: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
+    """Write a page (.png) or an animation that repeats for ever (.gif); never leaves half a file.
+
+    Args:
+        picture: a page, or the pages of an animation.
+        path: where to; its folder must exist.
+        frame_ms: how long each page of an animation is shown, in milliseconds.
+    """
+    path, pages = Path(path), [picture] if isinstance(picture, Image.Image) else list(picture)
+    check_format(path, moving=not isinstance(picture, Image.Image))
+    encoded = _gif(pages, frame_ms) if path.suffix.lower() == ".gif" else _png(pages[0])
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_bytes(encoded)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def check_format(path: Path, *, moving: bool) -> None:
+    """Complain unless a page (or an animation) can be written under this name."""
+    wanted = ".gif" if moving else ".png"
+    if path.suffix.lower() != wanted:
+        what = "an animation" if moving else "a page"
+        raise BadInput(f"cannot write {what} to {str(path)!r}; give a name that ends in {wanted}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"cannot write {str(path)!r}; give the name of a file in a folder that exists")
+
+
+class _Layout(NamedTuple):
+    """Where everything goes on the page, in pixels."""
+
+    size: tuple[int, int]
+    lefts: list[int]
+    tops: list[int]
+    tile: int
+
+    @classmethod
+    def of(
+        cls,
+        tiles: Pictures,
+        columns: int,
+        gap: int,
+        captions: Sequence[str],
+        headings: Sequence[Heading],
+    ) -> "_Layout":
+        height, width = tiles.shape[1:3]
+        n_rows = -(-len(tiles) // columns)
+        _check_words(n_rows, columns, captions, headings)
+        last_of_group = set(accumulate(heading.n_columns for heading in headings))
+        steps = [width + (gap * GROUP_GAP if c in last_of_group else gap) for c in range(1, columns)]
+        lefts = list(accumulate(steps, initial=MARGIN + _caption_width(captions)))
+        tops = [MARGIN + (LINE if headings else 0) + row * (height + gap) for row in range(n_rows)]
+        size = lefts[-1] + width + MARGIN, tops[-1] + height + MARGIN
+        if size[0] * size[1] > MAX_PIXELS:
+            raise BadInput(
+                f"a page of {size[0]} x {size[1]} pixels is too large; show fewer or smaller pictures"
+            )
+        return cls(size, lefts, tops, height)
+
+
+def _enlarged(images: Pictures, upscale: int) -> Pictures:
+    """The pictures in colour, each pixel `upscale` times as wide and high."""
+    if images.dtype != np.uint8 or images.ndim not in (3, 4) or not images.size:
+        raise BadInput(
+            f"images are {images.dtype} of shape {images.shape}; give uint8 (n, H, W) or (n, H, W, 3)"
+        )
+    colour = images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
+    return colour.repeat(upscale, axis=1).repeat(upscale, axis=2)
+
+
+def _check_words(n_rows: int, columns: int, captions: Sequence[str], headings: Sequence[Heading]) -> None:
+    if captions and len(captions) != n_rows:
+        raise BadInput(f"there are {len(captions)} captions for {n_rows} rows; give one for each row")
+    covered = sum(heading.n_columns for heading in headings)
+    if headings and covered != columns:
+        raise BadInput(
+            f"the headings cover {covered} columns of {columns}; together they must cover them all"
+        )
+
+
+def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(TEXT_SIZE)
+
+
+def _caption_width(captions: Sequence[str]) -> int:
+    font = _font()
+    return max((int(font.getlength(word)) + MARGIN for word in captions), default=0)
+
+
+def _write_words(
+    draw: ImageDraw.ImageDraw, layout: _Layout, captions: Sequence[str], headings: Sequence[Heading]
+) -> None:
+    font = _font()
+    for top, word in zip(layout.tops, captions, strict=False):
+        draw.text((MARGIN, top + layout.tile // 2), word, fill=INK, font=font, anchor="lm")
+    firsts = accumulate((heading.n_columns for heading in headings), initial=0)
+    for first, heading in zip(firsts, headings, strict=False):
+        draw.text((layout.lefts[first], MARGIN), heading.word, fill=INK, font=font, anchor="la")
+
+
+def _png(page: Image.Image) -> bytes:
+    file = io.BytesIO()
+    page.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _gif(pages: Sequence[Image.Image], frame_ms: int) -> bytes:
+    """All pages with one palette, because a palette per page makes flat colours flicker."""
+    palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)
+    first, *rest = (page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages)
+    file = io.BytesIO()
+    first.save(file, "GIF", save_all=True, append_images=rest, duration=frame_ms, loop=0, optimize=False)
+    return file.getvalue()

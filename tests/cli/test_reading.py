@@ -1,0 +1,99 @@
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everlearn.cli.reading import check_path, read_assignments, read_spec, read_tasks, read_value
+from everlearn.errors import BadInput
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(plain)
+def test_a_json_value_means_itself(value: object) -> None:
+    assert read_value(json.dumps(value)) == value
+
+
+@given(st.text())
+def test_any_text_is_readable(text: str) -> None:
+    read_value(text)
+
+
+def test_commas_make_a_list_without_brackets() -> None:
+    assert read_value("5, 8") == [5, 8]
+    assert read_value("moving-mnist,mnist") == ["moving-mnist", "mnist"]
+
+
+def test_numbers_that_are_not_numbers_are_left_for_the_settings_to_refuse() -> None:
+    assert math.isnan(read_value("NaN"))
+    assert math.isinf(read_value("1e309"))
+
+
+def test_deep_nesting_is_refused() -> None:
+    with pytest.raises(BadInput, match="nested too deeply"):
+        read_value("[" * 200_000)
+
+
+def test_a_key_may_carry_the_name_of_its_room() -> None:
+    assert read_assignments(["stream.image_size=32", "radial-noise=0.1", "name=a=b"]) == {
+        "image_size": 32,
+        "radial_noise": 0.1,
+        "name": "a=b",
+    }
+
+
+@pytest.mark.parametrize("words", [["image_size"], ["=3"], [""], ["a=1", "stream.a=2"]])
+def test_an_assignment_needs_a_key_and_a_value_once(words: list[str]) -> None:
+    with pytest.raises(BadInput, match="KEY=VALUE|twice"):
+        read_assignments(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [("0", [0]), ("7,3,7", [3, 7]), ("2:5", [2, 3, 4]), (":3", [0, 1, 2]), ("0:10:4", [0, 4, 8]), ("007", [7])],
+)
+def test_tasks(text: str, tasks: list[int]) -> None:
+    assert list(read_tasks(text)) == tasks
+
+
+@pytest.mark.parametrize(
+    "text", ["", ":", "-1", "5:", "3:3", "9:2", "0:5:0", "a", "1.5", "0:9:", "1,", "٣", "0:1e3", " 1", "9" * 20]
+)
+def test_tasks_that_are_none(text: str) -> None:
+    with pytest.raises(BadInput, match="names no task"):
+        read_tasks(text)
+
+
+def test_a_spec_is_toml_or_json(tmp_path: Path) -> None:
+    for name, text in (("a.toml", "image_size = 32"), ("b.JSON", '{"image_size": 32}')):
+        (tmp_path / name).write_text(text)
+        assert read_spec(tmp_path / name) == {"image_size": 32}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.yaml", b"a: 1", "ends in .toml or .json"),
+        ("a.toml", b"a = ", "not valid TOML"),
+        ("a.json", b"{", "not valid JSON"),
+        ("a.json", b"[1]", "no named settings"),
+        ("a.json", b"\xff\xfe", "not valid JSON"),
+        ("a.json", b"[" * 500_000, "not valid JSON"),
+        ("a.json", b" " * 1_000_001, "larger than 1,000,000 bytes"),
+    ],
+)
+def test_a_spec_that_is_none(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=complaint):
+        read_spec(tmp_path / name)
+
+
+def test_no_file_has_a_nul_in_its_name() -> None:
+    with pytest.raises(BadInput, match="NUL"):
+        check_path(Path("a\0b"))
