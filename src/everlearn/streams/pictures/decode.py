@@ -1,0 +1,87 @@
+"""Turns the bytes of a picture file into pixels, within limits that are checked before decoding."""
+
+import io
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps
+
+from everlearn.errors import BadInput
+
+Pixels = npt.NDArray[np.uint8]
+
+# Only these decoders are tried: no vector graphics, no scripts, no formats that call other programs.
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "PPM")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".pgm", ".ppm", ".pbm")
+MAX_FILE_BYTES = 2**26
+MAX_PIXELS = 2**26
+
+OPAQUE = 255
+WITH_ALPHA = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")  # modes that Pillow turns into RGBA directly
+
+
+def decode(content: bytes, name: str) -> Pixels:
+    """The first frame of a picture, upright, as (H, W, 4): red, green, blue, alpha.
+
+    Args:
+        content: the bytes of the file.
+        name: how to call the file in a complaint.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise BadInput(f"{name} has {len(content)} bytes; a picture may have at most {MAX_FILE_BYTES}")
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            width, height = image.size
+            if width * height <= MAX_PIXELS:
+                return _rgba(image)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        pass  # Pillow's own limit is above ours; the complaint below is for both.
+    except Exception as error:  # a damaged file makes the decoders raise nearly anything
+        raise BadInput(
+            f"{name} is not a picture that can be decoded ({error}); replace it or take it out"
+        ) from None
+    raise BadInput(
+        f"{name} has more pixels than the {MAX_PIXELS} a picture may have; make it smaller or take it out"
+    )
+
+
+def _rgba(image: Image.Image) -> Pixels:
+    if image.mode.startswith("I"):  # 16 bits; Pillow would clip them instead of scaling
+        deep = np.asarray(image).astype(np.int64)
+        gray = np.clip((deep + 128) // 257, 0, 255).astype(np.uint8)
+        return np.dstack([gray, gray, gray, np.full_like(gray, OPAQUE)])
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode not in WITH_ALPHA:
+        upright = upright.convert("RGB")
+    return np.array(upright.convert("RGBA"))
+
+
+def premultiplied(rgba: Pixels) -> Pixels:
+    """Colours weighted by their alpha, so that averaging never lets a transparent pixel's colour in."""
+    wide = rgba.astype(np.uint16)
+    wide[..., :3] = (wide[..., :3] * wide[..., 3:] + 127) // 255
+    return wide.astype(np.uint8)
+
+
+def gray(rgba: Pixels) -> Pixels:
+    """Luminance (ITU-R 601, in whole numbers) and alpha: (H, W, 2)."""
+    wide = rgba.astype(np.uint32)
+    light = (wide[..., 0] * 19595 + wide[..., 1] * 38470 + wide[..., 2] * 7471 + 2**15) >> 16
+    return np.stack([light.astype(np.uint8), rgba[..., 3]], axis=-1)
+
+
+def reduced(pixels: Pixels, side: int) -> Pixels:
+    """The picture averaged over whole blocks so that its longer side is below 2 `side`, if it was not.
+
+    Pixels beyond the last whole block are spread over by repeating the edge.
+    """
+    factor = max(pixels.shape[:2]) // side
+    if factor < 2:
+        return pixels
+    height, width, channels = pixels.shape
+    pad = [(0, -height % factor), (0, -width % factor), (0, 0)]
+    blocks = np.pad(pixels, pad, mode="edge").reshape(
+        -(-height // factor), factor, -(-width // factor), factor, channels
+    )
+    total = blocks.sum(axis=(1, 3), dtype=np.uint32)
+    return np.asarray((total + factor * factor // 2) // (factor * factor), dtype=np.uint8)

@@ -1,0 +1,67 @@
+"""Any folder of pictures: a sub-folder per class, or a single picture per class."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+from everlearn.errors import BadInput
+from everlearn.streams.pictures.collection import Pixels
+from everlearn.streams.pictures.decode import SUFFIXES, gray, premultiplied, reduced
+from everlearn.streams.pictures.gallery import Gallery, read_file
+from everlearn.streams.pictures.places import data_root, listed, readable
+
+# Drawing pixels kept per pixel shown at canonical size; leaves room for scales up to 2 without blur.
+FINENESS = 2
+
+
+def folder(path: Path | None, *, drawn_size: int, rgb: bool = True) -> Gallery:
+    """The pictures of a folder, found by name and not yet opened.
+
+    A sub-folder is a class, named like it; empty ones are passed over. A folder without sub-folders,
+    such as a set of icons, is one class per picture. Hidden files and files that are not pictures by
+    their names are passed over. Classes and pictures are in the order of their names.
+
+    Args:
+        path: the folder; what EVERLEARN_DATA names if not given.
+        drawn_size: the size at which they will be shown, in pixels; larger pictures are averaged down to
+            between two and four times that before they are kept.
+        rgb: keep colours, or only light and shade.
+    """
+    root = data_root(path, "the folder of pictures")
+    prepare = partial(_prepare, side=FINENESS * drawn_size, rgb=rgb)
+    return Gallery(files=_index(root), read=partial(_read, root), prepare=prepare)
+
+
+def _index(root: Path) -> dict[str, list[str]]:
+    loose = [entry.name for entry in listed(root) if _is_picture(entry)]
+    folders = [entry.name for entry in listed(root) if entry.is_dir()]
+    classes = {readable(name): _pictures_in(root, name) for name in folders}
+    found = {name: pictures for name, pictures in classes.items() if pictures}
+    if found and loose:
+        raise BadInput(
+            f"{str(root)!r} holds both class folders and loose pictures (such as {loose[0]!r}); "
+            "move the loose ones into a folder of their class"
+        )
+    if not found and not loose:
+        raise BadInput(
+            f"{str(root)!r} holds no pictures; put one sub-folder per class there, with pictures in it "
+            f"({', '.join(SUFFIXES)})"
+        )
+    return found or {readable(Path(name).stem): [name] for name in loose}
+
+
+def _pictures_in(root: Path, name: str) -> list[str]:
+    return [f"{name}/{entry.name}" for entry in listed(root / name) if _is_picture(entry)]
+
+
+def _is_picture(entry: "os.DirEntry[str]") -> bool:
+    return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
+
+
+def _read(root: Path, name: str) -> bytes:
+    return read_file(root / name)
+
+
+def _prepare(rgba: Pixels, *, side: int, rgb: bool) -> Pixels:
+    kept = reduced(premultiplied(rgba), side)
+    return kept if rgb else gray(kept)

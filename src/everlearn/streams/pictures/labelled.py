@@ -1,0 +1,139 @@
+"""MNIST and Fashion-MNIST: labelled images in four idx files, read once per process."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from everlearn.chance import IntArray
+from everlearn.errors import BadInput
+from everlearn.streams.pictures.collection import Pixels
+from everlearn.streams.pictures.drawings import Drawings
+from everlearn.streams.pictures.idx import read_idx
+from everlearn.streams.pictures.places import data_root, first_folder
+
+DIGITS = tuple("0123456789")
+CLOTHES = (
+    "t-shirt",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
+# Our own layout first, then the one torchvision leaves behind.
+FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion-mnist": ("fashion-mnist", "FashionMNIST/raw")}
+IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
+
+
+class LabelledImages:
+    """Images with a label each, of one size, as ink on nothing; about 55 MB for MNIST.
+
+    A class's drawings are its training images in file order, then its test images.
+
+    Args:
+        names: a word per class.
+        train: images (n, H, W) and labels (n,).
+        test: the same, set aside by the data set itself.
+    """
+
+    def __init__(self, *, names: tuple[str, ...], train: tuple[Pixels, Pixels], test: tuple[Pixels, Pixels]):
+        self._names = names
+        self._size = train[0].shape[1:]
+        self._pixels = np.concatenate([train[0].ravel(), test[0].ravel()])
+        self._pixels.setflags(write=False)
+        labels = np.concatenate([train[1], test[1]])
+        self._rows = np.argsort(labels, kind="stable")
+        self._counts = np.bincount(labels, minlength=len(names))
+        self._first = np.cumsum(self._counts) - self._counts
+        self._n_test = np.bincount(test[1], minlength=len(names))
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self._names)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory the images take."""
+        return self._pixels.nbytes
+
+    def class_name(self, class_id: int) -> str:
+        """The digit or the garment."""
+        return self._names[class_id]
+
+    def n_drawings(self, class_id: int) -> int:
+        """How many images a class has, training and test."""
+        return int(self._counts[class_id])
+
+    def n_test(self, class_id: int) -> int:
+        """How many of them are test images."""
+        return int(self._n_test[class_id])
+
+    def drawings(self, class_ids: IntArray, numbers: IntArray) -> Drawings:
+        """One image per row, without copying any."""
+        rows = self._rows[self._first[class_ids] + numbers]
+        height, width = self._size
+        sizes = np.tile(np.array([height, width], np.int64), (len(rows), 1))
+        return Drawings(self._pixels, rows * (height * width), sizes, channels=1)
+
+
+def mnist(data: Path | None = None) -> LabelledImages:
+    """The ten digits."""
+    return _open(_folder(data, "mnist"), DIGITS)
+
+
+def fashion(data: Path | None = None) -> LabelledImages:
+    """Ten kinds of clothes."""
+    return _open(_folder(data, "fashion-mnist"), CLOTHES)
+
+
+def _folder(data: Path | None, name: str) -> Path:
+    root = data_root(data, name)
+    train = IMAGES.format("train")
+    folder = first_folder(root, FOLDERS[name], (train, f"{train}.gz"))
+    if folder is None:
+        raise BadInput(
+            f"{name} is not in {str(root)!r}; put its four files (train and t10k, images-idx3-ubyte and "
+            f"labels-idx1-ubyte, gzipped or not) into {str(root / name)!r}"
+        )
+    return folder.resolve()
+
+
+@lru_cache(maxsize=4)
+def _open(folder: Path, names: tuple[str, ...]) -> LabelledImages:
+    train, test = _read_part(folder, "train", len(names)), _read_part(folder, "t10k", len(names))
+    if train[0].shape[1:] != test[0].shape[1:]:
+        raise BadInput(
+            f"the images in {str(folder)!r} have {train[0].shape[1:]} pixels in train and "
+            f"{test[0].shape[1:]} in t10k; put the files of one data set there"
+        )
+    return LabelledImages(names=names, train=train, test=test)
+
+
+def _read_part(folder: Path, part: str, n_classes: int) -> tuple[Pixels, Pixels]:
+    images = read_idx(_file(folder, IMAGES.format(part)), n_axes=3)
+    labels = read_idx(_file(folder, LABELS.format(part)), n_axes=1)
+    if len(images) != len(labels):
+        raise BadInput(
+            f"{str(folder)!r} has {len(images)} {part} images but {len(labels)} {part} labels; "
+            "put the files of one data set there"
+        )
+    missing = sorted(set(range(n_classes)) ^ set(np.unique(labels).tolist()))
+    if missing:
+        raise BadInput(
+            f"the {part} labels in {str(folder)!r} are not exactly 0 to {n_classes - 1} (see {missing[0]}); "
+            "put the original files there"
+        )
+    return images, labels
+
+
+def _file(folder: Path, name: str) -> Path:
+    for path in (folder / f"{name}.gz", folder / name):
+        if path.is_file():
+            return path
+    raise BadInput(f"{str(folder)!r} lacks the file {name!r}; put it there, or its .gz")
