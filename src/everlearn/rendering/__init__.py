@@ -1,1 +1,9 @@
-"""To be furnished."""
+"""How it is drawn: outlines and factors become pixels.
+
+Takes `Outlines` and `Factors`, and an image size, which no other room knows. Gives arrays of pictures, the
+same bytes for any number of threads, any batch and any processor.
+"""
+
+from everlearn.rendering.render import render
+
+__all__ = ["render"]

@@ -1,0 +1,183 @@
+"""The edges of one picture: sorted by steepness, clipped where they leave it, added to the buffer.
+
+Branches that go either way at random are what costs most here, so edges are sorted into shallow ones
+(filled in from the front of the list) and steep ones (from its back) without a branch, and each kind is
+then worked through in one go.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.rendering.strips import CAPACITY, WIDTH, add_shallow_strips, add_steep_strips
+from everlearn.shapes.compiled import compiled
+
+Float32Array = npt.NDArray[np.float32]
+Int32Array = npt.NDArray[np.int32]
+F = np.float32
+I = np.int32
+U = np.uint64  # numba checks signed indices for being negative, which stops it from using vectors
+
+# Columns of the list of edges. "Along" is x for shallow edges and y for steep ones.
+START, END, ACROSS, SLOPE, WEIGHT, INVERSE = range(6)
+N_COLUMNS = 6
+
+_FLATTEST = F(1e-12)
+_SMALLEST_SLOPE = F(1e-4)
+_CELLS = U(CAPACITY)
+_ONE = U(1)
+
+
+class Edges(NamedTuple):
+    """Room for the edges of one picture and the strips they are cut into."""
+
+    values: Float32Array
+    planes: Int32Array
+    cells: Int32Array
+    amounts: Float32Array
+
+
+@compiled
+def new_edges(n: int) -> Edges:
+    """Room for n edges."""
+    return Edges(
+        np.empty((n, N_COLUMNS), np.float32),
+        np.empty(n, np.int32),
+        np.empty(CAPACITY, np.int32),
+        np.empty(4 * CAPACITY, np.float32),
+    )
+
+
+@compiled
+def add_edge(
+    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I
+) -> tuple[U, U]:
+    """Put the edge from a to b into the list; give the new ends of its two parts."""
+    dx, dy = xb - xa, yb - ya
+    shallow = abs(dy) <= abs(dx)
+    along, across = (dx, dy) if shallow else (dy, dx)
+    backwards = along < F(0)
+    slot = front if shallow else back
+    start, end = (xa, xb) if shallow else (ya, yb)
+    across_start, across_end = (ya, yb) if shallow else (xa, xb)
+    slope = across / (along if along != F(0) else F(1))
+    signed = -weight if backwards else weight
+    values = edges.values
+    values[slot, U(START)] = end if backwards else start
+    values[slot, U(END)] = start if backwards else end
+    values[slot, U(ACROSS)] = across_end if backwards else across_start
+    values[slot, U(SLOPE)] = slope
+    values[slot, U(WEIGHT)] = signed
+    steep_inverse = along / (across if across != F(0) else F(1))
+    corner = F(0.5) * signed / max(abs(slope), _SMALLEST_SLOPE)
+    values[slot, U(INVERSE)] = corner if shallow else steep_inverse
+    edges.planes[slot] = plane
+    counts = (weight != F(0)) & (dx != F(0))  # a vertical edge has no area below it
+    return front + U(counts & shallow), back - U(counts & (not shallow))
+
+
+@compiled
+def add_clipped_edge(
+    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I, width: F, height: F
+) -> tuple[U, U]:
+    """Put only what matters of an edge into the list.
+
+    What lies left, right or below of the picture matters to no pixel of it; what lies above counts in full
+    for the whole column, as if it ran along the upper border.
+    """
+    if xa > xb:
+        xa, ya, xb, yb, weight = xb, yb, xa, ya, -weight
+    if weight == F(0) or xb <= F(0) or xa >= width or xa == xb:
+        return front, back
+    slope = (yb - ya) / (xb - xa)
+    first, last = max(xa, F(0)), min(xb, width)
+    steepness = slope if abs(slope) > _FLATTEST else _FLATTEST
+    at_top = min(max(xa - ya / steepness, first), last)
+    at_bottom = min(max(xa + (height - ya) / steepness, first), last)
+    low, high = min(at_top, at_bottom), max(at_top, at_bottom)
+    if steepness > F(0):
+        front, back = add_edge(edges, front, back, first, F(0), low, F(0), weight, plane)
+    else:
+        front, back = add_edge(edges, front, back, high, F(0), last, F(0), weight, plane)
+    y_low = min(max(ya + slope * (low - xa), F(0)), height)
+    y_high = min(max(ya + slope * (high - xa), F(0)), height)
+    return add_edge(edges, front, back, low, y_low, high, y_high, weight, plane)
+
+
+@compiled
+def accumulate(edges: Edges, front: U, back: U, buffer: Float32Array, stride: int, width: F, height: F) -> None:
+    """Add all edges to the buffer: the shallow ones before `front`, the steep ones after `back`."""
+    room = CAPACITY - WIDTH - max(int(width), int(height)) - 2
+    position = 0
+    for i in range(front):
+        if position > room:
+            _spill_shallow(edges, U(position), buffer, U(stride))
+            position = 0
+        position = _cut_shallow(edges, i, position, I(stride), height)
+    _spill_shallow(edges, U(position), buffer, U(stride))
+    position = 0
+    for i in range(back + _ONE, U(len(edges.planes))):
+        if position > room:
+            _spill_steep(edges, U(position), buffer, U(stride))
+            position = 0
+        position = _cut_steep(edges, i, position, I(stride), width)
+    _spill_steep(edges, U(position), buffer, U(stride))
+
+
+@compiled
+def _cut_shallow(edges: Edges, i: U, position: int, stride: I, height: F) -> int:
+    values = edges.values
+    start, end = values[i, U(START)], values[i, U(END)]
+    column = I(start)
+    n = int(I(end)) - int(column) + 1
+    while n > 0:
+        add_shallow_strips(
+            edges.cells, edges.amounts, position, column, edges.planes[i], start, end, values[i, U(ACROSS)],
+            values[i, U(SLOPE)], values[i, U(WEIGHT)], values[i, U(INVERSE)], stride, height,
+        )  # fmt: skip
+        position += min(n, WIDTH)
+        n -= WIDTH
+        column = I(column + WIDTH)
+    return position
+
+
+@compiled
+def _cut_steep(edges: Edges, i: U, position: int, stride: I, width: F) -> int:
+    values = edges.values
+    start, end = values[i, U(START)], values[i, U(END)]
+    row = I(start)
+    n = int(I(end)) - int(row) + 1
+    while n > 0:
+        add_steep_strips(
+            edges.cells, edges.amounts, position, row, edges.planes[i], start, end, values[i, U(ACROSS)],
+            values[i, U(SLOPE)], values[i, U(WEIGHT)], values[i, U(INVERSE)], stride, width,
+        )  # fmt: skip
+        position += min(n, WIDTH)
+        n -= WIDTH
+        row = I(row + WIDTH)
+    return position
+
+
+@compiled
+def _spill_shallow(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
+    cells, amounts = edges.cells, edges.amounts
+    for i in range(n):
+        cell = U(np.uint32(cells[i]))
+        buffer[cell] += amounts[i]
+        buffer[cell + stride] += amounts[i + _CELLS]
+        buffer[cell + stride + stride] += amounts[i + _CELLS + _CELLS]
+
+
+@compiled
+def _spill_steep(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
+    """In two passes: strips follow each other down the rows, and each would wait for the last one's sum."""
+    cells, amounts = edges.cells, edges.amounts
+    for i in range(n):
+        cell = U(np.uint32(cells[i]))
+        buffer[cell] += amounts[i]
+        buffer[cell + _ONE] += amounts[i + _CELLS]
+    for i in range(n):
+        cell = U(np.uint32(cells[i])) + stride
+        buffer[cell] += amounts[i + _CELLS + _CELLS]
+        buffer[cell + _ONE] += amounts[i + _CELLS + _CELLS + _CELLS]

@@ -1,0 +1,121 @@
+"""From accumulated amounts to pixels: a running sum down the columns, sixteen columns at a time.
+
+Each sweep also empties the buffer behind itself, so that it is ready for the next picture.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from everlearn.rendering.lanes import INT8, INT64, Lanes, Value, data, offset
+
+WIDTH = 16
+
+_L = types.int64
+Mix = Callable[[Lanes, list[Value], list[Value]], list[Value]]
+Put = Callable[[Lanes, list[Value], Value, Value], None]
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+def sweep_gray(
+    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
+    n_blocks: Any, height: Any, levels: Any,
+) -> Any:  # fmt: skip
+    """One buffer that already holds levels; levels[0] is the background."""
+    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
+    return signature, _sweep(1, 1, lambda v, sums, levels: [v.add(levels[0], sums[0])], _put_planes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+def sweep_planes(
+    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
+    n_blocks: Any, height: Any, levels: Any,
+) -> Any:  # fmt: skip
+    """Two buffers of coverage mixed into three separate channels.
+
+    levels holds background, shape minus background and mark minus background for each channel.
+    """
+    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
+    return signature, _sweep(2, 9, _mix_colours, _put_planes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+def sweep_pixels(
+    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
+    n_blocks: Any, height: Any, levels: Any,
+) -> Any:  # fmt: skip
+    """As sweep_planes, with red, green and blue of a pixel next to each other."""
+    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
+    return signature, _sweep(2, 9, _mix_colours, _put_pixels)
+
+
+def _sweep(n_planes: int, n_levels: int, mix: Mix, put: Put) -> Callable[..., Value]:
+    """The code of a sweep over `n_planes` buffers; `mix` makes channels of sums, `put` stores them."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
+        buffer, plane, stride, out, first, pitch, channel, n_blocks, height, levels = arguments
+        v = Lanes(builder, WIDTH)
+        level = data(context, builder, signature.args[9], levels)
+        spread_levels = [v.spread(builder.load(offset(builder, level, i))) for i in range(n_levels)]
+        cells = data(context, builder, signature.args[0], buffer)
+        planes = [cells, offset(builder, cells, plane)][:n_planes]
+        sums = [cgutils.alloca_once(builder, v.floats) for _ in planes]
+        target = offset(builder, data(context, builder, signature.args[3], out), first)
+        pixel = ir.Constant(INT64, 3 if put is _put_pixels else 1)
+        with cgutils.for_range(builder, n_blocks, intp=INT64) as block:
+            column = builder.mul(block.index, ir.Constant(INT64, WIDTH))
+            for total in sums:
+                builder.store(v.constant(0.0), total)
+            with cgutils.for_range(builder, height, intp=INT64) as row:
+                here = builder.add(builder.mul(row.index, stride), column)
+                values = [_take(v, builder, total, offset(builder, p, here)) for total, p in zip(sums, planes, strict=True)]
+                place = builder.add(builder.mul(row.index, pitch), builder.mul(column, pixel))
+                put(v, mix(v, values, spread_levels), offset(builder, target, place), channel)
+        return context.get_dummy_value()
+
+    return generate
+
+
+def _take(v: Lanes, builder: Value, total: Value, cell: Value) -> Value:
+    """Add a row of the buffer to the running total and empty it."""
+    value = v.add(builder.load(total), v.load(cell))
+    builder.store(value, total)
+    v.store(v.constant(0.0), cell)
+    return value
+
+
+def _mix_colours(v: Lanes, coverage: list[Value], levels: list[Value]) -> list[Value]:
+    shape, mark = (v.clamp(c, v.constant(1.0)) for c in coverage)
+    channels = []
+    for c in range(0, 9, 3):
+        mixed = v.add(v.mul(shape, levels[c + 1]), v.mul(mark, levels[c + 2]))
+        channels.append(v.add(levels[c], mixed))
+    return channels
+
+
+def _put_planes(v: Lanes, channels: list[Value], target: Value, channel: Value) -> None:
+    for values in channels:
+        v.store(_as_stored(v, values, target), target)
+        target = offset(v.builder, target, channel)
+
+
+def _put_pixels(v: Lanes, channels: list[Value], target: Value, channel: Value) -> None:
+    red, green, blue = (_as_stored(v, values, target) for values in channels)
+    both = v.pick(red, green, range(2 * WIDTH))
+    padded = v.pick(blue, blue, range(2 * WIDTH))
+    order = [lane + part * WIDTH for lane in range(WIDTH) for part in range(3)]
+    v.store(v.pick(both, padded, order), target)
+
+
+def _as_stored(v: Lanes, values: Value, target: Value) -> Value:
+    """Levels as the target holds them: bytes 0..255, rounded, or floats 0..1.
+
+    Bounded first: where a chain of chords overlaps itself by a hair, a sum can lie outside.
+    """
+    if target.type.pointee == INT8:
+        rounded = v.add(v.clamp(values, v.constant(255.0)), v.constant(0.5))
+        return v.builder.trunc(v.whole(rounded), ir.VectorType(INT8, v.n))
+    return v.clamp(values, v.constant(1.0))

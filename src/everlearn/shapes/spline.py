@@ -1,0 +1,209 @@
+"""Closed curves made of cubics, and what can be known about them without sampling.
+
+A curve is an array `cubics` of shape (n, 2, 4): piece j runs through `c0 + c1 s + c2 s² + c3 s³` for s from
+0 to 1, once for x and once for y. A polygon is the special case c2 = c3 = 0. Integrals use a five-point
+Gauss rule, which is exact for the polynomials that occur (degree 8 at most).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.shapes.compiled import compiled
+
+FloatArray = npt.NDArray[np.float64]
+
+# Written out with sqrt alone, so that the last bit is the same everywhere.
+_NEAR = math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 6
+_FAR = math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 6
+_NEAR_WEIGHT = (322 + 13 * math.sqrt(70)) / 1800
+_FAR_WEIGHT = (322 - 13 * math.sqrt(70)) / 1800
+NODES = (0.5 - _FAR, 0.5 - _NEAR, 0.5, 0.5 + _NEAR, 0.5 + _FAR)
+WEIGHTS = (_FAR_WEIGHT, _NEAR_WEIGHT, 64 / 225, _NEAR_WEIGHT, _FAR_WEIGHT)
+
+
+@compiled
+def at(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
+    """The coordinate of a piece at s."""
+    c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
+    return cubics[piece, axis, 0] + s * (cubics[piece, axis, 1] + s * (c2 + s * c3))
+
+
+@compiled
+def speed(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
+    """The derivative of a coordinate with respect to s."""
+    c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
+    return cubics[piece, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3)
+
+
+@compiled
+def bend(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
+    """The second derivative of a coordinate with respect to s."""
+    return 2.0 * cubics[piece, axis, 2] + 6.0 * s * cubics[piece, axis, 3]
+
+
+@compiled
+def join(vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray) -> None:
+    """Join n vertices by a closed spline of order 1 or 3, parametrised by the length of its chords."""
+    for i in range(n):
+        j = i + 1 if i < n - 1 else 0
+        dx = vertices[j, 0] - vertices[i, 0]
+        dy = vertices[j, 1] - vertices[i, 1]
+        chords[i] = math.sqrt(dx * dx + dy * dy)
+    for axis in range(2):
+        if order == 3:
+            _solve_bends(vertices, axis, n, chords, work)
+        else:
+            work[0, :n] = 0.0
+        for i in range(n):
+            j = i + 1 if i < n - 1 else 0
+            square = chords[i] * chords[i]
+            here, there = square * work[0, i], square * work[0, j]
+            cubics[i, axis, 0] = vertices[i, axis]
+            cubics[i, axis, 1] = vertices[j, axis] - vertices[i, axis] - (2.0 * here + there) / 6.0
+            cubics[i, axis, 2] = 0.5 * here
+            cubics[i, axis, 3] = (there - here) / 6.0
+
+
+@compiled
+def _solve_bends(vertices: FloatArray, axis: int, n: int, chords: FloatArray, work: FloatArray) -> None:
+    """Second derivatives of the closed cubic spline at its vertices, into work[0].
+
+    The system is tridiagonal but for two corners; Sherman and Morrison's formula takes the corners out, so
+    two solutions of the plain tridiagonal system (work[0], work[1]) make the answer.
+    """
+    bends, corrections, ratios = work[0], work[1], work[2]
+    corner = chords[n - 1]
+    shift = -2.0 * (chords[n - 1] + chords[0])
+    for i in range(n):
+        before, after = chords[i - 1 if i > 0 else n - 1], chords[i]
+        diagonal = 2.0 * (before + after)
+        right = 6.0 * (_slope(vertices, axis, n, i, after) - _slope(vertices, axis, n, i - 1, before))
+        correction = 0.0
+        if i == 0:
+            diagonal -= shift
+            correction = shift
+            pivot = diagonal
+            bends[0], corrections[0] = right / pivot, correction / pivot
+        else:
+            if i == n - 1:
+                diagonal -= corner * corner / shift
+                correction = corner
+            pivot = diagonal - before * ratios[i - 1]
+            bends[i] = (right - before * bends[i - 1]) / pivot
+            corrections[i] = (correction - before * corrections[i - 1]) / pivot
+        ratios[i] = after / pivot
+    for i in range(n - 2, -1, -1):
+        bends[i] -= ratios[i] * bends[i + 1]
+        corrections[i] -= ratios[i] * corrections[i + 1]
+    share = corner / shift
+    factor = (bends[0] + share * bends[n - 1]) / (1.0 + corrections[0] + share * corrections[n - 1])
+    for i in range(n):
+        bends[i] -= factor * corrections[i]
+
+
+@compiled
+def _slope(vertices: FloatArray, axis: int, n: int, i: int, chord: float) -> float:
+    first = i if i >= 0 else n - 1
+    second = first + 1 if first < n - 1 else 0
+    return (vertices[second, axis] - vertices[first, axis]) / chord
+
+
+@compiled
+def main_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, float]:
+    """The direction in which the outline, weighted by chord length, is most spread out.
+
+    Of the two opposite directions the one whose larger component is positive. No angle is computed: the
+    half-angle formulas need square roots only, which every processor rounds alike.
+    """
+    length = sx = sy = sxx = sxy = syy = 0.0
+    for i in range(n):
+        length += chords[i]
+        for q in range(5):
+            weight = WEIGHTS[q] * chords[i]
+            x, y = at(cubics, i, 0, NODES[q]), at(cubics, i, 1, NODES[q])
+            sx += weight * x
+            sy += weight * y
+            sxx += weight * x * x
+            sxy += weight * x * y
+            syy += weight * y * y
+    difference = (sxx - syy) * length - sx * sx + sy * sy
+    double = 2.0 * (sxy * length - sx * sy)
+    hypotenuse = math.sqrt(difference * difference + double * double)
+    if hypotenuse == 0.0:
+        return 0.0, 1.0
+    cos = math.sqrt(0.5 * (1.0 + abs(difference) / hypotenuse))
+    sin = 0.5 * double / (hypotenuse * cos)
+    if difference >= 0.0:
+        return cos, sin
+    return sin, cos
+
+
+@compiled
+def turn(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
+    """Turn the curve about the origin."""
+    for i in range(n):
+        for power in range(4):
+            x, y = cubics[i, 0, power], cubics[i, 1, power]
+            cubics[i, 0, power] = cos * x - sin * y
+            cubics[i, 1, power] = sin * x + cos * y
+
+
+@compiled
+def normalise(cubics: FloatArray, n: int) -> float:
+    """Put the centroid at the origin and stretch the bounding box to 1 x 1; give the area afterwards."""
+    area, x, y = centroid(cubics, n)
+    left, right = extent(cubics, n, 0)
+    top, bottom = extent(cubics, n, 1)
+    width, height = right - left, bottom - top
+    for i in range(n):
+        cubics[i, 0, 0] -= x
+        cubics[i, 1, 0] -= y
+        for power in range(4):
+            cubics[i, 0, power] /= width
+            cubics[i, 1, power] /= height
+    return area / (width * height)
+
+
+@compiled
+def centroid(cubics: FloatArray, n: int) -> tuple[float, float, float]:
+    """The signed area and the centroid's x and y, by Green's theorem."""
+    area = x_moment = y_moment = 0.0
+    for i in range(n):
+        for q in range(5):
+            s, weight = NODES[q], WEIGHTS[q]
+            x, y = at(cubics, i, 0, s), at(cubics, i, 1, s)
+            dy = weight * speed(cubics, i, 1, s)
+            area += x * dy
+            x_moment += 0.5 * x * x * dy
+            y_moment += x * y * dy
+    return area, x_moment / area, y_moment / area
+
+
+@compiled
+def extent(cubics: FloatArray, n: int, axis: int) -> tuple[float, float]:
+    """The least and the greatest coordinate of the curve."""
+    low, high = math.inf, -math.inf
+    for i in range(n):
+        start = cubics[i, axis, 0]
+        low, high = min(low, start), max(high, start)
+        for s in _turning_points(cubics, i, axis):
+            if 0.0 < s < 1.0:
+                value = at(cubics, i, axis, s)
+                low, high = min(low, value), max(high, value)
+    return low, high
+
+
+@compiled
+def _turning_points(cubics: FloatArray, piece: int, axis: int) -> tuple[float, float]:
+    """Where a piece stops rising or falling; -1 stands for nowhere."""
+    c = cubics[piece, axis, 1]
+    b = cubics[piece, axis, 2]
+    a = 3.0 * cubics[piece, axis, 3]
+    discriminant = b * b - a * c
+    if discriminant <= 0.0:
+        return -1.0, -1.0
+    root = math.sqrt(discriminant)
+    q = -(b + root) if b >= 0.0 else root - b
+    return c / q, q / a if a != 0.0 else -1.0
