@@ -1,0 +1,85 @@
+"""Parquet as Hugging Face reads it: pictures and class labels with their types, written by pyarrow alone."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from everlearn.streams.batch import Batch
+from everlearn.streams.exports.codec import Place, Reader
+from everlearn.streams.exports.columns import FACTOR_COLUMNS, from_columns, to_columns
+from everlearn.streams.exports.extras import need
+from everlearn.streams.exports.manifest import PartRecord
+from everlearn.streams.exports.pictures import from_png, to_png
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Every file carries the names of all classes; beyond this many a plain number serves better.
+MAX_CLASS_NAMES = 10_000
+ROWS_PER_GROUP = 1000
+
+
+class Parquet:
+    """`datasets.load_dataset("out")` gives all splits, with images and labels of the right type."""
+
+    suffix = ".parquet"
+
+    def __init__(self) -> None:
+        need("pyarrow", "pip install 'everlearn[export]'")
+
+    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        """One table; pictures are compressed already, so only the numbers are."""
+        from pyarrow import parquet
+
+        buffer = io.BytesIO()
+        parquet.write_table(to_table(batch, place.task, n_labels), buffer, row_group_size=ROWS_PER_GROUP)
+        yield f"{place.part}{self.suffix}", buffer.getvalue()
+
+    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
+        """The rows of the table, a group at a time."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(pa.BufferReader(data))
+        if file.metadata.num_rows != part.rows:
+            raise ValueError("a table of another length")
+        images = np.empty((part.rows, *part.image_shape), np.uint8)
+        row = 0
+        for group in file.iter_batches(ROWS_PER_GROUP, columns=["image"]):
+            for picture in group.column("image").field("bytes"):
+                images[row] = from_png(picture.as_py(), part.image_shape)
+                row += 1
+        names = ["label", "task", *(FACTOR_COLUMNS if part.factors else ())]
+        table = file.read(columns=names)
+        return from_columns(images, {name: table[name].to_numpy() for name in names}, part)
+
+
+def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
+    """A batch as an Arrow table with the types of Hugging Face written on it.
+
+    All tables have the same columns, because Hugging Face wants that of all splits; factors that nobody
+    knows are null.
+    """
+    import pyarrow as pa
+
+    pictures = pa.array([to_png(image) for image in batch.images], pa.binary())
+    paths = pa.nulls(len(batch), pa.string())
+    columns = to_columns(batch, task)
+    unknown = pa.nulls(len(batch), pa.float64())
+    table = {"image": pa.StructArray.from_arrays([pictures, paths], ["bytes", "path"])}
+    for name in ("label", "task"):
+        table[name] = pa.array(columns[name], pa.int64())
+    for name in FACTOR_COLUMNS:
+        table[name] = pa.array(columns[name], pa.float64()) if name in columns else unknown
+    features = json.dumps({"info": {"features": _features(n_labels)}})
+    return pa.table(table).replace_schema_metadata({"huggingface": features})
+
+
+def _features(n_labels: int) -> dict[str, Any]:
+    whole, real = ({"dtype": dtype, "_type": "Value"} for dtype in ("int64", "float64"))
+    names = {"names": [str(label) for label in range(n_labels)], "_type": "ClassLabel"}
+    label = names if n_labels <= MAX_CLASS_NAMES else whole
+    return {"image": {"_type": "Image"}, "label": label, "task": whole, **dict.fromkeys(FACTOR_COLUMNS, real)}

@@ -1,0 +1,148 @@
+"""Exports read back as streams."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from everlearn.chance import draws
+from everlearn.errors import BadInput
+from everlearn.files import sha256
+from everlearn.streams.batch import Batch
+from everlearn.streams.exports import columns
+from everlearn.streams.exports.codec import Codec, Place
+from everlearn.streams.exports.formats import codec
+from everlearn.streams.exports.manifest import (
+    Manifest,
+    PartName,
+    TaskRecord,
+    damaged,
+    read_manifest,
+    spoken,
+    task_folder,
+)
+from everlearn.streams.exports.spec import spec_from
+from everlearn.streams.stream import FINGERPRINT_TASKS, Stream
+from everlearn.streams.task import Task
+
+
+def load(path: str | Path) -> "Exported":
+    """The stream that was exported to a folder, in whatever format.
+
+    Images are read when they are asked for, a split at a time, and compared with their checksums first.
+
+    Example:
+        >>> load("nowhere")
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: there is no folder nowhere; give one that `export` has written
+    """
+    folder = Path(path)
+    return Exported(folder, read_manifest(folder))
+
+
+class Exported(Stream):
+    """A stream in files: the same id, spec, tasks and fingerprint as the one that was exported.
+
+    Tasks keep their numbers: of an export of tasks 10 to 19, `task(10)` is the first.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.id = manifest.stream
+        self.spec = spec_from(manifest.spec)
+        self.n_tasks = len(manifest.tasks)
+        self.manifest = manifest
+        self._folder = folder
+        self._codec = codec(manifest.to)
+        self._records = {record.index: record for record in manifest.contents}
+
+    def task(self, k: int) -> Task:
+        """Task number k, which must be one of those exported."""
+        if k not in self._records:
+            held = spoken(self.manifest.tasks)
+            raise BadInput(f"there is no task {k} in {self._folder}; it holds tasks {held} of {self.id}")
+        return self._task(k)
+
+    def take(self, n: int) -> Iterator[Task]:
+        """The first n exported tasks, or all of them if there are fewer."""
+        if n < 0:
+            raise BadInput(f"cannot take {n} tasks; give a number from 0 up")
+        return itertools.islice(iter(self), n)
+
+    def __iter__(self) -> Iterator[Task]:
+        return map(self._task, self.manifest.tasks)
+
+    def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
+        """A short hash of what is in the files: equal to that of the stream that was exported."""
+        return super().fingerprint(self.manifest.tasks[:FINGERPRINT_TASKS] if tasks is None else tasks)
+
+    def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+        """At most `size` test images, spread evenly over the labels of the first `n_tasks` exported tasks.
+
+        At most `size` files are read, however many tasks there are.
+        """
+        if n_tasks < 1 or size < 1:
+            raise BadInput(f"a probe of {size} images from {n_tasks} tasks is empty; both must be 1 or more")
+        pairs = [(k, label) for k in self.manifest.tasks[:n_tasks] for label in self._records[k].labels]
+        chosen = draws(seed, "probe labels").permutation(len(pairs))[:size]
+        share, rest = divmod(size, len(chosen))
+        wanted: dict[int, dict[int, int]] = {}
+        for rank, pair in enumerate(chosen):
+            k, label = pairs[pair]
+            wanted.setdefault(k, {})[label] = share + (rank < rest)
+        return Batch.concatenate([_some(self._task(k).test, wanted[k], seed, k) for k in sorted(wanted)])
+
+    def _task(self, k: int) -> Task:
+        return read_task(self._folder, self._records[k], self._codec)
+
+
+def read_task(folder: Path, record: TaskRecord, how: Codec) -> Task:
+    """An exported task whose images are read when they are asked for."""
+    draw = partial(_read_part, folder, record, how)
+    return Task(
+        index=record.index,
+        labels=record.labels,
+        draw=draw,
+        draw_exemplars=partial(draw, "exemplars"),
+        ordered=record.ordered,
+        name=record.name,
+    )
+
+
+def _read_part(folder: Path, record: TaskRecord, how: Codec, name: PartName) -> Batch:
+    part = record.parts[name]
+    if not part.rows:
+        return columns.empty(part)
+    here = folder / task_folder(record.index)
+    path = here / f"{name}{how.suffix}"
+    data = _verified(path, part.sha256)
+    try:
+        batch = how.decode(
+            data, part, Place(record.index, name), lambda file, sum_: _verified(here / file, sum_)
+        )
+    except BadInput:
+        raise
+    except Exception as error:  # a hostile file can make a decoder raise anything
+        raise BadInput(f"{path} does not hold what the manifest says: {error}") from error
+    if batch.images.shape != (part.rows, *part.image_shape) or batch.images.dtype != np.uint8:
+        raise BadInput(f"{path} holds other images than the manifest says; export again")
+    return batch
+
+
+def _verified(path: Path, expected: str | None) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}; export again into a new folder") from error
+    if sha256(data) != expected:
+        raise damaged(path)
+    return data
+
+
+def _some(test: Batch, wanted: dict[int, int], seed: int, k: int) -> Batch:
+    """So many rows of each label, or as many as there are."""
+    order = draws(seed, "probe rows", k).permutation(len(test))
+    rows = [order[test.labels[order] == label][:n] for label, n in wanted.items()]
+    return test[np.sort(np.concatenate(rows))]

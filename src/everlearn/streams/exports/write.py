@@ -1,0 +1,158 @@
+"""Streams written to folders: whole tasks or nothing, and never twice."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from operator import index
+from pathlib import Path
+
+from everlearn import files
+from everlearn.errors import BadInput
+from everlearn.streams.exports.desk import Desk
+from everlearn.streams.exports.formats import codec
+from everlearn.streams.exports.manifest import (
+    MANIFEST,
+    README,
+    UNFINISHED,
+    FormatName,
+    Manifest,
+    Plan,
+    TaskRecord,
+    parse,
+    read_manifest,
+)
+from everlearn.streams.exports.readme import readme
+from everlearn.streams.stream import Stream, fingerprint_of
+from everlearn.streams.task import Task
+
+Progress = Callable[[int, int, str], None]
+PLAN = "plan.json"
+
+
+def export(
+    stream: Stream,
+    path: str | Path,
+    *,
+    to: FormatName = "npz",
+    tasks: Iterable[int] | None = None,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write tasks of a stream into a folder that other tools, and `load`, can read.
+
+    A task appears in the folder when it is complete, and the manifest when all are. An export that was
+    interrupted, by whatever, goes on where it stopped when it is called again; one that is finished is left
+    as it is. Equal streams give equal files, byte for byte.
+
+    Args:
+        stream: any stream.
+        path: a new or empty folder, or one with the same export.
+        to: the format of the files.
+        tasks: which tasks; all, if the stream has an end.
+        progress: called with (tasks done, tasks in all, what is being done).
+
+    Returns:
+        The manifest, as it lies in the folder.
+    """
+    how = codec(to)
+    plan = _plan(stream, to, tasks)
+    folder = Path(path)
+    _check_free(folder)
+    with _alone_in(folder):
+        manifest = _continue(folder, plan)
+        if manifest is None:
+            manifest = _finish(
+                stream, plan, folder, Desk(folder, how, plan.n_labels), progress or _say_nothing
+            )
+        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+    return manifest
+
+
+def _plan(stream: Stream, to: FormatName, tasks: Iterable[int] | None) -> Plan:
+    if tasks is None:
+        if stream.n_tasks is None:
+            raise BadInput(f"{stream.id} is endless; say which tasks to export, such as tasks=range(10)")
+        tasks = (task.index for task in stream)
+    numbers = tuple(sorted({index(k) for k in tasks}))
+    if not numbers:
+        raise BadInput("there are no tasks to export; give at least one, such as tasks=range(10)")
+    labels = [label for k in numbers for label in stream.task(k).labels]
+    spec = json.loads(stream.spec.to_json())
+    return Plan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=max(labels, default=-1) + 1)
+
+
+def _check_free(folder: Path) -> None:
+    if "\0" in str(folder):
+        raise BadInput(f"{str(folder)!r} cannot be the name of a folder; choose another")
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is a file; give a folder to export to")
+    ours = any((folder / name).exists() for name in (MANIFEST, UNFINISHED))
+    if not ours and any(folder.iterdir()):
+        raise BadInput(f"{folder} already holds something else; export into a new or empty folder")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Make the folder and keep other exports out of it; the lock dies with this process."""
+    import fcntl  # not on every system; reading exports must not need it
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise BadInput(f"cannot write into {folder}: {error.strerror}; choose another folder") from error
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(f"another process is exporting into {folder}; wait for it to finish") from None
+        yield
+    finally:
+        os.close(file)
+
+
+def _continue(folder: Path, plan: Plan) -> Manifest | None:
+    """What is there already: the manifest of this very export, or at least its plan from now on."""
+    manifest = read_manifest(folder) if (folder / MANIFEST).exists() else None
+    written = folder / UNFINISHED / PLAN
+    before = manifest or (parse(Plan, written) if written.exists() else None)
+    if before is None:
+        with files.told_apart(folder):
+            written.parent.mkdir(exist_ok=True)
+            files.write(written, plan.model_dump_json().encode())
+    elif differences := before.differences(plan):
+        raise BadInput(f"{folder} holds another export: {'; '.join(differences)}; choose another folder")
+    return manifest
+
+
+def _finish(stream: Stream, plan: Plan, folder: Path, desk: Desk, progress: Progress) -> Manifest:
+    """Make what is missing, then sign the whole."""
+    records: list[TaskRecord] = []
+    fingerprint = fingerprint_of(plan.stream, _settle(stream, plan, desk, records, progress))
+    page = readme(plan, fingerprint, records).encode()
+    manifest = Manifest(
+        **dict(plan), fingerprint=fingerprint, readme=files.sha256(page), contents=tuple(records)
+    ).signed()
+    files.write(folder / README, page)
+    files.write(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
+    return manifest
+
+
+def _settle(
+    stream: Stream, plan: Plan, desk: Desk, records: list[TaskRecord], progress: Progress
+) -> Iterator[Task]:
+    """Each task of the plan once it is safely in the folder, its record added to `records`."""
+    for done, k in enumerate(plan.tasks):
+        progress(done, len(plan.tasks), f"task {k}")
+        found = desk.finished(k)
+        task = stream.task(k) if found is None else found[1]
+        records.append(desk.make(task) if found is None else found[0])
+        yield task
+    progress(len(plan.tasks), len(plan.tasks), "done")
+
+
+def _say_nothing(done: int, total: int, word: str) -> None:
+    pass

@@ -1,0 +1,110 @@
+"""What goes out comes back: every format, every kind of content."""
+
+import hashlib
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_stream import TinyStream, same_task, tree
+
+from everlearn.errors import BadInput
+from everlearn.streams.exports import FORMATS, export, load
+
+VARIANTS = [
+    {"rgb": rgb, "factors": factors, "held_out": held_out, "tells_tasks": tells}
+    for rgb, factors, held_out, tells in product((False, True), repeat=4)
+]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: "-".join(k for k in v if v[k]) or "plain")
+def test_a_stream_comes_back_as_it_was(tmp_path, to, variant):
+    stream = TinyStream(**variant)
+    manifest = export(stream, tmp_path / "out", to=to, tasks=range(2))
+    again = load(tmp_path / "out")
+    assert all(same_task(a, b) for a, b in zip(stream.take(2), again, strict=True))
+    assert (again.id, again.n_tasks, len(again)) == (stream.id, 2, 2)
+    assert json.loads(again.spec.to_json()) == json.loads(stream.spec.to_json())
+    assert manifest.fingerprint == stream.fingerprint(range(2)) == again.fingerprint() == stream.fingerprint()
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_two_exports_have_the_same_bytes(tmp_path, to, monkeypatch):
+    export(TinyStream(), tmp_path / "one", to=to)
+    monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
+    monkeypatch.setattr("time.localtime", lambda *_: (2033, 5, 18, 3, 33, 20, 2, 138, 0))
+    export(TinyStream(), tmp_path / "two", to=to)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_every_file_is_vouched_for(tmp_path, to):
+    export(TinyStream(), tmp_path, to=to, tasks=[0, 2])
+    words = b"".join(data for name, data in tree(tmp_path).items() if name.endswith((".json", ".csv")))
+    for name, data in tree(tmp_path).items():
+        assert name == "manifest.json" or hashlib.sha256(data).hexdigest().encode() in words
+
+
+def test_tasks_keep_their_numbers(tmp_path):
+    stream = TinyStream(n_tasks=None)
+    manifest = export(stream, tmp_path, tasks=(1_000_000, 3, 3))
+    again = load(tmp_path)
+    assert [task.index for task in again] == [3, 1_000_000] == [task.index for task in again.take(5)]
+    assert [task.index for task in again.take(1)] == [3]
+    assert same_task(again.task(1_000_000), stream.task(1_000_000))
+    assert manifest.fingerprint == again.fingerprint() == stream.fingerprint([3, 1_000_000])
+    with pytest.raises(BadInput, match="no task 0 in .*; it holds tasks 3, 1000000 of tiny"):
+        again.task(0)
+    with pytest.raises(BadInput, match="cannot take -1"):
+        again.take(-1)
+
+
+def test_an_export_can_be_exported(tmp_path):
+    for number, to in enumerate(FORMATS):
+        stream = load(tmp_path / str(number - 1)) if number else TinyStream(tells_tasks=True)
+        export(stream, tmp_path / str(number), to=to)
+    assert load(tmp_path / "3").fingerprint(range(4)) == TinyStream(tells_tasks=True).fingerprint(range(4))
+
+
+def test_images_are_read_a_split_at_a_time(tmp_path):
+    export(TinyStream(), tmp_path)
+    for path in tmp_path.rglob("*.npz"):
+        if path.name != "test.npz":
+            path.unlink()
+    assert load(tmp_path).task(2).test == TinyStream().task(2).test
+
+
+def test_an_unknown_kind_cannot_be_built_but_says_so(tmp_path):
+    export(TinyStream(), tmp_path, tasks=[0])
+    with pytest.raises(BadInput, match="'tiny' is not known here"):
+        load(tmp_path).spec.build()
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("probe")
+    export(TinyStream(n_tasks=7), folder)
+    return load(folder)
+
+
+@settings(deadline=None, max_examples=40)
+@given(n_tasks=st.integers(1, 7), size=st.integers(1, 40), seed=st.integers(0, 3))
+def test_a_probe_is_spread_evenly_over_test_images(exported, n_tasks, size, seed):
+    probe = exported.probe(n_tasks, size, seed)
+    assert probe == exported.probe(n_tasks, size, seed)
+    assert len(probe) == min(size, 4 * n_tasks)
+    counts = np.bincount(probe.labels, minlength=2 * n_tasks)
+    assert len(counts) == 2 * n_tasks
+    assert counts.max() - counts.min() <= 1
+    real = {image.tobytes() for task in exported.take(n_tasks) for image in task.test.images}
+    assert {image.tobytes() for image in probe.images} <= real
+    assert len({image.tobytes() for image in probe.images}) == len(probe)
+
+
+@pytest.mark.parametrize(("n_tasks", "size"), [(0, 5), (3, 0), (-1, 5)])
+def test_an_empty_probe_is_refused(exported, n_tasks, size):
+    with pytest.raises(BadInput, match="both must be 1 or more"):
+        exported.probe(n_tasks, size)
