@@ -1,10 +1,11 @@
 """The settings of a stream: one frozen record, to and from JSON and TOML, that builds the stream."""
 
 import json
-import tomllib
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from everlearn.errors import BadInput, unknown
 
@@ -16,26 +17,62 @@ class StreamSettings(BaseModel):
     """What makes one stream different from another of its kind; equal settings give equal pixels.
 
     A kind of stream is a subclass with one documented field per setting, a `kind` word, and `build`.
+    A setting that may be None has None as its default, because TOML cannot write it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_default=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
     kind: ClassVar[str]
 
     def __init__(self, **settings: Any) -> None:
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise complaint(type(self), settings, error) from None
+            raise complaint(type(self), error.errors()) from None
 
     def build(self) -> "Stream":
         """The stream with these settings."""
         raise NotImplementedError
 
-    def to_json(self) -> str:
-        """The settings as JSON, with the kind of stream in front."""
-        return json.dumps({"stream": self.kind, **self.model_dump(mode="json")})
+    def to_mapping(self) -> dict[str, Any]:
+        """The settings as a plain dictionary, with the kind of stream in front."""
+        return {"stream": self.kind, **self.model_dump(mode="json")}
 
-    @classmethod
-    def from_mapping(cls, settings: dict[str, Any]) -> Self:
-        """The settings from a plain dictionary."""
-        return cls(**settings)
+    def to_json(self) -> str:
+        """The settings as JSON; `everlearn.streams.from_json` reads it back."""
+        return json.dumps(self.to_mapping())
+
+    def to_toml(self) -> str:
+        """The settings as TOML, without those that are not set; `everlearn.streams.from_toml` reads it."""
+        said = {name: value for name, value in self.to_mapping().items() if value is not None}
+        return "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
+
+
+def complaint(settings: type[StreamSettings], errors: Iterable[ErrorDetails]) -> BadInput:
+    """Pydantic's list of errors as the one sentence that helps most."""
+    # Of the errors of a union, one about the value ("too small") says more than "not a list".
+    error = min(errors, key=lambda each: each["type"].endswith("_type"))
+    name, given = ".".join(map(str, error["loc"][:1])), error["input"]
+    if error["type"] == "extra_forbidden":
+        return unknown(f"{settings.kind} setting", name, settings.model_fields)
+    if error["type"] == "literal_error" and isinstance(given, str):
+        return unknown(
+            name, given, error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        )
+    if error["type"] == "value_error":
+        return BadInput(str(error["ctx"]["error"]))
+    expected = error["msg"].replace("Input should be", "it must be").replace("Field required", "it is needed")
+    return BadInput(f"{name} is {given!r}; {expected}")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,6 +1,7 @@
 """The endless sequence of tasks itself."""
 
 import hashlib
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -13,6 +14,9 @@ from everlearn.streams.settings import StreamSettings
 from everlearn.streams.task import SPLITS, Task
 
 FINGERPRINT_TASKS = 2
+# Where an endless stream ends after all, lest class numbers leave 64 bits: a million tasks a second
+# for twelve days.
+LAST_TASK = 2**40 - 1
 
 
 class Stream(ABC):
@@ -45,10 +49,13 @@ class Stream(ABC):
 
     def task(self, k: int) -> Task:
         """Task number k, counted from 0."""
-        if k < 0 or (self.n_tasks is not None and k >= self.n_tasks):
-            last = "∞" if self.n_tasks is None else str(self.n_tasks - 1)
-            raise BadInput(f"there is no task {k} in {self.id}; its tasks run from 0 to {last}")
-        return self._task(k)
+        return self._task(self._check_number(k))
+
+    def _check_number(self, k: int) -> int:
+        n_tasks = LAST_TASK + 1 if self.n_tasks is None else self.n_tasks
+        if not 0 <= k < n_tasks:
+            raise BadInput(f"there is no task {k} in {self.id}; its tasks run from 0 to {n_tasks - 1}")
+        return operator.index(k)
 
     def take(self, n: int) -> Iterator[Task]:
         """The first n tasks, or all of them if there are fewer."""

@@ -1,0 +1,10 @@
+"""In which order pictures arrive, whatever they show.
+
+Takes a `Source` of classes and pictures; gives, for every task number, the rows of the task, the classes
+it is tested on and what has been seen so far. Knows nothing of pixels.
+"""
+
+from everlearn.streams.scenarios.scenario import Labelling, Rows, Scenario, Seen
+from everlearn.streams.scenarios.settings import ScenarioSettings
+
+__all__ = ["Labelling", "Rows", "Scenario", "ScenarioSettings", "Seen"]
