@@ -1,1 +1,28 @@
-"""To be furnished."""
+"""What is kept of the past.
+
+Takes in batches of images with their labels and whatever else belongs to them. Gives out the exemplars of a
+class, or fair, balanced or typical samples to rehearse, and the bytes they cost: `ExemplarMemory` is edited
+by hand and saved in one file; `Reservoir`, `ClassBalanced` and `Herding` choose for themselves.
+"""
+
+from everlearn.memory.class_balanced import ClassBalanced
+from everlearn.memory.exemplars import Exemplar, ExemplarMemory
+from everlearn.memory.herding import Herding, herd
+from everlearn.memory.memory import Memory, Sample
+from everlearn.memory.reservoir import Reservoir
+from everlearn.memory.saving import State, digest, open_state, save_state
+
+__all__ = [
+    "ClassBalanced",
+    "Exemplar",
+    "ExemplarMemory",
+    "Herding",
+    "Memory",
+    "Reservoir",
+    "Sample",
+    "State",
+    "digest",
+    "herd",
+    "open_state",
+    "save_state",
+]
