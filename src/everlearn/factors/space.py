@@ -138,11 +138,18 @@ def _axis(name: str, allowed: Allowed) -> Axis:
         return _interval(name, allowed, LIMITS[name])
     if isinstance(allowed, int):
         return Axis.values(_grid(name, allowed).tolist())
-    for value in allowed:
+    return Axis.values(_listed(name, allowed))
+
+
+def _listed(name: str, values: Sequence[float]) -> Sequence[float]:
+    if not len(values):
+        raise BadInput(f"{name} is an empty list; give at least one value")
+    for value in values:
         check_range(name, value, *LIMITS[name])
-    if name == "angle" and len({round(value % (2 * pi), 9) for value in allowed}) < len(allowed):
-        raise BadInput(f"angle is {list(allowed)}, which holds the same turn twice (0 and 2π are one)")
-    return Axis.values(allowed)
+    different = {round(value % (2 * pi), 9) if name == "angle" else value for value in values}
+    if len(different) < len(values):
+        raise BadInput(f"{name} is {list(values)}; give each value once (as turns, 0 and 2π are the same)")
+    return values
 
 
 def _grid(name: str, n: int) -> FloatArray:
@@ -160,6 +167,8 @@ def _interval(name: str, allowed: Mapping[str, float], limits: tuple[float, floa
         check_range(f"{name}.{end}", allowed[end], *limits)
     if name == "angle" and allowed["high"] - allowed["low"] > 2 * pi:
         raise BadInput(f"angle is {dict(allowed)}; a range of turns spans at most 2π")
+    if not allowed["low"] < allowed["high"]:
+        raise BadInput(f"{name} is {dict(allowed)}, an empty range; low must be below high")
     return Axis.interval(allowed["low"], allowed["high"])
 
 

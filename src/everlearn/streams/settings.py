@@ -12,6 +12,17 @@ from everlearn.errors import BadInput, unknown
 if TYPE_CHECKING:
     from everlearn.streams.stream import Stream
 
+_OUR_WORDS = {
+    "Input should be": "it must be",
+    "a valid ": "a ",
+    "integer": "whole number",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "Tuple should have": "it must have",
+    " after validation": "",
+    "Field required": "a value is missing",
+}
+
 
 class StreamSettings(BaseModel):
     """What makes one stream different from another of its kind; equal settings give equal pixels.
@@ -66,8 +77,13 @@ def complaint(settings: type[StreamSettings], errors: Iterable[ErrorDetails]) ->
         )
     if error["type"] == "value_error":
         return BadInput(str(error["ctx"]["error"]))
-    expected = error["msg"].replace("Input should be", "it must be").replace("Field required", "it is needed")
-    return BadInput(f"{name} is {given!r}; {expected}")
+    return BadInput(f"{name} is {given!r}; {_plain(error['msg'])}")
+
+
+def _plain(message: str) -> str:
+    for theirs, ours in _OUR_WORDS.items():
+        message = message.replace(theirs, ours)
+    return message.split(", ")[0]
 
 
 def _toml(value: Any) -> str:

@@ -5,8 +5,6 @@ from everlearn.errors import BadInput
 Shares = tuple[int, int, int] | tuple[float, float, float]
 """Pictures per class for train, val and test, as counts or as shares that add up to 1."""
 
-PAPER_SPLIT = (0.96, 0.024, 0.016)
-
 
 def split_sizes(n: int, shares: Shares) -> tuple[int, int, int]:
     """How many of a class's n pictures go to train, val and test.

@@ -42,8 +42,8 @@ class SpriteSource:
             texture=settings.texture,
         )
         sizes = split_sizes(len(self._poses.shown), settings.split)
-        self._ends = dict(zip(("train", "val", "test"), np.cumsum(sizes).tolist(), strict=True))
-        self._sizes = dict(zip(("train", "val", "test"), sizes, strict=True))
+        ends = np.cumsum([0, *sizes]).tolist()
+        self._parts = dict(zip(("train", "val", "test"), map(slice, ends, ends[1:]), strict=False))
 
     @property
     def image_shape(self) -> tuple[int, ...]:
@@ -61,8 +61,7 @@ class SpriteSource:
             return self._poses.held_out
         shown = self._poses.shown
         mixed = shown[draws(self._settings.seed, "split", class_id).permutation(len(shown))]
-        end = self._ends[split]
-        return mixed[end - self._sizes[split] : end]
+        return mixed[self._parts[split]]
 
     def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
         """The pictures themselves, with their ground truth."""

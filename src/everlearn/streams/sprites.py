@@ -1,21 +1,30 @@
 """Drawn shapes, a new one for every class: Infinite dSprites."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from everlearn.errors import BadInput
-from everlearn.factors import FactorSpace, Poses
+from everlearn.factors import FACTOR_NAMES, FactorSpace, Poses
 from everlearn.streams.kinds import builder
 from everlearn.streams.scenarios import ScenarioSettings
+from everlearn.streams.splits import Shares, check_shares, split_sizes
 from everlearn.streams.stream import Stream
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 GridSize = Annotated[int, Field(ge=1, le=1000)]
-Ends = dict[str, float]
-Factor = GridSize | list[float] | Ends
-Colours = GridSize | list[tuple[float, float, float]] | Ends
+Range = dict[str, float]
+
+
+def _some_values(given: object, info: ValidationInfo) -> object:
+    if isinstance(given, int | list | tuple | dict):
+        return given
+    wanted = 'a number of values, a list of them, or {"low": ..., "high": ...}'
+    raise BadInput(f"{info.field_name} is {given!r}; give {wanted}")
+
+
+Factor = Annotated[GridSize | tuple[float, ...] | Range, BeforeValidator(_some_values)]
+Colours = Annotated[GridSize | tuple[tuple[float, float, float], ...] | Range, BeforeValidator(_some_values)]
 
 
 class SpriteSettings(ScenarioSettings):
@@ -48,7 +57,7 @@ class SpriteSettings(ScenarioSettings):
     """how far corners stray inwards and outwards"""
     angular_noise: Unit = 0.5
     """how far corners stray sideways"""
-    spline_orders: tuple[Annotated[int, Field(ge=1, le=3)], ...] = (1, 3)
+    spline_orders: Annotated[tuple[Literal[1, 3], ...], Field(min_length=1)] = (1, 3)
     """edges are straight (1) or curved (3), chosen at random from these"""
     similarity: Unit = 0.0
     """0: shapes of a task are unrelated; 1: they are siblings of one ancestor"""
@@ -68,6 +77,8 @@ class SpriteSettings(ScenarioSettings):
     """a number of hues (1 is white), a list of red-green-blue colours in 0..1, or a range of hues"""
     pictures_per_class: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
     """poses drawn for each class where some factor is a range (625)"""
+    split: Annotated[Shares, AfterValidator(check_shares)] = (0.96, 0.024, 0.016)
+    """train, val and test: pictures per class, or shares that add up to 1"""
     held_out: Annotated[int, Field(ge=0)] | dict[str, tuple[float, float]] = 0
     """poses never trained on: how many, or a box such as {"scale": [0.9, 1.0], "x": [0.0, 0.3]}"""
     noise: Unit = 0.0
@@ -92,15 +103,17 @@ class SpriteSettings(ScenarioSettings):
                 f"first_classes is {self.first_classes}, but similar shapes come in families of "
                 f"{self.classes_per_task} (classes_per_task); give a multiple of it"
             )
-        self.poses()
+        split_sizes(len(self.poses().shown), self.split)
         return self
 
     def poses(self) -> Poses:
         """The poses in which every class is shown."""
-        names: tuple[str, ...] = ("scale", "angle", "x", "y")
-        axes: Mapping[str, Any] = {name: getattr(self, name) or self.factor_values for name in names}
-        space = FactorSpace(**axes, colour=self.colour)
+        space = FactorSpace(**{name: self._factor(name) for name in FACTOR_NAMES}, colour=self.colour)
         return Poses(space, seed=self.seed, n=self.pictures_per_class, held_out=self.held_out)
+
+    def _factor(self, name: str) -> Factor:
+        own: Factor | None = getattr(self, name)
+        return self.factor_values if own is None else own
 
     def build(self) -> Stream:
         """The stream with these settings."""

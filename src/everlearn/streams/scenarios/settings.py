@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from everlearn.chance import MAX_SEED
 from everlearn.errors import BadInput
@@ -14,7 +14,6 @@ from everlearn.streams.scenarios.scenario import Labelling, Scenario
 from everlearn.streams.scenarios.sharp import ClassSets, Sharp
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.source import Source
-from everlearn.streams.splits import PAPER_SPLIT, Shares, check_shares
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
@@ -61,8 +60,6 @@ class ScenarioSettings(StreamSettings):
     """blurry: percentage of the other classes' pictures that stray (10)"""
     recur_every: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     """recurring: every so many tasks an earlier one comes back (3)"""
-    split: Annotated[Shares, AfterValidator(check_shares)] = PAPER_SPLIT
-    """train, val and test: pictures per class, or shares that add up to 1"""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
