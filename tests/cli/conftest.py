@@ -39,7 +39,12 @@ def spawn(tmp_path: Path) -> Run:
 
     def spawn(*words: str, **changed: str) -> Outcome:
         done = subprocess.run(
-            [EVERLEARN, *words], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **changed}, timeout=120
+            [EVERLEARN, *words],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, **changed},
+            timeout=120,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 

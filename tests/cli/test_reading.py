@@ -50,20 +50,28 @@ def test_a_key_may_carry_the_name_of_its_room() -> None:
 
 @pytest.mark.parametrize("words", [["image_size"], ["=3"], [""], ["a=1", "stream.a=2"]])
 def test_an_assignment_needs_a_key_and_a_value_once(words: list[str]) -> None:
-    with pytest.raises(BadInput, match="KEY=VALUE|twice"):
+    with pytest.raises(BadInput, match=r"KEY=VALUE|twice"):
         read_assignments(words)
 
 
 @pytest.mark.parametrize(
     ("text", "tasks"),
-    [("0", [0]), ("7,3,7", [3, 7]), ("2:5", [2, 3, 4]), (":3", [0, 1, 2]), ("0:10:4", [0, 4, 8]), ("007", [7])],
+    [
+        ("0", [0]),
+        ("7,3,7", [3, 7]),
+        ("2:5", [2, 3, 4]),
+        (":3", [0, 1, 2]),
+        ("0:10:4", [0, 4, 8]),
+        ("007", [7]),
+    ],
 )
 def test_tasks(text: str, tasks: list[int]) -> None:
     assert list(read_tasks(text)) == tasks
 
 
 @pytest.mark.parametrize(
-    "text", ["", ":", "-1", "5:", "3:3", "9:2", "0:5:0", "a", "1.5", "0:9:", "1,", "٣", "0:1e3", " 1", "9" * 20]
+    "text",
+    ["", ":", "-1", "5:", "3:3", "9:2", "0:5:0", "a", "1.5", "0:9:", "1,", "٣", "0:1e3", " 1", "9" * 20],
 )
 def test_tasks_that_are_none(text: str) -> None:
     with pytest.raises(BadInput, match="names no task"):

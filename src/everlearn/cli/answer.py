@@ -52,10 +52,13 @@ class Screen:
 
     @staticmethod
     def console() -> "Console":
-        """Stdout for people; in a pipe without colours and wide enough not to fold tables."""
+        """Stdout for people; in a pipe without colours and wide enough not to fold tables.
+
+        Brackets in what is shown are brackets: names of files must not turn into styles.
+        """
         from rich.console import Console
 
-        return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+        return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False)
 
     @contextlib.contextmanager
     def progress(self, title: str) -> Iterator[Progress]:

@@ -6,18 +6,18 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from everlearn import __version__
 from everlearn.cli.answer import Answer, Screen
 from everlearn.cli.complaints import sentence
 from everlearn.errors import BadInput
 
-# What a shell reports for a program ended by that signal.
-INTERRUPTED, PIPE_CLOSED = 130, 141
 REFUSED = 2
+INTERRUPTED = 130  # what a shell reports for a program that Ctrl-C ended
+PIPE_CLOSED = 1  # as Python's own advice and rich have it
 
-EVERYWHERE = "Everywhere"
+EVERYWHERE = Group("Everywhere", sort_key=2)
 Flag = Parameter(negative=(), show_default=False, group=EVERYWHERE)
 
 app = App(
@@ -25,8 +25,8 @@ app = App(
     help="A lab for learning that never stops: an endless stream of recognition tasks.",
     version_flags=[],
     help_format="plaintext",
-    suppress_keyboard_interrupt=False,
 )
+app.meta.suppress_keyboard_interrupt = False
 app["--help"].group = EVERYWHERE
 app.command("everlearn.cli.stream:app", name="stream", help="Look at streams, export them, cite them.")
 
@@ -75,7 +75,7 @@ def _launch(
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code: 0, 2 (refused), 130 (Ctrl-C) or 141 (closed pipe)."""
+    """Run one command line and return its exit code: 0, 2 (refused), 130 (Ctrl-C) or 1 (closed pipe)."""
     words = sys.argv[1:] if words is None else words
     _survive_odd_encodings()
     try:

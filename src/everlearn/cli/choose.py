@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from everlearn.cli.reading import check_path, read_assignments, read_spec, read_value
 from everlearn.errors import BadInput
@@ -16,10 +16,13 @@ DEFAULT_KIND = "sprites"
 TEXT_FLAGS = ("stream", "scenario", "boundaries", "data")
 VALUE_FLAGS = ("seed", "image_size", "classes_per_task", "factor_values")
 
-Word = Annotated[str | None, Parameter(show_default=False)]
+GROUP = Group("Which stream", sort_key=1)
+
+Text = Annotated[str | None, Parameter(show_default=False, metavar="NAME")]
+Value = Annotated[str | None, Parameter(show_default=False, metavar="N")]
 
 
-@Parameter(name="*", group="Which stream")
+@Parameter(name="*", group=GROUP)
 @dataclass(frozen=True, kw_only=True)
 class StreamChoice:
     """The options that choose a stream.
@@ -28,35 +31,36 @@ class StreamChoice:
     model of the kind, said once.
     """
 
-    stream: Word = None
+    stream: Text = None
     """The kind of stream, sprites if not said; `everlearn stream list` shows them all."""
-    seed: Word = None
+    seed: Value = None
     """The number from which everything follows."""
-    image_size: Word = None
+    image_size: Value = None
     """Width and height of the images in pixels."""
-    classes_per_task: Word = None
+    classes_per_task: Value = None
     """How many classes arrive together."""
-    factor_values: Word = None
+    factor_values: Value = None
     """How many values each factor takes."""
-    scenario: Word = None
+    scenario: Text = None
     """What changes from task to task, such as class-incremental."""
-    boundaries: Word = None
+    boundaries: Text = None
     """How one task gives way to the next, such as sharp or blurry."""
-    data: Word = None
+    data: Annotated[str | None, Parameter(show_default=False, metavar="DIR")] = None
     """The folder with real images; $EVERLEARN_DATA if not said."""
-    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="KEY=VALUE")] = ()
     """Any setting as KEY=VALUE, as often as needed; `everlearn stream list KIND` shows them all."""
-    spec: Annotated[Path | None, Parameter(show_default=False)] = None
+    spec: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None
     """A .toml or .json file of settings; the other options change single ones."""
-    exported: Annotated[Path | None, Parameter(name="--from", show_default=False)] = None
+    exported: Annotated[Path | None, Parameter(name="--from", show_default=False, metavar="DIR")] = None
     """A folder written by `everlearn stream export`, instead of settings."""
 
     def build(self) -> "Stream":
         """The stream that was chosen."""
+        settings = self.settings()
         from everlearn import streams
 
         if self.exported is None:
-            return streams.build(self.settings())
+            return streams.build(settings)
         if self != StreamChoice(exported=self.exported):
             raise BadInput("--from names a finished export, which has its own settings; leave the others out")
         return streams.load(check_path(self.exported))

@@ -1,3 +1,91 @@
-from cyclopts import App
+"""`everlearn stream`: look at streams, export them, cite them."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.choose import ANY, StreamChoice
+from everlearn.cli.reading import check_path, read_tasks
 
 app = App(name="stream", help="Look at streams, export them, cite them.")
+
+Out = Parameter(name=["--out", "-o"], show_default=False)
+Switch = Parameter(negative=(), show_default=False)
+
+
+@app.command(name="list")
+def list_(kind: str | None = None, /) -> Answer:
+    """List the kinds of streams, or all settings of one kind.
+
+    Args:
+        kind: The kind whose settings are listed.
+    """
+    from everlearn.cli import catalogue
+
+    return catalogue.kinds() if kind is None else catalogue.settings(kind)
+
+
+@app.command
+def show(
+    choice: StreamChoice = ANY,
+    *,
+    task: int = 0,
+    out: Annotated[Path | None, Out] = None,
+    gif: Annotated[bool, Switch] = False,
+    screen: Shown,
+) -> Answer:
+    """Describe a stream and draw one of its tasks.
+
+    Args:
+        choice: Which stream.
+        task: The number of the task that is drawn.
+        out: The picture to write; everlearn-KIND.png (or .gif) here if not said.
+        gif: Draw the task moving through its factors, as an animated GIF.
+        screen: Where progress is shown.
+    """
+    from everlearn.cli.portrayal import portray
+
+    return portray(choice.build(), task, None if out is None else check_path(out), moving=gif, screen=screen)
+
+
+@app.command
+def export(
+    choice: StreamChoice = ANY,
+    *,
+    to: Literal["npz", "png", "parquet", "webdataset"],
+    out: Annotated[Path, Out],
+    tasks: str = "0:10",
+    screen: Shown,
+) -> Answer:
+    """Write tasks to a folder that other tools can read; run it again to go on after a break.
+
+    Args:
+        choice: Which stream.
+        to: The format.
+        out: The folder.
+        tasks: Which tasks: one number, several such as 0,5,7 or a range without its end such as 0:10.
+        screen: Where progress is shown.
+    """
+    from everlearn import streams
+
+    wanted, stream = read_tasks(tasks), choice.build()
+    with screen.progress(f"Exporting {stream.id}") as progress:
+        streams.export(stream, check_path(out), to=to, tasks=wanted, progress=progress)
+    facts = {"stream": stream.id, "to": to, "out": str(out), "tasks": len(wanted)}
+    return Answer(facts, lambda: f"{len(wanted)} tasks of {stream.id} are in {out}")
+
+
+@app.command
+def fingerprint(choice: StreamChoice = ANY, *, tasks: str | None = None) -> Answer:
+    """Print the short hash of a stream's content, to cite in a paper.
+
+    Args:
+        choice: Which stream.
+        tasks: Which tasks to read, as for export; the first two if not said.
+    """
+    stream = choice.build()
+    found = stream.fingerprint(None if tasks is None else read_tasks(tasks))
+    facts: dict[str, Any] = {"stream": stream.id, "fingerprint": found, "tasks": tasks}
+    return Answer(facts, lambda: f"{stream.id} {found}")

@@ -1,7 +1,6 @@
 """Many small pictures on one page, still or moving."""
 
 import io
-import os
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -11,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
+from everlearn import files
 from everlearn.errors import BadInput, check_range
 
 Pictures = npt.NDArray[np.uint8]
 
-PAPER, INK = (255, 255, 255), (96, 96, 104)
+PAPER, INK = (255, 255, 255), (96, 96, 96)
 MARGIN = 16
 TEXT_SIZE = 14
 LINE = 24
@@ -56,12 +56,13 @@ def sheet(
     check_range("columns", columns, 1, 4096)
     check_range("gap", gap, 0, 256)
     check_range("upscale", upscale, 1, 64)
-    tiles = _enlarged(images, upscale)
-    layout = _Layout.of(tiles, columns, gap, captions, headings)
+    _check_pictures(images)
+    layout = _Layout.of(images.shape, columns, gap, upscale, captions, headings)
     page = np.empty((*layout.size[::-1], 3), np.uint8)
     page[:] = PAPER
-    for number, tile in enumerate(tiles):
+    for number, image in enumerate(images):
         row, column = divmod(number, columns)
+        tile = _enlarged(image, upscale)
         x, y = layout.lefts[column], layout.tops[row]
         page[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
     picture = Image.fromarray(page)
@@ -80,12 +81,7 @@ def save(picture: Image.Image | Sequence[Image.Image], path: Path | str, *, fram
     path, pages = Path(path), [picture] if isinstance(picture, Image.Image) else list(picture)
     check_format(path, moving=not isinstance(picture, Image.Image))
     encoded = _gif(pages, frame_ms) if path.suffix.lower() == ".gif" else _png(pages[0])
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        unfinished.write_bytes(encoded)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    files.write(path, encoded)
     return path
 
 
@@ -110,14 +106,15 @@ class _Layout(NamedTuple):
     @classmethod
     def of(
         cls,
-        tiles: Pictures,
+        shape: tuple[int, ...],
         columns: int,
         gap: int,
+        upscale: int,
         captions: Sequence[str],
         headings: Sequence[Heading],
     ) -> "_Layout":
-        height, width = tiles.shape[1:3]
-        n_rows = -(-len(tiles) // columns)
+        n_images, height, width = shape[0], shape[1] * upscale, shape[2] * upscale
+        n_rows = -(-n_images // columns)
         _check_words(n_rows, columns, captions, headings)
         last_of_group = set(accumulate(heading.n_columns for heading in headings))
         steps = [width + (gap * GROUP_GAP if c in last_of_group else gap) for c in range(1, columns)]
@@ -131,14 +128,17 @@ class _Layout(NamedTuple):
         return cls(size, lefts, tops, height)
 
 
-def _enlarged(images: Pictures, upscale: int) -> Pictures:
-    """The pictures in colour, each pixel `upscale` times as wide and high."""
+def _enlarged(image: Pictures, upscale: int) -> Pictures:
+    """One picture in colour, each pixel `upscale` times as wide and high."""
+    colour = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
+    return colour.repeat(upscale, axis=0).repeat(upscale, axis=1)
+
+
+def _check_pictures(images: Pictures) -> None:
     if images.dtype != np.uint8 or images.ndim not in (3, 4) or not images.size:
         raise BadInput(
             f"images are {images.dtype} of shape {images.shape}; give uint8 (n, H, W) or (n, H, W, 3)"
         )
-    colour = images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
-    return colour.repeat(upscale, axis=1).repeat(upscale, axis=2)
 
 
 def _check_words(n_rows: int, columns: int, captions: Sequence[str], headings: Sequence[Heading]) -> None:
@@ -179,8 +179,16 @@ def _png(page: Image.Image) -> bytes:
 
 def _gif(pages: Sequence[Image.Image], frame_ms: int) -> bytes:
     """All pages with one palette, because a palette per page makes flat colours flicker."""
-    palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)
-    first, *rest = (page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages)
+    if all(_is_gray(page) for page in pages):
+        first, *rest = (page.convert("L") for page in pages)
+    else:
+        palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)
+        first, *rest = (page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages)
     file = io.BytesIO()
     first.save(file, "GIF", save_all=True, append_images=rest, duration=frame_ms, loop=0, optimize=False)
     return file.getvalue()
+
+
+def _is_gray(page: Image.Image) -> bool:
+    red, green, blue = page.split()
+    return red == green == blue

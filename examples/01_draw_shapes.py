@@ -1,0 +1,18 @@
+"""Draw shape number 1,000,000 turning once round, without drawing any of the others."""
+
+import sys
+
+import numpy as np
+
+from everlearn.factors import Factors
+from everlearn.rendering import render
+from everlearn.reports import save, sheet
+from everlearn.shapes import ShapeFamily
+
+family = ShapeFamily(seed=0)
+shapes = family.outlines([0, 1, 1_000_000])
+turns = Factors(angle=np.linspace(0, 2 * np.pi, 12, endpoint=False))
+
+images = np.concatenate([render(shape, turns, image_size=96) for shape in shapes])
+page = sheet(images, columns=12, captions=["shape 0", "shape 1", "shape 1,000,000"])
+print("Look at", save(page, sys.argv[1] if len(sys.argv) > 1 else "shapes.png"))
