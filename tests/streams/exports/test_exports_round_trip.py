@@ -56,7 +56,7 @@ def test_tasks_keep_their_numbers(tmp_path):
     assert [task.index for task in again.take(1)] == [3]
     assert same_task(again.task(1_000_000), stream.task(1_000_000))
     assert manifest.fingerprint == again.fingerprint() == stream.fingerprint([3, 1_000_000])
-    with pytest.raises(BadInput, match="no task 0 in .*; it holds tasks 3, 1000000 of tiny"):
+    with pytest.raises(BadInput, match=r"no task 0 in .*; it holds tasks 3, 1000000 of tiny"):
         again.task(0)
     with pytest.raises(BadInput, match="cannot take -1"):
         again.take(-1)

@@ -39,7 +39,9 @@ class TinyStream(Stream):
             n = 0 if split == "held_out" and not self.spec.held_out else ROWS[split]
             return self._batch(k, list(ROWS).index(split), n)
 
-        return Task(k, (2 * k, 2 * k + 1), draw, lambda: self._batch(k, 9, 2), name=f"tiny {k}", ordered=k == 1)
+        return Task(
+            k, (2 * k, 2 * k + 1), draw, lambda: self._batch(k, 9, 2), name=f"tiny {k}", ordered=k == 1
+        )
 
     def _batch(self, k: int, part: int, n: int) -> Batch:
         self.drawn.append(k)

@@ -1,11 +1,11 @@
 """The settings of a stream as an export remembers them."""
 
-import json
 from typing import Any
 
 from pydantic import ConfigDict
 
 from everlearn.errors import BadInput
+from everlearn.streams.kinds import from_mapping, kinds
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.stream import Stream
 
@@ -15,23 +15,22 @@ class Remembered(StreamSettings):
 
     Somebody's own stream can be exported, and read where its code is not installed; only building it anew
     is impossible.
-
-    Attributes:
-        stream: the kind.
     """
 
     model_config = ConfigDict(extra="allow")
+
     stream: str
+    """The kind."""
 
     def build(self) -> Stream:
         """Complain: an unknown kind cannot be built."""
         raise BadInput(f"the stream {self.stream!r} is not known here; only its exports can be loaded")
 
-    def to_json(self) -> str:
+    def to_mapping(self) -> dict[str, Any]:
         """The settings as they were written."""
-        return json.dumps(self.model_dump(mode="json"))
+        return self.model_dump(mode="json")
 
 
 def spec_from(spec: dict[str, Any]) -> StreamSettings:
-    """The settings that `json.loads(settings.to_json())` gave."""
-    return Remembered(**spec)
+    """The settings that `to_mapping` gave."""
+    return from_mapping(spec) if spec.get("stream") in kinds() else Remembered(**spec)

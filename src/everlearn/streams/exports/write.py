@@ -1,6 +1,5 @@
 """Streams written to folders: whole tasks or nothing, and never twice."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -78,8 +77,13 @@ def _plan(stream: Stream, to: FormatName, tasks: Iterable[int] | None) -> Plan:
     if not numbers:
         raise BadInput("there are no tasks to export; give at least one, such as tasks=range(10)")
     labels = [label for k in numbers for label in stream.task(k).labels]
-    spec = json.loads(stream.spec.to_json())
-    return Plan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=max(labels, default=-1) + 1)
+    return Plan(
+        to=to,
+        stream=stream.id,
+        spec=stream.spec.to_mapping(),
+        tasks=numbers,
+        n_labels=max(labels, default=-1) + 1,
+    )
 
 
 def _check_free(folder: Path) -> None:

@@ -1,0 +1,173 @@
+"""Exports that are killed, starved or disturbed, at every act on the disk."""
+
+import errno
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from tiny_stream import TinyStream, tree
+
+from everlearn import files
+from everlearn.errors import BadInput
+from everlearn.streams.exports import FORMATS, export, load
+
+TASKS = range(2)
+
+
+class CountingDisk(files.Disk):
+    """A disk that strikes at one of its acts: before it, in the middle of it, or after it."""
+
+    def __init__(self, at: int | None = None, moment: str = "before", strike=None) -> None:
+        self.acts, self.at, self.moment, self.strike = 0, at, moment, strike
+
+    def _act(self, name, *args):
+        act = getattr(files.Disk, name)
+        self.acts += 1
+        if self.acts != self.at:
+            return act(self, *args)
+        if self.moment == "within" and name == "write":
+            act(self, args[0], args[1][: len(args[1]) // 2])
+        if self.moment == "after":
+            act(self, *args)
+        return self.strike()
+
+    def open(self, *args):
+        return self._act("open", *args)
+
+    def write(self, *args):
+        return self._act("write", *args)
+
+    def sync(self, *args):
+        return self._act("sync", *args)
+
+    def rename(self, *args):
+        return self._act("rename", *args)
+
+
+def kill_myself():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def full():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def export_and_die(folder: Path, to: str, at: int, moment: str) -> None:
+    files.disk = CountingDisk(at, moment, kill_myself)
+    export(TinyStream(), folder, to=to, tasks=TASKS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """For each format, the files of an export that nothing disturbed, and how many acts it took."""
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for to in FORMATS:
+            disk = CountingDisk()
+            patch.setattr(files, "disk", disk)
+            folder = tmp_path_factory.mktemp(to)
+            export(TinyStream(), folder, to=to, tasks=TASKS)
+            found[to] = (tree(folder), disk.acts)
+    return found
+
+
+def points(acts: int, n: int) -> list[int]:
+    """Some n of the acts, the first and the last among them."""
+    return sorted({1 + i * (acts - 1) // (n - 1) for i in range(n)})
+
+
+def check_killed_and_finished(tmp_path, whole, to, n_points):
+    files_of_whole, acts = whole[to]
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload([__name__, "pyarrow.parquet"])
+    for at in points(acts, n_points):
+        for moment in ("before", "within", "after"):
+            folder = tmp_path / f"{at}-{moment}"
+            child = server.Process(target=export_and_die, args=(folder, to, at, moment))
+            child.start()
+            child.join()
+            assert child.exitcode == -signal.SIGKILL
+            if not (folder / "manifest.json").exists():
+                with pytest.raises(BadInput, match="unfinished export; run the same export again"):
+                    load(folder)
+            export(TinyStream(), folder, to=to, tasks=TASKS)
+            assert tree(folder) == files_of_whole, (at, moment)
+
+
+def check_starved_and_finished(tmp_path, whole, to, n_points):
+    files_of_whole, acts = whole[to]
+    for at in points(acts, n_points):
+        folder = tmp_path / str(at)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "disk", CountingDisk(at, "within", full))
+            with pytest.raises(BadInput, match=r"the disk is full while writing .*; free some space"):
+                export(TinyStream(), folder, to=to, tasks=TASKS)
+        assert not [path for path in (folder / "unfinished").glob("task-*") if path.is_dir()]
+        export(TinyStream(), folder, to=to, tasks=TASKS)
+        assert tree(folder) == files_of_whole, at
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_killed_export_goes_on_as_if_nothing_had_happened(tmp_path, whole, to):
+    check_killed_and_finished(tmp_path, whole, to, n_points=4)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, whole, to):
+    check_starved_and_finished(tmp_path, whole, to, n_points=12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("check", [check_killed_and_finished, check_starved_and_finished])
+def test_an_export_goes_on_wherever_it_was_stopped(tmp_path, whole, to, check):
+    check(tmp_path, whole, to, n_points=10_000)
+
+
+def test_only_missing_tasks_are_made(tmp_path):
+    def stop_after_two(done, total, word):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(TinyStream(), tmp_path, progress=stop_after_two)
+    stream = TinyStream()
+    export(stream, tmp_path)
+    assert set(stream.drawn) == {2, 3}
+    idle = TinyStream()
+    export(idle, tmp_path)
+    assert idle.drawn == []
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"")])
+def test_a_finished_task_that_is_damaged_is_made_again(tmp_path, whole, damage):
+    with pytest.raises(KeyboardInterrupt):
+        export(TinyStream(), tmp_path, tasks=TASKS, progress=_interrupt_at(1))
+    damage(tmp_path / "task-000000" / "val.npz")
+    export(TinyStream(), tmp_path, tasks=TASKS)
+    assert tree(tmp_path) == whole["npz"][0]
+
+
+def test_a_second_export_is_kept_out(tmp_path):
+    def intrude(done, total, word):
+        with pytest.raises(BadInput, match="another process is exporting into"):
+            export(TinyStream(), tmp_path)
+
+    export(TinyStream(), tmp_path, progress=intrude)
+    load(tmp_path)
+
+
+def test_progress_is_told_task_by_task(tmp_path):
+    told = []
+    export(TinyStream(), tmp_path, tasks=[0, 3], progress=lambda *words: told.append(words))
+    assert told == [(0, 2, "task 0"), (1, 2, "task 3"), (2, 2, "done")]
+
+
+def _interrupt_at(n: int):
+    def interrupt(done, total, word):
+        if done == n:
+            raise KeyboardInterrupt
+
+    return interrupt
