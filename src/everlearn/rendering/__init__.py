@@ -4,6 +4,7 @@ Takes `Outlines` and `Factors`, and an image size, which no other room knows. Gi
 same bytes for any number of threads, any batch and any processor.
 """
 
+from everlearn.rendering.nuisances import Nuisances
 from everlearn.rendering.render import render
 
-__all__ = ["render"]
+__all__ = ["Nuisances", "render"]

@@ -50,9 +50,7 @@ def new_edges(n: int) -> Edges:
 
 
 @compiled
-def add_edge(
-    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I
-) -> tuple[U, U]:
+def add_edge(edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I) -> tuple[U, U]:
     """Put the edge from a to b into the list; give the new ends of its two parts."""
     dx, dy = xb - xa, yb - ya
     shallow = abs(dy) <= abs(dx)
@@ -106,7 +104,9 @@ def add_clipped_edge(
 
 
 @compiled
-def accumulate(edges: Edges, front: U, back: U, buffer: Float32Array, stride: int, width: F, height: F) -> None:
+def accumulate(
+    edges: Edges, front: U, back: U, buffer: Float32Array, stride: int, width: F, height: F
+) -> None:
     """Add all edges to the buffer: the shallow ones before `front`, the steep ones after `back`."""
     room = CAPACITY - WIDTH - max(int(width), int(height)) - 2
     position = 0

@@ -1,4 +1,4 @@
-"""Pictures in the three layouts: gray, colour channel by channel, colour pixel by pixel."""
+"""Pictures as they are stored: gray, colour channel by channel, or colour pixel by pixel."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.rendering.edges import F, Float32Array, U
-from everlearn.rendering.paths import N_CODES, Paths
-from everlearn.rendering.raster import MARGIN_COLUMNS, Box, Desk, Placements, new_desk, trace, whole_blocks, wipe
+from everlearn.rendering.paths import DIVIDER, LEFT, N_CODES, PEN_UP, RIGHT, Paths
+from everlearn.rendering.raster import MARGIN_COLUMNS, Placements, new_desk, trace, whole_blocks, wipe
 from everlearn.rendering.sweep import WIDTH, sweep_gray, sweep_pixels, sweep_planes
 from everlearn.shapes.compiled import compiled
 
@@ -18,25 +18,24 @@ Pixels = npt.NDArray[Any]
 def paint_gray(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
-    """Pictures begin to end into out, flat; levels (n, 3) holds background, shape and mark."""
+    """Pictures begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark.
+
+    The buffer holds levels rather than coverage, so that one sum serves both halves: an edge is worth the
+    step between what lies on its two sides.
+    """
     desk, weights = new_desk(paths, size), np.zeros(N_CODES, np.float32)
     tile = np.empty(size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
-        background, shape, mark = levels[n, 0], levels[n, 1], levels[n, 2]
+        background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
+        weights[LEFT], weights[RIGHT], weights[DIVIDER] = shape - background, mark - background, mark - shape
         _fill(out, n * size * size, size * size, background)
-        # The buffer holds levels, so that one sum serves both halves: an edge is worth the step it makes.
-        weights[1], weights[2], weights[3] = shape - background, mark - background, mark - shape
         box = trace(paths, where, n, size, weights, False, desk)
-        if box.height == 0:
-            continue
-        stride, blocks, first = box.width + MARGIN_COLUMNS, box.width // WIDTH, n * size * size + box.top * size
-        if box.width <= size:
-            sweep_gray(
-                desk.buffer, desk.plane, stride, out, first + box.left, size, 0, blocks, box.height, levels[n]
-            )
-        else:
-            sweep_gray(desk.buffer, desk.plane, stride, tile, 0, box.width, 0, blocks, box.height, levels[n])
-            _copy(tile, 0, box.width, out, first, size, size, box.height)
+        first, fits = (n * size + box.top) * size + box.left, box.width <= size
+        target, start, pitch = (out, first, size) if fits else (tile, 0, box.width)
+        stride, blocks = box.width + MARGIN_COLUMNS, box.width // WIDTH
+        sweep_gray(desk.buffer, 0, stride, target, start, pitch, 0, blocks, box.height, levels[n, 0])
+        if not fits:
+            _copy(tile, 0, box.width, out, first, size, box.height)
         wipe(desk, box, 1)
 
 
@@ -44,29 +43,24 @@ def paint_gray(
 def paint_planes(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
-    """As paint_gray, red, green and blue one after another; levels is (n, 9)."""
-    desk, weights = new_desk(paths, size), np.ones(N_CODES, np.float32)
-    weights[0] = F(0)
-    area, wide = size * size, whole_blocks(size)
-    tile, steps = np.empty(3 * size * wide, out.dtype), np.empty(9, np.float32)
+    """As paint_gray, with red, green and blue one after another; levels is (n, 3, 3)."""
+    desk, weights, steps = new_desk(paths, size), _coverage_weights(), np.empty((3, 3), np.float32)
+    area, tile_area = size * size, size * whole_blocks(size)
+    tile = np.empty(3 * tile_area, out.dtype)
     for n in range(begin, end):
-        _steps(levels[n], steps)
+        _step(levels, n, steps)
         for c in range(3):
-            _fill(out, (3 * n + c) * area, area, levels[n, 3 * c])
+            _fill(out, (3 * n + c) * area, area, levels[n, c, 0])
         box = trace(paths, where, n, size, weights, True, desk)
-        if box.height == 0:
-            continue
-        stride, blocks, first = box.width + MARGIN_COLUMNS, box.width // WIDTH, 3 * n * area + box.top * size
-        if box.width <= size:
-            sweep_planes(
-                desk.buffer, desk.plane, stride, out, first + box.left, size, area, blocks, box.height, steps
-            )
-        else:
-            sweep_planes(
-                desk.buffer, desk.plane, stride, tile, 0, box.width, size * wide, blocks, box.height, steps
-            )
+        first, fits = (3 * n * size + box.top) * size + box.left, box.width <= size
+        target, start, pitch, channel = (out, first, size, area) if fits else (tile, 0, box.width, tile_area)
+        stride, blocks = box.width + MARGIN_COLUMNS, box.width // WIDTH
+        sweep_planes(
+            desk.buffer, desk.plane, stride, target, start, pitch, channel, blocks, box.height, steps
+        )
+        if not fits:
             for c in range(3):
-                _copy(tile, c * size * wide, box.width, out, first + c * area, size, size, box.height)
+                _copy(tile, c * tile_area, box.width, out, first + c * area, size, box.height)
         wipe(desk, box, 2)
 
 
@@ -74,37 +68,39 @@ def paint_planes(
 def paint_pixels(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
-    """As paint_planes, red, green and blue of each pixel together."""
-    desk, weights = new_desk(paths, size), np.ones(N_CODES, np.float32)
-    weights[0] = F(0)
-    area, wide = size * size, whole_blocks(size)
-    tile, steps = np.empty(3 * size * wide, out.dtype), np.empty(9, np.float32)
+    """As paint_planes, with red, green and blue of each pixel together."""
+    desk, weights, steps = new_desk(paths, size), _coverage_weights(), np.empty((3, 3), np.float32)
+    tile = np.empty(3 * size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
-        _steps(levels[n], steps)
-        _fill_pixels(out, 3 * n * area, area, levels[n, 0], levels[n, 3], levels[n, 6])
+        _step(levels, n, steps)
+        _fill_pixels(out, 3 * n * size * size, size * size, steps)
         box = trace(paths, where, n, size, weights, True, desk)
-        if box.height == 0:
-            continue
-        stride, blocks, first = box.width + MARGIN_COLUMNS, box.width // WIDTH, 3 * (n * area + box.top * size)
-        if box.width <= size:
-            sweep_pixels(
-                desk.buffer, desk.plane, stride, out, first + 3 * box.left, 3 * size, 0, blocks, box.height,
-                steps,
-            )  # fmt: skip
-        else:
-            sweep_pixels(
-                desk.buffer, desk.plane, stride, tile, 0, 3 * box.width, 0, blocks, box.height, steps
-            )
-            _copy(tile, 0, 3 * box.width, out, first, 3 * size, 3 * size, box.height)
+        first, fits = 3 * ((n * size + box.top) * size + box.left), box.width <= size
+        target, start, pitch = (out, first, 3 * size) if fits else (tile, 0, 3 * box.width)
+        stride, blocks = box.width + MARGIN_COLUMNS, box.width // WIDTH
+        sweep_pixels(desk.buffer, desk.plane, stride, target, start, pitch, 0, blocks, box.height, steps)
+        if not fits:
+            _copy(tile, 0, 3 * box.width, out, first, 3 * size, box.height)
         wipe(desk, box, 2)
 
 
 @compiled
-def _steps(levels: Float32Array, steps: Float32Array) -> None:
-    for c in range(0, 9, 3):
-        steps[c] = levels[c]
-        steps[c + 1] = levels[c + 1] - levels[c]
-        steps[c + 2] = levels[c + 2] - levels[c]
+def _coverage_weights() -> Float32Array:
+    weights = np.ones(N_CODES, np.float32)
+    weights[PEN_UP] = F(0)
+    return weights
+
+
+@compiled
+def _step(levels: Float32Array, n: int, steps: Float32Array) -> None:
+    """For each channel the background, and how far shape and mark differ from it."""
+    for c in range(3):
+        background = levels[n, c, 0]
+        steps[c, 0], steps[c, 1], steps[c, 2] = (
+            background,
+            levels[n, c, 1] - background,
+            levels[n, c, 2] - background,
+        )
 
 
 @compiled
@@ -115,20 +111,24 @@ def _fill(out: Pixels, first: int, n: int, level: F) -> None:
 
 
 @compiled
-def _fill_pixels(out: Pixels, first: int, n: int, red: F, green: F, blue: F) -> None:
-    r, g, b = _stored(out, red), _stored(out, green), _stored(out, blue)
+def _fill_pixels(out: Pixels, first: int, n: int, steps: Float32Array) -> None:
+    red, green, blue = _stored(out, steps[0, 0]), _stored(out, steps[1, 0]), _stored(out, steps[2, 0])
     for i in range(U(n)):
         pixel = U(first) + U(3) * i
-        out[pixel], out[pixel + U(1)], out[pixel + U(2)] = r, g, b
+        out[pixel], out[pixel + U(1)], out[pixel + U(2)] = red, green, blue
 
 
 @compiled
 def _stored(out: Pixels, level: F) -> Any:
+    """A level as `out` holds it: a rounded byte or the float itself."""
     return out.dtype.type(level + F(0.5)) if out.itemsize == 1 else out.dtype.type(level)
 
 
 @compiled
-def _copy(tile: Pixels, start: int, tile_pitch: int, out: Pixels, first: int, pitch: int, width: int, height: int) -> None:
+def _copy(
+    tile: Pixels, start: int, tile_pitch: int, out: Pixels, first: int, pitch: int, height: int
+) -> None:
+    """The part of a tile that lies within the picture; only pictures narrower than whole blocks need it."""
     for row in range(U(height)):
-        for column in range(U(width)):
+        for column in range(U(pitch)):
             out[U(first) + row * U(pitch) + column] = tile[U(start) + row * U(tile_pitch) + column]

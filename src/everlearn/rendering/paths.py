@@ -29,8 +29,8 @@ class Paths(NamedTuple):
 
 
 @compiled
-def flatten(cubics: FloatArray, n_vertices: IntArray, unit_px: float) -> Paths:
-    """Paths that stay within a tenth of a pixel of the outlines when a unit is `unit_px` pixels long.
+def flatten(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray) -> Paths:
+    """Paths that stay within a tenth of a pixel of the outlines when their unit is `unit_px` pixels long.
 
     The half with x > 0 is bounded by lines coded RIGHT, the other by LEFT; where the outline changes sides,
     a DIVIDER runs along x = 0 and a RETURN back, so that either half is a closed figure of its own.
@@ -56,7 +56,7 @@ def flatten(cubics: FloatArray, n_vertices: IntArray, unit_px: float) -> Paths:
 
 
 @compiled
-def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: float) -> IntArray:
+def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray) -> IntArray:
     """How many chords each piece needs: a chord strays from its curve by |second derivative| / 8 n²."""
     n_chords = np.ones((len(n_vertices), cubics.shape[1]), np.int64)
     for k in range(len(n_vertices)):
@@ -65,7 +65,7 @@ def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: float) -> I
             for s in (0.0, 1.0):
                 x, y = bend(cubics[k], j, 0, s), bend(cubics[k], j, 1, s)
                 worst = max(worst, x * x + y * y)
-            needed = math.ceil(math.sqrt(math.sqrt(worst) * unit_px / (8.0 * TOLERANCE_PX)))
+            needed = math.ceil(math.sqrt(math.sqrt(worst) * unit_px[k] / (8.0 * TOLERANCE_PX)))
             n_chords[k, j] = min(max(int(needed), 1), MOST_CHORDS)
     return n_chords
 
@@ -94,7 +94,9 @@ def _chain(cubics: FloatArray, n: int, n_chords: IntArray, chain: FloatArray) ->
 
 
 @compiled
-def _split(chain: FloatArray, length: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]) -> int:
+def _split(
+    chain: FloatArray, length: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]
+) -> int:
     """Copy the closed chain behind `end`, with a point wherever it crosses x = 0."""
     start = end
     for i in range(length):
@@ -134,7 +136,9 @@ def _divide(start: int, end: int, points: Float32Array, codes: npt.NDArray[np.ui
 
 
 @compiled
-def _append_divider(leave: int, enter: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]) -> int:
+def _append_divider(
+    leave: int, enter: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]
+) -> int:
     for corner in (leave, enter, leave):
         points[end, 0], points[end, 1] = points[corner, 0], points[corner, 1]
         end += 1

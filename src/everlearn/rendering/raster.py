@@ -5,7 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from everlearn.rendering.edges import Edges, F, Float32Array, I, U, accumulate, add_clipped_edge, add_edge, new_edges
+from everlearn.rendering.edges import (
+    Edges,
+    F,
+    Float32Array,
+    I,
+    U,
+    accumulate,
+    add_clipped_edge,
+    add_edge,
+    new_edges,
+)
 from everlearn.rendering.paths import DIVIDER, RIGHT, IntArray, Paths
 from everlearn.rendering.sweep import WIDTH
 from everlearn.shapes.compiled import compiled
@@ -86,7 +96,9 @@ def _cos_sin(angle: float) -> tuple[float, float]:
 
 
 @compiled
-def trace(paths: Paths, where: Placements, n: int, size: int, weights: Float32Array, in_planes: bool, desk: Desk) -> Box:
+def trace(
+    paths: Paths, where: Placements, n: int, size: int, weights: Float32Array, in_planes: bool, desk: Desk
+) -> Box:
     """Accumulate picture n in the buffer; give the box it lies in."""
     begin, end = paths.first[where.path[n]], paths.first[where.path[n] + 1]
     x0, y0, x1, y1 = _project(paths, begin, end, where, n, size, desk.points)

@@ -71,7 +71,10 @@ def _sweep(n_planes: int, n_levels: int, mix: Mix, put: Put) -> Callable[..., Va
                 builder.store(v.constant(0.0), total)
             with cgutils.for_range(builder, height, intp=INT64) as row:
                 here = builder.add(builder.mul(row.index, stride), column)
-                values = [_take(v, builder, total, offset(builder, p, here)) for total, p in zip(sums, planes, strict=True)]
+                values = [
+                    _take(v, builder, total, offset(builder, p, here))
+                    for total, p in zip(sums, planes, strict=True)
+                ]
                 place = builder.add(builder.mul(row.index, pitch), builder.mul(column, pixel))
                 put(v, mix(v, values, spread_levels), offset(builder, target, place), channel)
         return context.get_dummy_value()

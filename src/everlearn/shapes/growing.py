@@ -65,7 +65,13 @@ def grow(recipe: Recipe, indices: npt.NDArray[np.uint64], cubics: FloatArray, n_
 
 @compiled
 def _settle(
-    recipe: Recipe, index: Word, first_turn: int, kin_n: int, kin_order: int, work: Workspace, cubics: FloatArray
+    recipe: Recipe,
+    index: Word,
+    first_turn: int,
+    kin_n: int,
+    kin_order: int,
+    work: Workspace,
+    cubics: FloatArray,
 ) -> tuple[int, int]:
     """Draw until a sound outline is found; give its number of vertices and its order.
 

@@ -44,7 +44,9 @@ def bend(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
 
 
 @compiled
-def join(vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray) -> None:
+def join(
+    vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray
+) -> None:
     """Join n vertices by a closed spline of order 1 or 3, parametrised by the length of its chords."""
     for i in range(n):
         j = i + 1 if i < n - 1 else 0
