@@ -32,7 +32,7 @@ class Axis:
 
     @classmethod
     def interval(cls, low: float, high: float) -> "Axis":
-        """Every number from low up to, but not including, high."""
+        """Every number from low to high."""
         return cls(((float(low), float(high)),), continuous=True)
 
     def __len__(self) -> int:
