@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from everlearn.errors import BadInput
 
@@ -36,6 +36,11 @@ def decode(content: bytes, name: str) -> Pixels:
                 return _rgba(image)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         pass  # Pillow's own limit is above ours; the complaint below is for both.
+    except UnidentifiedImageError:
+        raise BadInput(
+            f"{name} is not a picture that can be decoded (it is none of {', '.join(FORMATS)}); "
+            "replace it or take it out"
+        ) from None
     except Exception as error:  # a damaged file makes the decoders raise nearly anything
         raise BadInput(
             f"{name} is not a picture that can be decoded ({error}); replace it or take it out"

@@ -45,6 +45,16 @@ class Drawings:
         flat.setflags(write=False)  # as data sets are, so that the kernel is compiled once for both
         return cls(flat, np.cumsum(lengths) - lengths, sizes, drawings[0].shape[2])
 
+    def __getitem__(self, i: int) -> npt.NDArray[np.uint8]:
+        """One drawing: (H, W, channels)."""
+        height, width = self.sizes[i]
+        flat = self.pixels[self.starts[i] : self.starts[i] + height * width * self.channels]
+        return flat.reshape(height, width, self.channels)
+
+    def trimmed(self) -> "Drawings":
+        """The drawings without empty margins; one that is all empty stays as it is."""
+        return Drawings.of([_trimmed(self[i]) for i in range(len(self))])
+
 
 def show(
     drawings: Drawings,
@@ -93,6 +103,14 @@ def show(
         out,
     )
     return out if rgb else out[..., 0]
+
+
+def _trimmed(drawing: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    covered = drawing[..., -1] > 0
+    rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
+    if not len(rows):
+        return drawing
+    return drawing[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) -> FloatArray:

@@ -82,12 +82,12 @@ class LabelledImages:
         return Drawings(self._pixels, rows * (height * width), sizes, channels=1)
 
 
-def mnist(data: Path | None = None) -> LabelledImages:
+def open_mnist(data: Path | None = None) -> LabelledImages:
     """The ten digits."""
     return _open(_folder(data, "mnist"), DIGITS)
 
 
-def fashion(data: Path | None = None) -> LabelledImages:
+def open_fashion(data: Path | None = None) -> LabelledImages:
     """Ten kinds of clothes."""
     return _open(_folder(data, "fashion-mnist"), CLOTHES)
 

@@ -11,22 +11,30 @@ VARIABLE = "EVERLEARN_DATA"
 
 
 def data_root(data: Path | None, wanted: str) -> Path:
-    """The folder of all data sets: `data` if given, else what the variable EVERLEARN_DATA names.
+    """The folder to look in: `data` if given, else the one that the variable EVERLEARN_DATA names.
+
+    A relative `data` that is not a folder here is looked for in EVERLEARN_DATA, so that settings can
+    travel between machines.
 
     Args:
         data: the setting.
         wanted: what is looked for, for the complaint.
     """
-    named = data if data is not None else os.environ.get(VARIABLE)
-    if not named:
+    common = os.environ.get(VARIABLE)
+    if data is None and not common:
         raise BadInput(
             f"nobody said where {wanted} lies; set {VARIABLE}, or data=, to the folder that holds it"
         )
-    root = Path(named).expanduser()
-    if not root.is_dir():
-        said = "data" if data is not None else VARIABLE
-        raise BadInput(f"{said} names {str(root)!r}, which is not a folder; name the one that holds {wanted}")
-    return root
+    places = [data.expanduser()] if data is not None else []
+    if common:
+        places.append(Path(common).expanduser() / (data or ""))
+    for place in places:
+        if place.is_dir():
+            return place
+    said = "data" if data is not None else VARIABLE
+    raise BadInput(
+        f"{said} names {str(places[0])!r}, which is not a folder; name the one that holds {wanted}"
+    )
 
 
 def first_folder(root: Path, names: Iterable[str], files: Iterable[str]) -> Path | None:
@@ -52,8 +60,10 @@ def name_order(name: str) -> tuple[str, str]:
     """What names are sorted by: their letters, however the file system composes the accents.
 
     Example:
-        >>> sorted(["b", "Z", "a", "é", "e\u0301a"], key=name_order)
-        ['Z', 'a', 'b', 'é', 'éa']
+        >>> sorted(["b", "Z", "a"], key=name_order)
+        ['Z', 'a', 'b']
+        >>> name_order("e" + chr(0x301))[0] == name_order(chr(0xE9))[0]
+        True
     """
     return unicodedata.normalize("NFC", name), name
 

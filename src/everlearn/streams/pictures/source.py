@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
@@ -10,7 +9,9 @@ from everlearn.chance import IntArray, draws
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
 from everlearn.streams.batch import Images
 from everlearn.streams.pictures.collection import Collection
+from everlearn.streams.pictures.cutting import cut, cut_all
 from everlearn.streams.pictures.drawings import Drawings, show
+from everlearn.streams.splits import Shares
 from everlearn.streams.task import Split
 
 N_FACTORS = len(FACTOR_NAMES) + 1  # and colour
@@ -26,6 +27,7 @@ class Canvas:
         background: the gray level of the bare canvas, 0 to 255.
         rgb: three colours instead of gray.
         inverted: show the negative.
+        trimmed: leave the empty margins of drawings away, so that what is drawn fills `drawn_size`.
     """
 
     image_size: int
@@ -33,6 +35,7 @@ class Canvas:
     background: int = 0
     rgb: bool = False
     inverted: bool = False
+    trimmed: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -42,7 +45,7 @@ class Canvas:
     def show(self, drawings: Drawings, which: IntArray, factors: Factors) -> Images:
         """One picture per row, of the drawing with that number under these factors."""
         images = show(
-            drawings,
+            drawings.trimmed() if self.trimmed else drawings,
             which,
             factors,
             image_size=self.image_size,
@@ -53,33 +56,6 @@ class Canvas:
         return 255 - images if self.inverted else images
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shares:
-    """How much of a class is kept from training.
-
-    Attributes:
-        val: the share for choosing settings, rounded down.
-        test: the share for judging, rounded up; not used where a data set has test pictures of its own.
-    """
-
-    val: float = 0.1
-    test: float = 0.2
-
-    def cut(self, numbers: IntArray, test: IntArray | None = None) -> dict[Split, IntArray]:
-        """Numbers in random order, cut in three; at least one is left to learn from.
-
-        Example:
-            >>> {name: len(part) for name, part in Shares().cut(np.arange(20)).items()}
-            {'train': 14, 'val': 2, 'test': 4, 'held_out': 0}
-        """
-        n, spare = len(numbers), len(numbers) - 1
-        n_test = min(ceil(round(self.test * n, 6)), spare) if test is None else 0
-        n_val = min(int(round(self.val * n, 6)), spare - n_test)
-        ends = np.cumsum([n - n_val - n_test, n_val])
-        train, val, rest = np.split(numbers, ends)
-        return {"train": train, "val": val, "test": rest if test is None else test, "held_out": numbers[:0]}
-
-
 class PictureSource(ABC):
     """Classes of real drawings on a canvas, with the ground truth of how each is shown.
 
@@ -88,12 +64,12 @@ class PictureSource(ABC):
     Args:
         collection: the drawings.
         canvas: on what they are shown.
-        shares: how much of each class is for validation and test.
+        split: pictures per class for train, val and test, as counts or shares.
         seed: which pictures go to which split, and how each is shown.
     """
 
-    def __init__(self, *, collection: Collection, canvas: Canvas, shares: Shares, seed: int) -> None:
-        self._collection, self._canvas, self._shares, self._seed = collection, canvas, shares, seed
+    def __init__(self, *, collection: Collection, canvas: Canvas, split: Shares, seed: int) -> None:
+        self._collection, self._canvas, self._shares, self._seed = collection, canvas, split, seed
 
     @property
     def n_classes(self) -> int:
@@ -149,21 +125,22 @@ class ManyDrawings(PictureSource):
     Args:
         collection: the drawings.
         canvas: on what they are shown.
-        shares: how much of each class is for validation and test.
+        split: pictures per class for train, val and test, as counts or shares.
         seed: which pictures go to which split, and how each is shown.
         space: how a drawing may be shown.
     """
 
     def __init__(
-        self, *, collection: Collection, canvas: Canvas, shares: Shares, seed: int, space: FactorSpace
+        self, *, collection: Collection, canvas: Canvas, split: Shares, seed: int, space: FactorSpace
     ) -> None:
-        super().__init__(collection=collection, canvas=canvas, shares=shares, seed=seed)
+        super().__init__(collection=collection, canvas=canvas, split=split, seed=seed)
         self._space = space
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
         n, n_test = self._collection.n_drawings(class_id), self._collection.n_test(class_id)
-        order = draws(self._seed, "picture split", class_id).permutation(n - n_test)
-        return self._shares.cut(order, test=np.arange(n - n_test, n) if n_test else None)
+        order = draws(self._seed, "picture split", class_id)
+        ours, theirs = order.permutation(n - n_test), n - n_test + order.permutation(n_test)
+        return cut(ours, theirs, self._shares) if n_test else cut_all(ours, self._shares)
 
     def _drawing_numbers(self, picture_ids: IntArray) -> IntArray:
         return picture_ids
@@ -186,21 +163,29 @@ class OneDrawing(PictureSource):
     Args:
         collection: the drawings; all but the first of a class are left alone.
         canvas: on what they are shown.
-        shares: how much of each class is for validation and test.
+        split: pictures per class for train, val and test, as counts or shares.
         seed: which poses go to which split.
-        poses: the poses of every class, and which of them are held out.
+        poses: the poses there are, and which of them are held out.
+        n_poses: how many of the others each class is shown in, chosen by the seed; all if not said.
     """
 
     def __init__(
-        self, *, collection: Collection, canvas: Canvas, shares: Shares, seed: int, poses: Poses
+        self,
+        *,
+        collection: Collection,
+        canvas: Canvas,
+        split: Shares,
+        seed: int,
+        poses: Poses,
+        n_poses: int | None = None,
     ) -> None:
-        super().__init__(collection=collection, canvas=canvas, shares=shares, seed=seed)
-        self._poses = poses
+        super().__init__(collection=collection, canvas=canvas, split=split, seed=seed)
+        self._poses, self._n_poses = poses, n_poses
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
         shown = self._poses.shown
-        order = shown[draws(self._seed, "pose split", class_id).permutation(len(shown))]
-        return {**self._shares.cut(order), "held_out": self._poses.held_out}
+        order = draws(self._seed, "pose split", class_id).permutation(len(shown))[: self._n_poses]
+        return {**cut_all(shown[order], self._shares), "held_out": self._poses.held_out}
 
     def _drawing_numbers(self, picture_ids: IntArray) -> IntArray:
         return np.zeros_like(picture_ids)

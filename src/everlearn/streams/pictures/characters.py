@@ -17,7 +17,7 @@ SETS = ("images_background", "images_evaluation", "images_background_small1", "i
 MAX_ARCHIVE_BYTES = 2**28
 
 
-def omniglot(data: Path | None = None) -> Gallery:
+def open_omniglot(data: Path | None = None) -> Gallery:
     """All characters that are there, as ink on nothing, sorted by alphabet and number.
 
     Which those are depends on which of the published sets lie in the folder: images_background,

@@ -14,7 +14,7 @@ from everlearn.streams.pictures.places import data_root, listed, readable
 FINENESS = 2
 
 
-def folder(path: Path | None, *, drawn_size: int, rgb: bool = True) -> Gallery:
+def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> Gallery:
     """The pictures of a folder, found by name and not yet opened.
 
     A sub-folder is a class, named like it; empty ones are passed over. A folder without sub-folders,
@@ -22,7 +22,7 @@ def folder(path: Path | None, *, drawn_size: int, rgb: bool = True) -> Gallery:
     their names are passed over. Classes and pictures are in the order of their names.
 
     Args:
-        path: the folder; what EVERLEARN_DATA names if not given.
+        path: the folder, from here or from the folder EVERLEARN_DATA names.
         drawn_size: the size at which they will be shown, in pixels; larger pictures are averaged down to
             between two and four times that before they are kept.
         rgb: keep colours, or only light and shade.
@@ -47,7 +47,13 @@ def _index(root: Path) -> dict[str, list[str]]:
             f"{str(root)!r} holds no pictures; put one sub-folder per class there, with pictures in it "
             f"({', '.join(SUFFIXES)})"
         )
-    return found or {readable(Path(name).stem): [name] for name in loose}
+    return found or {name: [file] for name, file in zip(_stems(loose), loose, strict=True)}
+
+
+def _stems(files: list[str]) -> list[str]:
+    """Names without their endings, unless two would then be the same."""
+    stems = [readable(Path(file).stem) for file in files]
+    return stems if len(set(stems)) == len(files) else [readable(file) for file in files]
 
 
 def _pictures_in(root: Path, name: str) -> list[str]:
