@@ -17,7 +17,8 @@ class ToySettings(ScenarioSettings):
 
 
 def toy(**settings):
-    return ArrangedStream(spec=ToySettings(**settings), source=ToySource())
+    spec = ToySettings(**settings)
+    return ArrangedStream(spec=spec, scenario=spec.arrange(ToySource()))
 
 
 SCENARIOS = [

@@ -18,7 +18,8 @@ class ToySettings(ScenarioSettings):
 
 
 def toy(n_there=None, sizes=SIZES, **settings):
-    return ArrangedStream(spec=ToySettings(**settings), source=ToySource(n_there, sizes))
+    spec = ToySettings(**settings)
+    return ArrangedStream(spec=spec, scenario=spec.arrange(ToySource(n_there, sizes)))
 
 
 def train_rows(stream, tasks):

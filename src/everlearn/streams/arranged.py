@@ -1,5 +1,7 @@
 """A source's pictures in a scenario's order."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from everlearn.chance import IntArray
@@ -7,8 +9,7 @@ from everlearn.errors import BadInput, check_range
 from everlearn.factors import Factors
 from everlearn.streams.batch import Batch
 from everlearn.streams.probe import probe_rows
-from everlearn.streams.scenarios import Rows, ScenarioSettings
-from everlearn.streams.source import Source
+from everlearn.streams.scenarios import OrderedSettings, Rows, Scenario
 from everlearn.streams.stream import Stream
 from everlearn.streams.task import Split, Task
 
@@ -17,25 +18,27 @@ class ArrangedStream(Stream):
     """What a source shows, in the order that a scenario says.
 
     Args:
-        spec: the settings, whose `arrange` gives the scenario.
-        source: where the pictures come from.
+        spec: the settings that made it.
+        scenario: the order, over the source.
         version: raised by any change that moves a pixel or a split.
     """
 
-    def __init__(self, *, spec: ScenarioSettings, source: Source, version: int = 1) -> None:
-        self.spec, self.source = spec, source
+    def __init__(self, *, spec: OrderedSettings, scenario: Scenario, version: int = 1) -> None:
+        self.spec, self.source = spec, scenario.source
+        self._scenario, self._labelling = scenario, scenario.labelling
         self.id = f"{spec.kind}/{spec.title}-v{version}"
-        self._scenario, self._labelling = spec.arrange(source), spec.labelling
-        there_are = self._scenario.n_tasks
+        there_are = scenario.n_tasks
         if spec.n_tasks is not None and there_are is not None and spec.n_tasks > there_are:
             raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {there_are}")
         self.n_tasks = spec.n_tasks or there_are
+        self.image_shape, self.gives_tasks = self.source.image_shape, self._labelling.tells_task
 
     def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks."""
         self._check_number(n_tasks - 1)
         check_range("size", size, 1, 10**9)
-        return self._draw(probe_rows(self.source, self._scenario.seen(n_tasks), size=size, seed=seed))
+        rows = probe_rows(self.source, self._scenario.seen(n_tasks), size=size, seed=seed)
+        return replace(self._draw(rows), tasks=self._scenario.home_task(rows.classes))
 
     def _task(self, k: int) -> Task:
         classes = self._scenario.classes(k)
@@ -47,6 +50,7 @@ class ArrangedStream(Stream):
             draw=lambda split: self._split(k, split),
             draw_exemplars=lambda: self._exemplars(classes[first]),
             ordered=self._scenario.ordered,
+            name=self._scenario.name(k),
         )
 
     def _split(self, k: int, split: Split) -> Batch:

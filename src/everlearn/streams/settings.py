@@ -24,12 +24,8 @@ _OUR_WORDS = {
 }
 
 
-class StreamSettings(BaseModel):
-    """What makes one stream different from another of its kind; equal settings give equal pixels.
-
-    A kind of stream is a subclass with one documented field per setting, a `kind` word, and `build`.
-    A setting that may be None has None as its default, because TOML cannot write it.
-    """
+class Settings(BaseModel):
+    """A frozen record of documented fields that complains in one sentence."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -46,6 +42,14 @@ class StreamSettings(BaseModel):
         except ValidationError as error:
             raise complaint(type(self), error.errors()) from None
 
+
+class StreamSettings(Settings):
+    """What makes one stream different from another of its kind; equal settings give equal pixels.
+
+    A kind of stream is a subclass with one documented field per setting, a `kind` word, and `build`.
+    A setting that may be None has None as its default, because TOML cannot write it.
+    """
+
     def build(self) -> "Stream":
         """The stream with these settings."""
         raise NotImplementedError
@@ -61,10 +65,10 @@ class StreamSettings(BaseModel):
     def to_toml(self) -> str:
         """The settings as TOML, without those that are not set; `everlearn.streams.from_toml` reads it."""
         said = {name: value for name, value in self.to_mapping().items() if value is not None}
-        return "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
+        return "".join(f"{name} = {toml_value(value)}\n" for name, value in said.items())
 
 
-def complaint(settings: type[StreamSettings], errors: Iterable[ErrorDetails]) -> BadInput:
+def complaint(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadInput:
     """Pydantic's list of errors as the one sentence that helps most."""
     # Of the errors of a union, one about the value ("too small") says more than "not a list".
     error = min(errors, key=lambda each: each["type"].endswith("_type"))
@@ -86,9 +90,10 @@ def _plain(message: str) -> str:
     return message.split(", ")[0]
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A plain value as TOML writes it."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -78,7 +78,7 @@ class SpriteSource:
         self, class_ids: IntArray, factors: Factors, nuisances: Nuisances | None, rows: IntArray
     ) -> Images:
         shapes, which = np.unique(class_ids, return_inverse=True)
-        return render(
+        images: Images = render(
             self._family.outlines(shapes),
             factors,
             image_size=self._settings.image_size,
@@ -89,3 +89,4 @@ class SpriteSource:
             seed=self._settings.seed,
             rows=rows,
         )
+        return 255 - images if self._settings.inverted else images

@@ -2,29 +2,15 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, FactorSpace, Poses
+from everlearn.streams.choices import Colours, Factor, GridSize, HeldOut, ImageSize, Unit
 from everlearn.streams.kinds import builder
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.splits import Shares, check_shares, split_sizes
 from everlearn.streams.stream import Stream
-
-Unit = Annotated[float, Field(ge=0, le=1)]
-GridSize = Annotated[int, Field(ge=1, le=1000)]
-Range = dict[str, float]
-
-
-def _some_values(given: object, info: ValidationInfo) -> object:
-    if isinstance(given, int | list | tuple | dict):
-        return given
-    wanted = 'a number of values, a list of them, or {"low": ..., "high": ...}'
-    raise BadInput(f"{info.field_name} is {given!r}; give {wanted}")
-
-
-Factor = Annotated[GridSize | tuple[float, ...] | Range, BeforeValidator(_some_values)]
-Colours = Annotated[GridSize | tuple[tuple[float, float, float], ...] | Range, BeforeValidator(_some_values)]
 
 
 class SpriteSettings(ScenarioSettings):
@@ -40,17 +26,19 @@ class SpriteSettings(ScenarioSettings):
         >>> stream
         <sprites/class-incremental-v1: ∞ tasks>
         >>> stream.task(1_000_000).train.images.shape
-        (790, 32, 32)
+        (780, 32, 32)
     """
 
     kind = "sprites"
 
-    image_size: Annotated[int, Field(ge=16, le=512)] = 64
+    image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     rgb: bool = False
     """colour pictures instead of gray ones"""
     marker: bool = True
     """paint one half black, so that every angle can be told"""
+    inverted: bool = False
+    """show the negative"""
     vertices: tuple[Annotated[int, Field(ge=3, le=32)], Annotated[int, Field(ge=3, le=32)]] = (5, 8)
     """fewest and most corners of a shape, 3 to 32"""
     radial_noise: Unit = 0.4
@@ -79,15 +67,15 @@ class SpriteSettings(ScenarioSettings):
     """poses drawn for each class where some factor is a range (625)"""
     split: Annotated[Shares, AfterValidator(check_shares)] = (0.96, 0.024, 0.016)
     """train, val and test: pictures per class, or shares that add up to 1"""
-    held_out: Annotated[int, Field(ge=0)] | dict[str, tuple[float, float]] = 0
+    held_out: HeldOut = 0
     """poses never trained on: how many, or a box such as {"scale": [0.9, 1.0], "x": [0.0, 0.3]}"""
     noise: Unit = 0.0
     """nuisance: standard deviation of pixel noise, as a share of the gray range"""
-    blur: Annotated[float, Field(ge=0, le=20)] = 0.0
-    """nuisance: radius of a Gaussian blur in pixels"""
-    occluder: Annotated[float, Field(ge=0, le=0.9)] = 0.0
-    """nuisance: share of the picture that something covers"""
-    clutter: Annotated[int, Field(ge=0, le=50)] = 0
+    blur: Annotated[float, Field(ge=0, le=16)] = 0.0
+    """nuisance: standard deviation of a Gaussian blur in pixels"""
+    occluder: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    """nuisance: share of the picture that a bar covers"""
+    clutter: Annotated[int, Field(ge=0, le=32)] = 0
     """nuisance: small things lying about in the background"""
     lighting: Unit = 0.0
     """nuisance: strength of uneven light"""
@@ -121,7 +109,7 @@ class SpriteSettings(ScenarioSettings):
         from everlearn.streams.arranged import ArrangedStream
         from everlearn.streams.sprite_source import SpriteSource
 
-        return ArrangedStream(spec=self, source=SpriteSource(self))
+        return ArrangedStream(spec=self, scenario=self.arrange(SpriteSource(self)))
 
 
 sprites = builder(SpriteSettings)

@@ -30,11 +30,15 @@ class Stream(ABC):
             split gets a new version.
         spec: the settings that made this stream; `spec.build()` makes it again.
         n_tasks: how many tasks there are; None means endless.
+        image_shape: (H, W) or (H, W, 3), the same for every image.
+        gives_tasks: whether a learner is told the task of an image, at test time too.
     """
 
     id: str
     spec: StreamSettings
     n_tasks: int | None
+    image_shape: tuple[int, ...]
+    gives_tasks: bool = False
 
     @abstractmethod
     def _task(self, k: int) -> Task:
@@ -44,7 +48,8 @@ class Stream(ABC):
     def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks.
 
-        Costs the same after task 500 as after task 5, and depends on nothing but its arguments.
+        Costs the same after task 500 as after task 5, and depends on nothing but its arguments. Every image
+        of it says which task it came from, so that scores can be told apart by task.
         """
 
     def task(self, k: int) -> Task:

@@ -5,6 +5,6 @@ it is tested on and what has been seen so far. Knows nothing of pixels.
 """
 
 from everlearn.streams.scenarios.scenario import Labelling, Rows, Scenario, Seen
-from everlearn.streams.scenarios.settings import ScenarioSettings
+from everlearn.streams.scenarios.settings import OrderedSettings, ScenarioSettings
 
-__all__ = ["Labelling", "Rows", "Scenario", "ScenarioSettings", "Seen"]
+__all__ = ["Labelling", "OrderedSettings", "Rows", "Scenario", "ScenarioSettings", "Seen"]

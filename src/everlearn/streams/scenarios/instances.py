@@ -32,6 +32,10 @@ class NewInstances(Scenario):
         """All classes, as soon as there is a task."""
         return Seen(self._n_classes if n_tasks else 0)
 
+    def home_task(self, classes: IntArray) -> IntArray:
+        """All classes are there from the first task on."""
+        return np.zeros(len(classes), np.int64)
+
     def session(self, class_id: int, s: int) -> Rows:
         """Session s of a class: one of equal, disjoint slices of its training pictures."""
         pool = self.source.pool(class_id, "train")
@@ -67,6 +71,11 @@ class NewInstancesAndClasses(NewInstances):
             return Seen(0)
         came = self._singles()[0][: n_tasks - 1]
         return Seen(self._first, np.unique(came[came >= self._first]))
+
+    def home_task(self, classes: IntArray) -> IntArray:
+        """The first task, or the one in which each class came by itself for the first time."""
+        came, first = np.unique(self._singles()[0], return_index=True)
+        return np.where(classes < self._first, 0, 1 + first[np.searchsorted(came, classes) % len(came)])
 
     def _singles(self) -> tuple[IntArray, IntArray]:
         """Class and session of all tasks after the first."""

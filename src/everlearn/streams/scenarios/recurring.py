@@ -3,7 +3,7 @@
 import numpy as np
 
 from everlearn.chance import IntArray, draws
-from everlearn.streams.scenarios.scenario import Seen
+from everlearn.streams.scenarios.scenario import Labelling, Seen
 from everlearn.streams.scenarios.sharp import ClassSets, Sharp
 from everlearn.streams.source import Source
 
@@ -15,8 +15,10 @@ class Recurring(Sharp):
     n // every are returns, so set and task number follow from one another without counting.
     """
 
-    def __init__(self, source: Source, *, sets: ClassSets, every: int, seed: int) -> None:
-        super().__init__(source, sets=sets, seed=seed)
+    def __init__(
+        self, source: Source, *, sets: ClassSets, every: int, labelling: Labelling, seed: int
+    ) -> None:
+        super().__init__(source, sets=sets, labelling=labelling, seed=seed)
         self.every = every
         if sets.n_sets is not None:
             self.n_tasks = self._first_task(sets.n_sets - 1) + 1

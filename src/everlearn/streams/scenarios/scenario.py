@@ -88,19 +88,23 @@ class Labelling:
         return classes if self.modulus is None else classes % self.modulus
 
 
+OWN_LABELS = Labelling()
+
+
 class Scenario(ABC):
     """Which pictures make up task k; pure, and at the same cost for every k.
 
     Attributes:
         n_tasks: how many tasks there are; None means endless.
+        labelling: what a learner is told classes are called.
         ordered: the order of the training rows is part of the stream.
     """
 
     n_tasks: int | None
     ordered: bool = False
 
-    def __init__(self, source: Source, *, seed: int) -> None:
-        self.source, self.seed = source, seed
+    def __init__(self, source: Source, *, seed: int, labelling: Labelling = OWN_LABELS) -> None:
+        self.source, self.seed, self.labelling = source, seed, labelling
 
     @abstractmethod
     def home(self, k: int) -> IntArray:
@@ -121,6 +125,10 @@ class Scenario(ABC):
     def home_task(self, classes: IntArray) -> IntArray:
         """The first task that is tested on each of these classes."""
         raise NotImplementedError(f"{type(self).__name__} does not tell tasks")
+
+    def name(self, k: int) -> str:
+        """A word for people about task k; may be empty."""
+        return ""
 
     def rows(self, k: int, split: Split) -> Rows:
         """The rows of one split of task k."""

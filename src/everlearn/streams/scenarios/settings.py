@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from everlearn.chance import MAX_SEED
 from everlearn.errors import BadInput
+from everlearn.streams.choices import Count, Percent
 from everlearn.streams.scenarios.blurry import Blurry
 from everlearn.streams.scenarios.gradual import Gradual
 from everlearn.streams.scenarios.instances import NewInstances, NewInstancesAndClasses
@@ -17,9 +18,8 @@ from everlearn.streams.source import Source
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
-Percent = Annotated[float, Field(ge=0, le=100)]
 
+_SHARED_LABELS = ("domain-incremental", "task-incremental")
 # What an endless source offers to a scenario with a fixed number of classes.
 NIC_CLASSES = 50
 
@@ -33,13 +33,23 @@ _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-class ScenarioSettings(StreamSettings):
-    """The order in which classes and pictures arrive."""
+class OrderedSettings(StreamSettings):
+    """Settings that can put the pictures of a source in order."""
 
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """everything random follows from it"""
     n_tasks: Count | None = None
     """how many tasks; as many as there are if not said"""
+
+    @property
+    def title(self) -> str:
+        """The scenario's part of the stream's id."""
+        raise NotImplementedError
+
+
+class ScenarioSettings(OrderedSettings):
+    """The order in which classes and pictures arrive."""
+
     classes_per_task: Count = 10
     """new classes in every task"""
     n_classes: Count | None = None
@@ -96,9 +106,12 @@ class ScenarioSettings(StreamSettings):
             return self._blurry(source, n_classes)
         first = self.first_classes or self.classes_per_task * (2 if self.scenario == "nc" else 1)
         sets = ClassSets(first, self.classes_per_task, n_classes)
+        labelling = self.labelling
         if self.boundaries == "recurring":
-            return Recurring(source, sets=sets, every=self.recur_every or 3, seed=self.seed)
-        return (Gradual if self.boundaries == "gradual" else Sharp)(source, sets=sets, seed=self.seed)
+            every = self.recur_every or 3
+            return Recurring(source, sets=sets, every=every, labelling=labelling, seed=self.seed)
+        kind = Gradual if self.boundaries == "gradual" else Sharp
+        return kind(source, sets=sets, labelling=labelling, seed=self.seed)
 
     def _n_classes(self, source: Source) -> int | None:
         there_are = source.n_classes
@@ -134,6 +147,3 @@ class ScenarioSettings(StreamSettings):
             blurry_percent=10.0 if self.blurry_percent is None else self.blurry_percent,
             seed=self.seed,
         )
-
-
-_SHARED_LABELS = ("domain-incremental", "task-incremental")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from everlearn.chance import IntArray
-from everlearn.streams.scenarios.scenario import Rows, Scenario, Seen
+from everlearn.streams.scenarios.scenario import Labelling, Rows, Scenario, Seen
 from everlearn.streams.source import Source
 
 
@@ -47,8 +47,8 @@ class ClassSets:
 class Sharp(Scenario):
     """Task k holds all pictures of set k of the classes, and nothing else."""
 
-    def __init__(self, source: Source, *, sets: ClassSets, seed: int) -> None:
-        super().__init__(source, seed=seed)
+    def __init__(self, source: Source, *, sets: ClassSets, labelling: Labelling, seed: int) -> None:
+        super().__init__(source, labelling=labelling, seed=seed)
         self.sets = sets
         self.n_tasks = sets.n_sets
 

@@ -1,0 +1,29 @@
+"""What a user may say about a factor: types that several kinds of settings share."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+
+from everlearn.errors import BadInput
+
+Unit = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+ImageSize = Annotated[int, Field(ge=16, le=512)]
+GridSize = Annotated[int, Field(ge=1, le=1000)]
+Range = dict[str, float]
+
+
+def _some_values(given: object, info: ValidationInfo) -> object:
+    if isinstance(given, int | list | tuple | dict):
+        return given
+    wanted = 'a number of values, a list of them, or {"low": ..., "high": ...}'
+    raise BadInput(f"{info.field_name} is {given!r}; give {wanted}")
+
+
+Factor = Annotated[GridSize | tuple[float, ...] | Range, BeforeValidator(_some_values)]
+"""A number of grid values, the values themselves, or a range."""
+Colours = Annotated[GridSize | tuple[tuple[float, float, float], ...] | Range, BeforeValidator(_some_values)]
+"""A number of hues (1 is white), red-green-blue colours in 0..1, or a range of hues."""
+HeldOut = Annotated[int, Field(ge=0)] | dict[str, tuple[float, float]]
+"""A number of combinations, or a box: the lowest and the highest value of some factors."""
