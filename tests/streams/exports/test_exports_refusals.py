@@ -24,7 +24,7 @@ from everlearn.streams.exports.manifest import Manifest
     ("change", "sentence"),
     [
         ({"to": "npy"}, "unknown format 'npy'; did you mean 'npz'"),
-        ({"tasks": []}, "no tasks to export"),
+        ({"tasks": []}, "no tasks are meant"),
         ({"tasks": [7]}, "no task 7 in tiny"),
         ({"tasks": [-1]}, "no task -1"),
         ({"stream": TinyStream(n_tasks=None)}, "is endless; say which tasks"),

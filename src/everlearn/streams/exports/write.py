@@ -4,11 +4,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from operator import index
 from pathlib import Path
 
 from everlearn import files
 from everlearn.errors import BadInput
+from everlearn.streams.exports.choose import chosen_tasks, count_labels
 from everlearn.streams.exports.desk import Desk
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import (
@@ -69,20 +69,13 @@ def export(
 
 
 def _plan(stream: Stream, to: FormatName, tasks: Iterable[int] | None) -> Plan:
-    if tasks is None:
-        if stream.n_tasks is None:
-            raise BadInput(f"{stream.id} is endless; say which tasks to export, such as tasks=range(10)")
-        tasks = (task.index for task in stream)
-    numbers = tuple(sorted({index(k) for k in tasks}))
-    if not numbers:
-        raise BadInput("there are no tasks to export; give at least one, such as tasks=range(10)")
-    labels = [label for k in numbers for label in stream.task(k).labels]
+    numbers = chosen_tasks(stream, tasks)
     return Plan(
         to=to,
         stream=stream.id,
         spec=stream.spec.to_mapping(),
         tasks=numbers,
-        n_labels=max(labels, default=-1) + 1,
+        n_labels=count_labels(stream, numbers),
     )
 
 
