@@ -16,7 +16,7 @@ from everlearn.shapes.compiled import compiled
 Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
 F = np.float32
-I = np.int32
+I32 = np.int32
 U = np.uint64  # numba checks signed indices for being negative, which stops it from using vectors
 
 # Columns of the list of edges. "Along" is x for shallow edges and y for steep ones.
@@ -24,7 +24,7 @@ START, END, ACROSS, SLOPE, WEIGHT, INVERSE = range(6)
 N_COLUMNS = 6
 
 _FLATTEST = F(1e-12)
-_SMALLEST_SLOPE = F(1e-4)
+_LARGEST_INVERSE = F(1e4)
 _CELLS = U(CAPACITY)
 _ONE = U(1)
 
@@ -50,7 +50,9 @@ def new_edges(n: int) -> Edges:
 
 
 @compiled
-def add_edge(edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I) -> tuple[U, U]:
+def add_edge(
+    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32
+) -> tuple[U, U]:
     """Put the edge from a to b into the list; give the new ends of its two parts."""
     dx, dy = xb - xa, yb - ya
     shallow = abs(dy) <= abs(dx)
@@ -67,9 +69,9 @@ def add_edge(edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight
     values[slot, U(ACROSS)] = across_end if backwards else across_start
     values[slot, U(SLOPE)] = slope
     values[slot, U(WEIGHT)] = signed
-    steep_inverse = along / (across if across != F(0) else F(1))
-    corner = F(0.5) * signed / max(abs(slope), _SMALLEST_SLOPE)
-    values[slot, U(INVERSE)] = corner if shallow else steep_inverse
+    inverse = along / (across if across != F(0) else F(1))
+    corner = F(0.5) * signed * min(abs(inverse), _LARGEST_INVERSE)
+    values[slot, U(INVERSE)] = corner if shallow else inverse
     edges.planes[slot] = plane
     counts = (weight != F(0)) & (dx != F(0))  # a vertical edge has no area below it
     return front + U(counts & shallow), back - U(counts & (not shallow))
@@ -77,7 +79,7 @@ def add_edge(edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight
 
 @compiled
 def add_clipped_edge(
-    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I, width: F, height: F
+    edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32, width: F, height: F
 ) -> tuple[U, U]:
     """Put only what matters of an edge into the list.
 
@@ -114,23 +116,23 @@ def accumulate(
         if position > room:
             _spill_shallow(edges, U(position), buffer, U(stride))
             position = 0
-        position = _cut_shallow(edges, i, position, I(stride), height)
+        position = _cut_shallow(edges, i, position, I32(stride), height)
     _spill_shallow(edges, U(position), buffer, U(stride))
     position = 0
     for i in range(back + _ONE, U(len(edges.planes))):
         if position > room:
             _spill_steep(edges, U(position), buffer, U(stride))
             position = 0
-        position = _cut_steep(edges, i, position, I(stride), width)
+        position = _cut_steep(edges, i, position, I32(stride), width)
     _spill_steep(edges, U(position), buffer, U(stride))
 
 
 @compiled
-def _cut_shallow(edges: Edges, i: U, position: int, stride: I, height: F) -> int:
+def _cut_shallow(edges: Edges, i: int, position: int, stride: I32, height: F) -> int:
     values = edges.values
     start, end = values[i, U(START)], values[i, U(END)]
-    column = I(start)
-    n = int(I(end)) - int(column) + 1
+    column = I32(start)
+    n = int(I32(end)) - int(column) + 1
     while n > 0:
         add_shallow_strips(
             edges.cells, edges.amounts, position, column, edges.planes[i], start, end, values[i, U(ACROSS)],
@@ -138,16 +140,16 @@ def _cut_shallow(edges: Edges, i: U, position: int, stride: I, height: F) -> int
         )  # fmt: skip
         position += min(n, WIDTH)
         n -= WIDTH
-        column = I(column + WIDTH)
+        column = I32(column + WIDTH)
     return position
 
 
 @compiled
-def _cut_steep(edges: Edges, i: U, position: int, stride: I, width: F) -> int:
+def _cut_steep(edges: Edges, i: int, position: int, stride: I32, width: F) -> int:
     values = edges.values
     start, end = values[i, U(START)], values[i, U(END)]
-    row = I(start)
-    n = int(I(end)) - int(row) + 1
+    row = I32(start)
+    n = int(I32(end)) - int(row) + 1
     while n > 0:
         add_steep_strips(
             edges.cells, edges.amounts, position, row, edges.planes[i], start, end, values[i, U(ACROSS)],
@@ -155,7 +157,7 @@ def _cut_steep(edges: Edges, i: U, position: int, stride: I, width: F) -> int:
         )  # fmt: skip
         position += min(n, WIDTH)
         n -= WIDTH
-        row = I(row + WIDTH)
+        row = I32(row + WIDTH)
     return position
 
 

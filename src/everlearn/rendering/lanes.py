@@ -5,17 +5,26 @@ rarely can. The few loops that matter most are therefore written in LLVM's porta
 small vocabulary below; LLVM fits them to whatever the processor has.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from llvmlite import ir
 from numba.core import types
+from numba.extending import intrinsic
 
 FLOAT = ir.FloatType()
 INT8, INT32, INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 # llvmlite carries no types of its own.
 Value = Any
+
+
+def vector_code(build: Callable[..., Any]) -> Callable[..., None]:
+    """A function for compiled code whose instructions are written out by `build`.
+
+    Numba's own decorator, with the type that callers see: they do not pass the first argument.
+    """
+    return cast(Callable[..., None], intrinsic(build))
 
 
 class Lanes:
@@ -78,7 +87,7 @@ class Lanes:
         return self.builder.sitofp(a, self.floats)
 
     def load(self, pointer: Value) -> Value:
-        """n floats from memory."""
+        """As many floats as there are lanes, from memory."""
         return self.builder.load(self.builder.bitcast(pointer, self.floats.as_pointer()), align=4)
 
     def store(self, vector: Value, pointer: Value) -> None:

@@ -60,7 +60,7 @@ def pattern(lattice: FloatArray, size: int) -> Float32Array:
     ease = part * part * (3 - 2 * part)
     rows = lattice[:, cell] * (1 - ease)[:, None] + lattice[:, cell + 1] * ease[:, None]
     values = rows[:, :, cell] * (1 - ease) + rows[:, :, cell + 1] * ease
-    return (2 * values - 1).astype(np.float32)
+    return np.asarray(2 * values - 1, dtype=np.float32)
 
 
 def _coarse(values: FloatArray) -> FloatArray:

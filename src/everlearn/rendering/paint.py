@@ -8,7 +8,7 @@ import numpy.typing as npt
 from everlearn.rendering.edges import F, Float32Array, U
 from everlearn.rendering.paths import DIVIDER, LEFT, N_CODES, PEN_UP, RIGHT, Paths
 from everlearn.rendering.raster import MARGIN_COLUMNS, Placements, new_desk, trace, whole_blocks, wipe
-from everlearn.rendering.sweep import WIDTH, sweep_gray, sweep_pixels, sweep_planes
+from everlearn.rendering.sweep import WIDTH, fill, fill_pixels, sweep_gray, sweep_pixels, sweep_planes
 from everlearn.shapes.compiled import compiled
 
 Pixels = npt.NDArray[Any]
@@ -28,7 +28,7 @@ def paint_gray(
     for n in range(begin, end):
         background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
         weights[LEFT], weights[RIGHT], weights[DIVIDER] = shape - background, mark - background, mark - shape
-        _fill(out, n * size * size, size * size, background)
+        fill(out, n * size * size, size * size, background)
         box = trace(paths, where, n, size, weights, False, desk)
         first, fits = (n * size + box.top) * size + box.left, box.width <= size
         target, start, pitch = (out, first, size) if fits else (tile, 0, box.width)
@@ -50,7 +50,7 @@ def paint_planes(
     for n in range(begin, end):
         _step(levels, n, steps)
         for c in range(3):
-            _fill(out, (3 * n + c) * area, area, levels[n, c, 0])
+            fill(out, (3 * n + c) * area, area, levels[n, c, 0])
         box = trace(paths, where, n, size, weights, True, desk)
         first, fits = (3 * n * size + box.top) * size + box.left, box.width <= size
         target, start, pitch, channel = (out, first, size, area) if fits else (tile, 0, box.width, tile_area)
@@ -73,7 +73,7 @@ def paint_pixels(
     tile = np.empty(3 * size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
         _step(levels, n, steps)
-        _fill_pixels(out, 3 * n * size * size, size * size, steps)
+        fill_pixels(out, 3 * n * size * size, size * size, levels[n, 0, 0], levels[n, 1, 0], levels[n, 2, 0])
         box = trace(paths, where, n, size, weights, True, desk)
         first, fits = 3 * ((n * size + box.top) * size + box.left), box.width <= size
         target, start, pitch = (out, first, 3 * size) if fits else (tile, 0, 3 * box.width)
@@ -101,27 +101,6 @@ def _step(levels: Float32Array, n: int, steps: Float32Array) -> None:
             levels[n, c, 1] - background,
             levels[n, c, 2] - background,
         )
-
-
-@compiled
-def _fill(out: Pixels, first: int, n: int, level: F) -> None:
-    value = _stored(out, level)
-    for i in range(U(first), U(first + n)):
-        out[i] = value
-
-
-@compiled
-def _fill_pixels(out: Pixels, first: int, n: int, steps: Float32Array) -> None:
-    red, green, blue = _stored(out, steps[0, 0]), _stored(out, steps[1, 0]), _stored(out, steps[2, 0])
-    for i in range(U(n)):
-        pixel = U(first) + U(3) * i
-        out[pixel], out[pixel + U(1)], out[pixel + U(2)] = red, green, blue
-
-
-@compiled
-def _stored(out: Pixels, level: F) -> Any:
-    """A level as `out` holds it: a rounded byte or the float itself."""
-    return out.dtype.type(level + F(0.5)) if out.itemsize == 1 else out.dtype.type(level)
 
 
 @compiled

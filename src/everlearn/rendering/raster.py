@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from everlearn.rendering.edges import (
+    I32,
     Edges,
     F,
     Float32Array,
-    I,
     U,
     accumulate,
     add_clipped_edge,
@@ -106,7 +106,7 @@ def trace(
     if not (x1 > F(0) and x0 < limit and y1 > F(0) and y0 < limit):
         return Box(0, 0, 0, 0)
     box = _box(x0, y0, x1, y1, size)
-    inside = x0 >= F(0) and y0 >= F(0) and x1 <= limit and y1 <= limit
+    inside = bool(x0 >= F(0) and y0 >= F(0) and x1 <= limit and y1 <= limit)
     _add_path(paths, begin, end, box, size, inside, weights, in_planes, desk)
     return box
 
@@ -152,7 +152,7 @@ def _add_path(
     for k in range(U(end - begin - 1)):
         xb, yb = points[k + U(1), U(0)] - left, points[k + U(1), U(1)] - top
         code = U(paths.codes[U(begin) + k])
-        plane = I(desk.plane) if in_planes and (code == U(RIGHT) or code == U(DIVIDER)) else I(0)
+        plane = I32(desk.plane) if in_planes and (code == U(RIGHT) or code == U(DIVIDER)) else I32(0)
         if inside:
             front, back = add_edge(desk.edges, front, back, xa, ya, xb, yb, weights[code], plane)
         else:

@@ -103,7 +103,7 @@ def mixed_levels(
     if rgb:
         return rows.astype(np.float32)
     gray = rows[:, 0] * LUMINANCE[0] + rows[:, 1] * LUMINANCE[1] + rows[:, 2] * LUMINANCE[2]
-    return gray[:, None].astype(np.float32)
+    return np.asarray(gray[:, None], dtype=np.float32)
 
 
 def picture_shape(n: int, size: int, rgb: bool, channels_first: bool) -> tuple[int, ...]:

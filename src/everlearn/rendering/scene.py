@@ -55,7 +55,7 @@ class Scene:
         ids, levels = rows[begin:end], self._levels[begin:end]
         canvas = self._background(ids, levels)
         self._scatter_clutter(canvas, ids)
-        self._cover(canvas, self._paths, Placements(*(column[begin:end] for column in self._where)), levels)
+        self._cover(canvas, self._paths, _rows(self._where, begin, end), levels)
         self._occlude(canvas, ids)
         if self._nuisances.lighting:
             angles = 2 * np.pi * self._uniforms(ids, LIGHTING, 1)[:, 0]
@@ -116,6 +116,11 @@ class Scene:
 
     def _uniforms(self, ids: IntArray, turn: int, n: int) -> FloatArray:
         return uniforms(np.uint64(self._seed), ids, turn, n)
+
+
+def _rows(where: Placements, begin: int, end: int) -> Placements:
+    path, scale, angle, x, y = where
+    return Placements(path[begin:end], scale[begin:end], angle[begin:end], x[begin:end], y[begin:end])
 
 
 def _flatten(outlines: Outlines, unit_px: float) -> Paths:

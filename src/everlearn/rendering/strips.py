@@ -10,9 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from everlearn.rendering.lanes import FLOAT, INT32, Lanes, Value, data, offset
+from everlearn.rendering.lanes import FLOAT, Lanes, Value, data, offset, vector_code
 
 WIDTH = 8
 CAPACITY = 4096
@@ -20,7 +19,7 @@ CAPACITY = 4096
 _F, _I, _L = types.float32, types.int32, types.int64
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+@vector_code
 def add_shallow_strips(
     typing: Any, cells: Any, amounts: Any, position: Any, column: Any, plane: Any, x0: Any, x1: Any, y0: Any,
     slope: Any, weight: Any, corner: Any, stride: Any, height: Any,
@@ -58,7 +57,7 @@ def add_shallow_strips(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+@vector_code
 def add_steep_strips(
     typing: Any, cells: Any, amounts: Any, position: Any, row: Any, plane: Any, y0: Any, y1: Any, x0: Any,
     slope: Any, weight: Any, inverse: Any, stride: Any, width: Any,
@@ -116,6 +115,3 @@ def _record(
     first = data(context, builder, signature.args[1], amounts)
     for part, vector in enumerate(parts):
         v.store(vector, offset(builder, first, part * CAPACITY, position))
-
-
-__all__ = ["CAPACITY", "INT32", "WIDTH", "add_shallow_strips", "add_steep_strips"]

@@ -1,4 +1,4 @@
-"""From accumulated amounts to pixels: a running sum down the columns, sixteen columns at a time.
+"""From accumulated amounts to pixels: fills, and running sums down sixteen columns at a time.
 
 Each sweep also empties the buffer behind itself, so that it is ready for the next picture.
 """
@@ -8,9 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from everlearn.rendering.lanes import INT8, INT64, Lanes, Value, data, offset
+from everlearn.rendering.lanes import INT8, INT64, Lanes, Value, data, offset, vector_code
 
 WIDTH = 16
 
@@ -19,7 +18,7 @@ Mix = Callable[[Lanes, list[Value], list[Value]], list[Value]]
 Put = Callable[[Lanes, list[Value], Value, Value], None]
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+@vector_code
 def sweep_gray(
     typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
     n_blocks: Any, height: Any, levels: Any,
@@ -29,7 +28,7 @@ def sweep_gray(
     return signature, _sweep(1, 1, lambda v, sums, levels: [v.add(levels[0], sums[0])], _put_planes)
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+@vector_code
 def sweep_planes(
     typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
     n_blocks: Any, height: Any, levels: Any,
@@ -42,7 +41,7 @@ def sweep_planes(
     return signature, _sweep(2, 9, _mix_colours, _put_planes)
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # numba carries no types
+@vector_code
 def sweep_pixels(
     typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
     n_blocks: Any, height: Any, levels: Any,
@@ -50,6 +49,38 @@ def sweep_pixels(
     """As sweep_planes, with red, green and blue of a pixel next to each other."""
     signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
     return signature, _sweep(2, 9, _mix_colours, _put_pixels)
+
+
+@vector_code
+def fill(typing: Any, out: Any, first: Any, n: Any, level: Any) -> Any:
+    """The n pixels from `first` on at one level; n is at least 16."""
+    signature = types.void(out, _L, _L, types.float32)
+    return signature, _fill(_put_planes)
+
+
+@vector_code
+def fill_pixels(typing: Any, out: Any, first: Any, n: Any, red: Any, green: Any, blue: Any) -> Any:
+    """As fill, in colour, with red, green and blue of a pixel next to each other."""
+    signature = types.void(out, _L, _L, types.float32, types.float32, types.float32)
+    return signature, _fill(_put_pixels)
+
+
+def _fill(put: Put) -> Callable[..., Value]:
+    """The code of a fill; the last block is laid so that it ends where the pixels end."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
+        out, first, n, *levels = arguments
+        v = Lanes(builder, WIDTH)
+        target = offset(builder, data(context, builder, signature.args[0], out), first)
+        channels = [v.spread(level) for level in levels]
+        with cgutils.for_range(builder, builder.sdiv(n, ir.Constant(INT64, WIDTH)), intp=INT64) as block:
+            step = builder.mul(block.index, ir.Constant(INT64, WIDTH * len(channels)))
+            put(v, channels, offset(builder, target, step), None)
+        last = builder.mul(builder.sub(n, ir.Constant(INT64, WIDTH)), ir.Constant(INT64, len(channels)))
+        put(v, channels, offset(builder, target, last), None)
+        return context.get_dummy_value()
+
+    return generate
 
 
 def _sweep(n_planes: int, n_levels: int, mix: Mix, put: Put) -> Callable[..., Value]:
@@ -100,9 +131,10 @@ def _mix_colours(v: Lanes, coverage: list[Value], levels: list[Value]) -> list[V
 
 
 def _put_planes(v: Lanes, channels: list[Value], target: Value, channel: Value) -> None:
-    for values in channels:
+    for i, values in enumerate(channels):
+        if i > 0:
+            target = offset(v.builder, target, channel)
         v.store(_as_stored(v, values, target), target)
-        target = offset(v.builder, target, channel)
 
 
 def _put_pixels(v: Lanes, channels: list[Value], target: Value, channel: Value) -> None:

@@ -4,8 +4,11 @@ Compiled code is kept on disk, runs without Python's lock and is allowed no libe
 fused multiply-add, no reordering. The same bits therefore come out on every processor.
 """
 
+import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -22,5 +25,16 @@ def compiled(function: Function) -> Function:
         >>> twice.py_func(1.5)
         3.0
     """
-    machine_code: Function = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
-    return machine_code
+    machine_code = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
+    # Numba would keep code for as long as the function's own file stays the same, though functions it
+    # calls in other files may have changed. (In a version that has no such attribute, nothing happens.)
+    room = Path(function.__code__.co_filename).parent
+    machine_code._cache._cache_file._source_stamp = _stamp(room) + _stamp(Path(__file__).parent)
+    # What numba makes is called exactly like the function it was made from.
+    return cast(Function, machine_code)
+
+
+@lru_cache(maxsize=8)
+def _stamp(room: Path) -> bytes:
+    """A hash of all source code in a room."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(room.glob("*.py")))).digest()

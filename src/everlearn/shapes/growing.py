@@ -124,7 +124,7 @@ def _shape(recipe: Recipe, n: int, order: int, work: Workspace, cubics: FloatArr
     x, y = main_axis(cubics, n, work.chords)
     turn(cubics, n, -y, -x)  # the main axis comes to point up the screen, as in the original
     area = normalise(cubics, n)
-    return area >= LEAST_AREA and is_simple(cubics, n)
+    return area >= LEAST_AREA and is_simple(cubics, n, order)
 
 
 @compiled

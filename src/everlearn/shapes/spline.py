@@ -27,20 +27,20 @@ WEIGHTS = (_FAR_WEIGHT, _NEAR_WEIGHT, 64 / 225, _NEAR_WEIGHT, _FAR_WEIGHT)
 def at(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
     """The coordinate of a piece at s."""
     c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
-    return cubics[piece, axis, 0] + s * (cubics[piece, axis, 1] + s * (c2 + s * c3))
+    return float(cubics[piece, axis, 0] + s * (cubics[piece, axis, 1] + s * (c2 + s * c3)))
 
 
 @compiled
 def speed(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
     """The derivative of a coordinate with respect to s."""
     c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
-    return cubics[piece, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3)
+    return float(cubics[piece, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3))
 
 
 @compiled
 def bend(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
     """The second derivative of a coordinate with respect to s."""
-    return 2.0 * cubics[piece, axis, 2] + 6.0 * s * cubics[piece, axis, 3]
+    return float(2.0 * cubics[piece, axis, 2] + 6.0 * s * cubics[piece, axis, 3])
 
 
 @compiled
@@ -109,7 +109,7 @@ def _solve_bends(vertices: FloatArray, axis: int, n: int, chords: FloatArray, wo
 def _slope(vertices: FloatArray, axis: int, n: int, i: int, chord: float) -> float:
     first = i if i >= 0 else n - 1
     second = first + 1 if first < n - 1 else 0
-    return (vertices[second, axis] - vertices[first, axis]) / chord
+    return float(vertices[second, axis] - vertices[first, axis]) / chord
 
 
 @compiled
