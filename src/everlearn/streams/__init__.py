@@ -7,6 +7,7 @@ pictures, in many scenarios, and leave the house as files and as other libraries
 
 from everlearn.streams.arranged import ArrangedStream
 from everlearn.streams.batch import Batch
+from everlearn.streams.exports import export, load
 from everlearn.streams.kinds import build, builder, from_json, from_mapping, from_toml, kinds, settings_class
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings
@@ -29,10 +30,12 @@ __all__ = [
     "TaskView",
     "build",
     "builder",
+    "export",
     "from_json",
     "from_mapping",
     "from_toml",
     "kinds",
+    "load",
     "settings_class",
     "sprites",
 ]
