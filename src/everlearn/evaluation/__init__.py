@@ -1,1 +1,69 @@
-"""To be furnished."""
+"""How well it went.
+
+Takes in what was measured: accuracies task by task or batch by batch, codes and factors, novelty scores,
+costs. Gives out numbers and curves, each by a plain function that says in its first line what it means.
+"""
+
+from everlearn.evaluation.cost import Cost
+from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.disentanglement import factor_vae_score, mig, sap
+from everlearn.evaluation.estimates import angle_error, factor_errors, factor_errors_each
+from everlearn.evaluation.importance import DCI, completeness_of, dci, disentanglement_of
+from everlearn.evaluation.intervals import Interval, bootstrap_interval, mean_interval, student_quantile
+from everlearn.evaluation.metrics import (
+    accuracy_curve,
+    avalanche_forgetting,
+    average_accuracy,
+    average_incremental_accuracy,
+    backward_transfer,
+    final_accuracy,
+    forgetting,
+    forward_transfer,
+    intransigence,
+)
+from everlearn.evaluation.scores import ScoreTable
+from everlearn.evaluation.stability import (
+    learning_curve_area,
+    min_accuracy,
+    windowed_forgetting,
+    windowed_plasticity,
+    worst_case_accuracy,
+)
+
+__all__ = [
+    "DCI",
+    "Cost",
+    "Curve",
+    "Interval",
+    "ScoreTable",
+    "acceptance",
+    "accuracy_curve",
+    "angle_error",
+    "avalanche_forgetting",
+    "average_accuracy",
+    "average_incremental_accuracy",
+    "backward_transfer",
+    "bootstrap_interval",
+    "completeness_of",
+    "dci",
+    "disentanglement_of",
+    "factor_errors",
+    "factor_errors_each",
+    "factor_vae_score",
+    "final_accuracy",
+    "forgetting",
+    "forward_transfer",
+    "intransigence",
+    "learning_curve_area",
+    "mean_interval",
+    "mig",
+    "min_accuracy",
+    "precision_recall",
+    "roc",
+    "sap",
+    "student_quantile",
+    "threshold_for",
+    "windowed_forgetting",
+    "windowed_plasticity",
+    "worst_case_accuracy",
+]

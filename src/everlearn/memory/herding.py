@@ -1,5 +1,6 @@
 """The images that together look most like their class."""
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,8 @@ class Herding(Memory):
             extra: more arrays to keep, one row for each image.
         """
         columns = columns_of(batch, extra)
-        features = batch.images.reshape(len(batch), -1) if features is None else features
+        if features is None:
+            features = batch.images.reshape(len(batch), math.prod(batch.images.shape[1:]))
         if features.ndim != 2 or len(features) != len(batch):
             raise BadInput(f"features have shape {features.shape}; they must be ({len(batch)}, d)")
         # Rows that do not fit are refused here, before anything has made way for them.

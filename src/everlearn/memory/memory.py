@@ -149,6 +149,9 @@ def columns_of(batch: Batch, extra: dict[str, AnyArray]) -> dict[str, AnyArray]:
     taken = [name for name in extra if name in OWN]
     if taken:
         raise BadInput(f"an extra array is called {taken[0]!r}, which the batch has itself; rename it")
+    odd = {name: len(array) for name, array in extra.items() if len(array) != len(batch)}
+    if odd:
+        raise BadInput(f"extra arrays have {odd} rows; each must have {len(batch)}, one for each image")
     columns: dict[str, AnyArray] = {"images": batch.images, "labels": np.asarray(batch.labels, np.int64)}
     if batch.factors is not None:
         columns["factors"] = np.hstack([batch.factors.array(), batch.factors.colour])

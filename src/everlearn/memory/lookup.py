@@ -1,0 +1,139 @@
+"""The nearest pictures of an exemplar memory, found by compact codes and proved by the pixels."""
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.chance import IntArray
+from everlearn.memory.exemplars import ExemplarMemory
+
+Floats = npt.NDArray[np.float32]
+
+ORIGIN = np.float32(168)
+"""Codes are of pictures less this gray, near the background of most: short vectors lose little to rounding."""
+SLACK = 1e-5
+"""Room for rounding in float32 sums, as a share of the squares that were added."""
+
+
+class Lookup:
+    """Codes of all pictures of a memory, kept up to date with its edits.
+
+    A code is the picture averaged over blocks of `block` pixels, and the length of what averaging lost. The
+    distance of codes is never above that of the pictures, so a search in codes whose worst exact distance
+    lies below the best code distance of all others has found the true nearest ones.
+
+    Args:
+        block: pixels along the side of a block; 1 compares the pictures themselves.
+
+    Example:
+        >>> from everlearn.streams import Batch
+        >>> memory, lookup = ExemplarMemory(), Lookup(block=4)
+        >>> memory.add(Batch(np.arange(256, dtype=np.uint8).reshape(1, 16, 16).repeat(2, 0), np.array([3, 7])))
+        >>> memory.forget(3)
+        1
+        >>> lookup.follow(memory)
+        >>> rows, distances = lookup.nearest(memory.images.astype(np.float32), 1)
+        >>> memory.labels[rows[0]], float(distances[0, 0])
+        (array([7]), 0.0)
+    """
+
+    def __init__(self, *, block: int = 4) -> None:
+        self.block = block
+        self._memory: ExemplarMemory | None = None
+        self._version = -1
+        self._codes: Floats = np.zeros((0, 0), np.float32)
+        self._squares: Floats = np.zeros(0, np.float32)
+        self._rests: Floats = np.zeros(0, np.float32)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes."""
+        return self._codes.nbytes + self._squares.nbytes + self._rests.nbytes
+
+    def follow(self, memory: ExemplarMemory) -> None:
+        """Bring the codes up to date; costs O(what was edited) after a first time."""
+        if memory is not self._memory or memory.version < self._version or not len(self):
+            self._memory, self._version = memory, -1
+            self._codes = np.zeros((0, 0), np.float32)
+        if memory.version == self._version:
+            return
+        self._resize(len(memory))
+        if len(memory):
+            self._encode(memory.changed_since(self._version))
+        self._version = memory.version
+
+    def candidates(self, pictures: Floats, k: int) -> IntArray:
+        """The k rows of the memory with the nearest codes, nearest first; quick, without proof."""
+        return _smallest(self._bounds(pictures), min(k, len(self)))
+
+    def nearest(self, pictures: Floats, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+        """The k nearest rows of the memory and the squared distances of their pixels, nearest first."""
+        k = min(k, len(self))
+        bounds = self._bounds(pictures)
+        rows, distances = np.zeros((len(pictures), k), np.int64), np.zeros((len(pictures), k))
+        open_, n = np.arange(len(pictures)), 2 * k + 8
+        while len(open_):
+            found = _smallest(bounds[open_], min(n, len(self)))
+            exact = np.stack([self._exact(pictures[i], some) for i, some in zip(open_, found, strict=True)])
+            order = np.argsort(exact, axis=1, kind="stable")[:, :k]
+            rows[open_] = np.take_along_axis(found, order, 1)
+            distances[open_] = np.take_along_axis(exact, order, 1)
+            if n >= len(self):
+                break
+            next_bound = np.take_along_axis(bounds[open_], found[:, -1:], 1)[:, 0]
+            slack = SLACK * np.square(pictures[open_] - ORIGIN).reshape(len(open_), -1).sum(1)
+            open_, n = open_[distances[open_, -1] + slack > next_bound], 4 * n
+        return rows, distances
+
+    def _bounds(self, pictures: Floats) -> Floats:
+        """Squared distances of codes, (n, rows): lower bounds of those of the pictures."""
+        codes, squares, rests = encode(pictures, self.block)
+        products = codes @ self._codes.T
+        bounds: Floats = squares[:, None] + self._squares - 2 * products
+        bounds += np.square(rests[:, None] - self._rests)
+        return bounds
+
+    def _exact(self, picture: Floats, rows: IntArray) -> npt.NDArray[np.float64]:
+        assert self._memory is not None
+        difference = (self._memory.images[rows].astype(np.float32) - picture).reshape(len(rows), -1)
+        return np.einsum("rp,rp->r", difference, difference, dtype=np.float64)
+
+    def _resize(self, n: int) -> None:
+        """Rows that are gone are gone here too: the arrays are made anew, without them."""
+        kept = min(n, len(self._codes))
+        for name in ("_codes", "_squares", "_rests"):
+            old: Floats = getattr(self, name)
+            new = np.zeros((n, *old.shape[1:]), np.float32)
+            new[:kept] = old[:kept]
+            setattr(self, name, new)
+
+    def _encode(self, rows: IntArray) -> None:
+        assert self._memory is not None
+        codes, squares, rests = encode(self._memory.images[rows].astype(np.float32), self.block)
+        if self._codes.shape[1] != codes.shape[1]:
+            self._codes = np.zeros((len(self._memory), codes.shape[1]), np.float32)
+        self._codes[rows], self._squares[rows], self._rests[rows] = codes, squares, rests
+
+
+def encode(pictures: Floats, block: int) -> tuple[Floats, Floats, Floats]:
+    """Codes (n, d), their squared lengths, and the length of what they leave out."""
+    n, H, W = pictures.shape[:3]
+    whole = (pictures - ORIGIN).reshape(n, H, W, -1)
+    padded = np.pad(whole, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
+    shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, whole.shape[3])
+    codes = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
+    squares = np.einsum("nd,nd->n", codes, codes)
+    rests = np.sqrt(np.maximum(np.einsum("n...,n...->n", whole, whole) - squares, 0))
+    return codes, squares, rests
+
+
+def _smallest(values: Floats, k: int) -> IntArray:
+    """The columns of the k smallest values of each row, smallest first."""
+    if k < values.shape[1]:
+        some = np.argpartition(values, k - 1, axis=1)[:, :k]
+    else:
+        some = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    order = np.argsort(np.take_along_axis(values, some, 1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, 1).astype(np.int64, copy=False)
