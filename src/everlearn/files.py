@@ -7,11 +7,28 @@ that change the disk go through `disk`, so that tests can make any single one of
 import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from everlearn.errors import BadInput
+
+PIECE = 1 << 20
+"""Bytes read at once."""
+UNUSABLE = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENOENT,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.ENXIO,
+)
+"""Refusals that another choice of path would have avoided."""
 
 
 class DiskFull(BadInput):
@@ -19,11 +36,15 @@ class DiskFull(BadInput):
 
 
 class Disk:
-    """The acts that change a disk, one method each."""
+    """The acts that change a disk, one method each.
+
+    A name that is a symbolic link is never followed: a folder from somebody else must not make us write
+    elsewhere.
+    """
 
     def open(self, path: Path, flags: int) -> int:
         """Open or create a file."""
-        return os.open(path, flags, 0o644)
+        return os.open(path, flags | os.O_NOFOLLOW, 0o644)
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         """Write some bytes; says how many went through."""
@@ -33,17 +54,21 @@ class Disk:
         """Force a file (or a folder's list of names) to the disk."""
         os.fsync(file)
 
-    def truncate(self, path: Path, size: int) -> None:
-        """Cut a file to a size."""
-        os.truncate(path, size)
+    def truncate(self, file: int, size: int) -> None:
+        """Cut an open file to a size."""
+        os.ftruncate(file, size)
+
+    def make_folder(self, path: Path) -> None:
+        """Make one folder."""
+        path.mkdir()
 
     def rename(self, old: Path, new: Path) -> None:
         """Give a file its final name, replacing what had it."""
-        os.replace(old, new)
+        old.replace(new)
 
     def remove(self, path: Path) -> None:
         """Take a file away."""
-        os.unlink(path)
+        path.unlink()
 
 
 disk = Disk()
@@ -60,9 +85,19 @@ def write(path: Path, data: bytes) -> None:
 
 def remove(path: Path) -> None:
     """Take a file away if it is there."""
-    if path.exists():
+    if path.is_symlink() or path.exists():
         with told_apart(path):
             disk.remove(path)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, that survive a power cut."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with told_apart(path):
+        disk.make_folder(path)
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -93,18 +128,30 @@ def told_apart(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            free = shutil.disk_usage(path.parent).free
             raise DiskFull(
-                f"the disk is full while writing {path}; free some space and resume, nothing saved was lost"
+                f"the disk is full while writing {path} ({free:,} bytes are free); "
+                "free some space and go on, nothing saved was lost"
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        if error.errno in UNUSABLE:
             raise BadInput(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
         raise
 
 
 def _write_synced(path: Path, data: bytes) -> None:
-    file = disk.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+    file = disk.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR)
     try:
         write_all(file, data)
         disk.sync(file)
+        _check_written(file, data, path)
     finally:
         os.close(file)
+
+
+def _check_written(file: int, data: bytes, path: Path) -> None:
+    """Some file systems say yes and keep nothing; better to know before the old file is replaced."""
+    os.lseek(file, 0, os.SEEK_SET)
+    view = memoryview(data)
+    for start in range(0, len(data) + 1, PIECE):
+        if os.read(file, PIECE) != view[start : start + PIECE]:
+            raise OSError(errno.EIO, "what was written reads back differently", str(path))
