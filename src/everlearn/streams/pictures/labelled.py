@@ -1,5 +1,6 @@
 """MNIST and Fashion-MNIST: labelled images in four idx files, read once per process."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,21 +37,23 @@ class LabelledImages:
     A class's drawings are its training images in file order, then its test images.
 
     Args:
+        folder: where the four files lie.
         names: a word per class.
-        train: images (n, H, W) and labels (n,).
-        test: the same, set aside by the data set itself.
     """
 
-    def __init__(self, *, names: tuple[str, ...], train: tuple[Pixels, Pixels], test: tuple[Pixels, Pixels]):
-        self._names = names
-        self._size = train[0].shape[1:]
-        self._pixels = np.concatenate([train[0].ravel(), test[0].ravel()])
+    def __init__(self, *, folder: Path, names: tuple[str, ...]) -> None:
+        (train, train_labels), (test, test_labels) = _read_parts(folder, len(names))
+        self._folder, self._names, self._size = folder, names, train.shape[1:]
+        self._pixels = np.concatenate([train.ravel(), test.ravel()])
         self._pixels.setflags(write=False)
-        labels = np.concatenate([train[1], test[1]])
+        labels = np.concatenate([train_labels, test_labels])
         self._rows = np.argsort(labels, kind="stable")
         self._counts = np.bincount(labels, minlength=len(names))
         self._first = np.cumsum(self._counts) - self._counts
-        self._n_test = np.bincount(test[1], minlength=len(names))
+        self._n_test = np.bincount(test_labels, minlength=len(names))
+
+    def __reduce__(self) -> tuple[Callable[..., "LabelledImages"], tuple[Path, tuple[str, ...]]]:
+        return _open, (self._folder, self._names)  # another process reads the files itself, once
 
     @property
     def n_classes(self) -> int:
@@ -106,13 +109,18 @@ def _folder(data: Path | None, name: str) -> Path:
 
 @lru_cache(maxsize=4)
 def _open(folder: Path, names: tuple[str, ...]) -> LabelledImages:
-    train, test = _read_part(folder, "train", len(names)), _read_part(folder, "t10k", len(names))
-    if train[0].shape[1:] != test[0].shape[1:]:
+    return LabelledImages(folder=folder, names=names)
+
+
+def _read_parts(folder: Path, n_classes: int) -> list[tuple[Pixels, Pixels]]:
+    parts = [_read_part(folder, part, n_classes) for part in ("train", "t10k")]
+    sizes = [images.shape[1:] for images, _ in parts]
+    if sizes[0] != sizes[1]:
         raise BadInput(
-            f"the images in {str(folder)!r} have {train[0].shape[1:]} pixels in train and "
-            f"{test[0].shape[1:]} in t10k; put the files of one data set there"
+            f"the images in {str(folder)!r} have {sizes[0]} pixels in train and {sizes[1]} in t10k; "
+            "put the files of one data set there"
         )
-    return LabelledImages(names=names, train=train, test=test)
+    return parts
 
 
 def _read_part(folder: Path, part: str, n_classes: int) -> tuple[Pixels, Pixels]:

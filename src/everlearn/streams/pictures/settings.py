@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from everlearn.errors import BadInput, unknown
 from everlearn.factors import FACTOR_NAMES, FactorSpace, Poses
+from everlearn.streams.choices import Colours, Factor, HeldOut, ImageSize
 from everlearn.streams.kinds import builder
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.splits import Shares, check_shares
@@ -16,11 +17,6 @@ from everlearn.streams.stream import Stream
 if TYPE_CHECKING:
     from everlearn.streams.pictures.collection import Collection
     from everlearn.streams.pictures.source import PictureSource
-
-GridSize = Annotated[int, Field(ge=1, le=1000)]
-Ends = Annotated[dict[str, float], Field(description="low and high")]
-Factor = GridSize | list[float] | Ends
-Colours = GridSize | list[tuple[float, float, float]] | Ends
 
 VARIANTS = ("static", "moving", "posed", "inverted", "coloured")
 FULL_TURN = 6.283185307179586
@@ -40,10 +36,10 @@ class PictureSettings(ScenarioSettings):
 
     data: Path | None = None
     """the folder that holds the data set; what EVERLEARN_DATA names if not said"""
-    image_size: Annotated[int, Field(ge=16, le=512)] = 64
+    image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
-    """pixels of a drawing's longer side; the whole picture if nothing moves, else 7/16 of it"""
+    """pixels of a drawing's longer side; 7/16 of the picture if not said, 28 of 64"""
     variant: str | None = None
     """static, moving, posed, inverted or coloured, or several; posed with poses, else static"""
     rgb: bool = False
@@ -64,7 +60,7 @@ class PictureSettings(ScenarioSettings):
     """leave empty margins away, so that what is drawn fills drawn_size; yes with poses, else no"""
     poses: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     """show each class's first drawing in so many poses, instead of every drawing once"""
-    held_out: Annotated[int, Field(ge=0)] | dict[str, tuple[float, float]] = 0
+    held_out: HeldOut = 0
     """poses never trained on: how many, or a box such as {"scale": [0.9, 1.0], "x": [0.0, 0.3]}"""
     shuffled_classes: bool = False
     """put the classes in a random order that follows from the seed; labels count in that order"""
@@ -82,8 +78,7 @@ class PictureSettings(ScenarioSettings):
             )
         if self.poses is None and self.held_out:
             raise BadInput("held_out is only for streams with poses; say poses= as well, or leave it out")
-        if self.poses is not None:
-            self.pose_list()
+        _ = self.space() if self.poses is None else self.pose_list()
         return self
 
     @property
@@ -100,10 +95,8 @@ class PictureSettings(ScenarioSettings):
     @property
     def drawn(self) -> int:
         """The pixels of a drawing's longer side in canonical form."""
-        if self.drawn_size is not None:
-            return self.drawn_size
-        moves = {"moving", "posed"} & set(self.words) or any(getattr(self, f) for f in FACTOR_NAMES)
-        return 2 * round(self.image_size * 7 / 32) if moves else self.image_size
+        # Even, so that in the middle of an even picture a drawing lies on whole pixels.
+        return self.drawn_size or 2 * round(self.image_size * 7 / 32)
 
     @property
     def in_colour(self) -> bool:
@@ -219,10 +212,18 @@ class FolderSettings(PictureSettings):
     """
 
     kind = "folder"
+    drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
+    """pixels of a picture's longer side; the whole canvas if nothing moves, else 7/16 of it"""
     rgb: bool = True
     """colour pictures instead of gray ones"""
     background: Annotated[int, Field(ge=0, le=255)] = 255
     """gray level of the canvas, seen beside and through pictures: 0 is black, 255 white"""
+
+    @property
+    def drawn(self) -> int:
+        """The pixels of a picture's longer side in canonical form."""
+        moves = {"moving", "posed"} & {*self.words} or any(getattr(self, name) for name in FACTOR_NAMES)
+        return super().drawn if moves or self.drawn_size else self.image_size
 
     def collection(self) -> "Collection":
         """The pictures, found but not yet decoded."""
