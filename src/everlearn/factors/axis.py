@@ -64,6 +64,18 @@ class Axis:
             return np.asarray(lows[piece])
         return np.asarray(lows[piece] + (way - (ends - widths)[piece]))
 
+    def elsewhere(self, units: FloatArray, jumps: FloatArray) -> FloatArray:
+        """Fractions that lead to other values than these do: any other, or at least a quarter round.
+
+        A single value has no other, and stays.
+        """
+        if self.continuous:
+            return np.asarray((units + 0.25 + 0.5 * jumps) % 1.0)
+        n = len(self)
+        number = np.minimum(units * n, n - 1).astype(np.int64)
+        step = 1 + np.minimum(jumps * (n - 1), n - 2).astype(np.int64)
+        return np.asarray(((number + step) % n + 0.5) / n)
+
     def within(self, low: float, high: float) -> "Axis":
         """The part from low to high; of single values, both ends count."""
         return self._keeping([(max(a, low), min(b, high)) for a, b in self.segments])

@@ -5,10 +5,14 @@ ground truth, the same for everybody and at the same cost for every k. Streams c
 pictures, in many scenarios, and leave the house as files and as other libraries' data sets.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from everlearn.streams.arranged import ArrangedStream
 from everlearn.streams.batch import Batch
-from everlearn.streams.exports import export, load
-from everlearn.streams.kinds import build, builder, from_json, from_mapping, from_toml, kinds, settings_class
+from everlearn.streams.environments import EnvironmentSettings, environments
+from everlearn.streams.kinds import build, from_json, from_mapping, from_toml, kinds, settings_class
+from everlearn.streams.pictures import fashion, folder, mnist, omniglot
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.source import Source
@@ -16,10 +20,16 @@ from everlearn.streams.sprites import SpriteSettings, sprites
 from everlearn.streams.stream import Stream
 from everlearn.streams.task import SPLITS, Split, Task, TaskView
 
+if TYPE_CHECKING:
+    from everlearn.streams.exports import export, load
+    from everlearn.streams.relations import Relations
+
 __all__ = [
     "SPLITS",
     "ArrangedStream",
     "Batch",
+    "EnvironmentSettings",
+    "Relations",
     "ScenarioSettings",
     "Source",
     "Split",
@@ -29,13 +39,26 @@ __all__ = [
     "Task",
     "TaskView",
     "build",
-    "builder",
+    "environments",
     "export",
+    "fashion",
+    "folder",
     "from_json",
     "from_mapping",
     "from_toml",
     "kinds",
     "load",
+    "mnist",
+    "omniglot",
     "settings_class",
     "sprites",
 ]
+
+# Loaded when first used: they bring the renderer, or much code for files.
+_LATER = {"Relations": "relations", "export": "exports", "load": "exports"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"everlearn.streams.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'everlearn.streams' has no attribute {name!r}")

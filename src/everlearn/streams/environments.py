@@ -22,6 +22,8 @@ PICTURES: dict[str, type[PictureSettings]] = {
 }
 DATASETS = ("sprites", *PICTURES)
 VARIANTS = ("moving", "inverted", "coloured")
+# A drawing is as large where it rests as where it moves: 28 pixels on a canvas of 64.
+DRAWN = 7 / 16
 FULL_TURN = 6.283185307179586
 
 
@@ -103,6 +105,7 @@ class EnvironmentSettings(OrderedSettings):
         settings = PICTURES[dataset](
             variant="-".join(variants) or None,
             image_size=self.image_size,
+            drawn_size=round(self.image_size * DRAWN),
             rgb=rgb,
             data=self.data,
             seed=self.seed,

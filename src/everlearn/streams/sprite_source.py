@@ -66,17 +66,14 @@ class SpriteSource:
     def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
         """The pictures themselves, with their ground truth."""
         factors = self._poses.factors(class_ids, picture_ids)
-        return self._render(
-            class_ids, factors, self._nuisances, class_ids * len(self._poses) + picture_ids
-        ), factors
+        return self.show(class_ids, factors, rows=class_ids * len(self._poses) + picture_ids), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
         """The canonical picture of each class, without nuisances."""
-        return self._render(class_ids, Factors.canonical(len(class_ids)), None, class_ids)
+        return self.show(class_ids, Factors.canonical(len(class_ids)))
 
-    def _render(
-        self, class_ids: IntArray, factors: Factors, nuisances: Nuisances | None, rows: IntArray
-    ) -> Images:
+    def show(self, class_ids: IntArray, factors: Factors, *, rows: IntArray | None = None) -> Images:
+        """Any classes under any factors; nuisances only where rows say whose they are."""
         shapes, which = np.unique(class_ids, return_inverse=True)
         images: Images = render(
             self._family.outlines(shapes),
@@ -85,7 +82,7 @@ class SpriteSource:
             which=which,
             rgb=self._settings.rgb,
             marker=self._settings.marker,
-            nuisances=nuisances,
+            nuisances=None if rows is None else self._nuisances,
             seed=self._settings.seed,
             rows=rows,
         )

@@ -1,0 +1,135 @@
+import inspect
+import json
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from everlearn import streams
+from everlearn.errors import BadInput
+from everlearn.streams import SpriteSettings, StreamSettings
+
+
+class TextSettings(StreamSettings):
+    kind = "text"
+    word: str = ""
+    box: dict[str, tuple[float, float]] | None = None
+    size: float | None = None
+
+
+@given(
+    st.text(),
+    st.none() | st.dictionaries(st.text(), st.tuples(st.floats(-9, 9), st.just(0.1))),
+    st.none() | st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_settings_survive_json_and_toml(word, box, size):
+    said = TextSettings(word=word, box=box, size=size)
+    for back in (json.loads(said.to_json()), tomllib.loads(said.to_toml())):
+        assert back.pop("stream") == "text"
+        assert TextSettings(**back) == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"scale": [0.5, 1.0], "angle": {"low": 0, "high": 3}, "held_out": {"scale": [0.9, 1.0]}},
+        {"colour": [[1, 0, 0], [0, 0, 1]], "rgb": True, "split": [100, 0, 25]},
+        {"scenario": "nic", "sessions": 4, "n_tasks": 20},
+    ],
+)
+def test_sprite_settings_survive_json_and_toml(said):
+    spec = SpriteSettings(**said)
+    assert streams.from_json(spec.to_json()) == streams.from_toml(spec.to_toml()) == spec
+    assert streams.build(json.loads(spec.to_json())).spec == spec
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        SpriteSettings().seed = 3
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"image_sise": 3}, "unknown sprites setting 'image_sise'; did you mean 'image_size'?"),
+        ({"image_size": -3}, "image_size is -3; it must be at least 16"),
+        ({"image_size": 1000}, "image_size is 1000; it must be at most 512"),
+        ({"image_size": "big"}, "image_size is 'big'; it must be a whole number"),
+        (
+            {"scenario": "clas-incremental"},
+            "unknown scenario 'clas-incremental'; did you mean 'class-incremental'?",
+        ),
+        ({"scenario": 3}, "scenario is 3; it must be 'class-incremental'"),
+        ({"scale": "x"}, "scale is 'x'; give a number of values, a list of them, or"),
+        ({"scale": -1}, "scale is -1; it must be at least 1"),
+        ({"scale": []}, "scale is an empty list; give at least one value"),
+        ({"scale": {"low": 1, "high": 0.5}}, "scale is {'low': 1.0, 'high': 0.5}, an empty range"),
+        ({"noise": float("nan")}, "noise is nan; it must be a finite number"),
+        ({"seed": -1}, "seed is -1; it must be at least 0"),
+        ({"classes_per_task": 0}, "classes_per_task is 0; it must be at least 1"),
+        ({"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
+        ({"held_out": 624}, "1 pictures per class cannot be split"),
+        ({"vertices": [8, 5]}, "vertices is (8, 5); the fewest must not be more than the most"),
+        ({"vertices": [5]}, "vertices is [5]; a value is missing"),
+        ({"spline_orders": []}, "spline_orders is []; it must have at least 1 item"),
+        ({"split": [600, 15, 100]}, "625 pictures per class cannot be split into 600 for train"),
+        ({"split": [0.5, 0.1, 0.1]}, "split is (0.5, 0.1, 0.1); give three counts"),
+        ({"similarity": 0.5, "scenario": "nc", "first_classes": 15}, "families of 10"),
+    ],
+)
+def test_bad_settings_get_one_sentence(said, sentence):
+    with pytest.raises(BadInput) as error:
+        SpriteSettings(**said)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"stream": "sprits"}, "unknown stream 'sprits'; did you mean 'sprites'?"),
+        ({"image_size": 32}, "do not say which stream"),
+        ({"stream": 3}, "do not say which stream"),
+    ],
+)
+def test_unknown_kinds_are_refused(said, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        streams.build(said)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3", ""])
+def test_text_that_holds_no_settings_is_refused(text):
+    with pytest.raises(BadInput, match="settings"):
+        streams.from_json(text)
+    with pytest.raises(BadInput, match="settings"):
+        streams.from_toml(text)
+
+
+@pytest.mark.parametrize("kind", streams.kinds())
+def test_functions_say_what_can_be_set(kind):
+    function, model = getattr(streams, kind), streams.settings_class(kind)
+    parameters = inspect.signature(function).parameters
+    assert list(parameters) == list(model.model_fields)
+    for name, field in model.model_fields.items():
+        assert field.description
+        assert f"    {name}: {field.description}" in function.__doc__
+        assert parameters[name].default == field.default
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("kind", streams.kinds())
+def test_what_may_be_none_is_none_at_first(kind):
+    for name, field in streams.settings_class(kind).model_fields.items():
+        assert type(None) not in getattr(field.annotation, "__args__", ()) or field.default is None, name
+
+
+@settings(max_examples=50)
+@given(st.integers(3, 5000))
+def test_a_split_by_shares_uses_everything(n):
+    from everlearn.streams.splits import split_sizes
+
+    sizes = split_sizes(n, (0.96, 0.024, 0.016))
+    assert sum(sizes) == n
+    assert min(sizes) >= 1
