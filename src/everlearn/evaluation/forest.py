@@ -44,7 +44,7 @@ def importances(
         gains, values = _grow(bins, y, weights, depth, source)
         total += gains
         predicted += values / n_trees
-    spread = (y[held_back] ** 2).sum()
+    spread = ((y[held_back] - y[held_back].mean()) ** 2).sum()
     missed = ((y - predicted)[held_back] ** 2).sum()
     explained = max(0.0, 1.0 - float(missed / spread)) if spread > 0 else 0.0
     return total / total.sum() if total.sum() > 0 else total, explained

@@ -1,0 +1,141 @@
+"""Representations whose scores are known: perfect, blank, duplicated, rotated, merged, random."""
+
+import numpy as np
+import pytest
+
+from everlearn.chance import draws
+from everlearn.errors import BadInput
+from everlearn.evaluation import dci, factor_vae_score, mig, sap
+
+N = 3000
+SOURCE = draws(0, "oracle factors")
+FACTORS = np.stack([SOURCE.integers(N, n) for n in (5, 8, 10, 10)], axis=1).astype(float)
+STANDARD = (FACTORS - FACTORS.mean(axis=0)) / FACTORS.std(axis=0)
+NOISE = SOURCE.normal(N * 4).reshape(N, 4)
+QUARTER_TURN = np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+HADAMARD = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+
+
+def test_perfect() -> None:
+    result = dci(STANDARD, FACTORS)
+    assert min(result.disentanglement, result.completeness, result.informativeness) > 0.98
+    assert result.importances.argmax(axis=0).tolist() == [0, 1, 2, 3]
+    assert mig(STANDARD, FACTORS) > 0.98
+    assert sap(STANDARD, FACTORS) > 0.99
+    assert factor_vae_score(STANDARD, FACTORS) == 1.0
+
+
+def test_order_sign_and_scale_of_codes_do_not_matter() -> None:
+    turned = STANDARD[:, [2, 0, 3, 1]] * [-1.0, 100.0, 0.01, -3.0]
+    assert mig(turned, FACTORS) == pytest.approx(mig(STANDARD, FACTORS))
+    assert sap(turned, FACTORS) == pytest.approx(sap(STANDARD, FACTORS))
+    assert factor_vae_score(turned, FACTORS) == 1.0
+    assert dci(turned, FACTORS).disentanglement > 0.98
+
+
+def test_bent_codes_are_as_good_unless_a_line_is_asked_for() -> None:
+    bent = np.exp(STANDARD)
+    assert mig(bent, FACTORS) > 0.98
+    assert dci(bent, FACTORS).informativeness > 0.98
+    assert sap(bent, FACTORS) < 0.9
+
+
+def test_blank() -> None:
+    blank = np.full((N, 4), 7.0)
+    result = dci(blank, FACTORS)
+    assert (result.disentanglement, result.completeness, result.informativeness) == (0.0, 0.0, 0.0)
+    assert mig(blank, FACTORS) == sap(blank, FACTORS) == factor_vae_score(blank, FACTORS) == 0.0
+
+
+def test_random() -> None:
+    result = dci(NOISE, FACTORS)
+    assert max(result.disentanglement, result.completeness, result.informativeness) < 0.15
+    assert mig(NOISE, FACTORS) < 0.02
+    assert sap(NOISE, FACTORS) < 0.02
+    assert factor_vae_score(NOISE, FACTORS) == pytest.approx(1 / 4, abs=0.06)
+
+
+def test_duplicated_codes_are_disentangled_but_not_complete() -> None:
+    twice = np.hstack([STANDARD, STANDARD])
+    result = dci(twice, FACTORS)
+    assert result.disentanglement > 0.98
+    # Two of eight codes share each factor: 1 - log 2 / log 8, if they share it fairly.
+    assert result.completeness == pytest.approx(2 / 3, abs=0.08)
+    assert mig(twice, FACTORS) == sap(twice, FACTORS) == 0.0
+    assert factor_vae_score(twice, FACTORS) == 1.0
+
+
+def test_pairs_turned_by_an_eighth() -> None:
+    turned = np.hstack([STANDARD[:, :2] @ QUARTER_TURN, STANDARD[:, 2:] @ QUARTER_TURN])
+    result = dci(turned, FACTORS)
+    # Each code matters for two of four factors alike: 1 - log 2 / log 4.
+    assert result.disentanglement == pytest.approx(0.5, abs=0.05)
+    assert result.completeness == pytest.approx(0.5, abs=0.05)
+    assert result.informativeness > 0.98
+    assert mig(turned, FACTORS) < 0.05
+    assert sap(turned, FACTORS) < 0.05
+    assert factor_vae_score(turned, FACTORS) < 0.65
+
+
+def test_all_mixed() -> None:
+    result = dci(STANDARD @ HADAMARD, FACTORS)
+    assert max(result.disentanglement, result.completeness) < 0.05
+    assert result.informativeness > 0.85
+    assert factor_vae_score(STANDARD @ HADAMARD, FACTORS) == pytest.approx(1 / 4, abs=0.08)
+
+
+def test_merged_codes_are_complete_but_not_disentangled() -> None:
+    merged = np.stack([FACTORS[:, 0] + 5 * FACTORS[:, 1], FACTORS[:, 2] + 10 * FACTORS[:, 3]], axis=1)
+    result = dci(merged, FACTORS)
+    assert result.disentanglement == pytest.approx(0.5, abs=0.05)
+    assert result.completeness > 0.9
+
+
+def test_useless_codes_do_not_harm() -> None:
+    more = np.hstack([STANDARD, NOISE])
+    assert min(dci(more, FACTORS).disentanglement, dci(more, FACTORS).completeness) > 0.95
+    assert mig(more, FACTORS) > 0.97
+    assert factor_vae_score(more, FACTORS) == 1.0
+
+
+def test_mig_by_hand() -> None:
+    # One fair bit; the first code is the bit, the second agrees with it in three of four rows.
+    factor = np.array([[0], [0], [0], [0], [1], [1], [1], [1]])
+    half = np.array([0, 0, 0, 1, 1, 1, 1, 0])
+    kept = 1 + 0.75 * np.log2(0.75) + 0.25 * np.log2(0.25)
+    assert mig(np.stack([factor[:, 0], half], axis=1), factor) == pytest.approx(1 - kept)
+
+
+def test_sap_by_hand() -> None:
+    factor = np.array([[0.0], [1.0], [2.0]])
+    codes = np.stack([factor[:, 0], [0.0, 1.0, 0.0]], axis=1)
+    assert sap(codes, factor) == pytest.approx(1.0)
+    assert sap(np.array([[0.0], [0.0], [1.0]]), factor) == pytest.approx(0.75)
+
+
+def test_factors_that_never_change_are_left_out() -> None:
+    with_still = np.hstack([FACTORS, np.ones((N, 1))])
+    assert mig(STANDARD, with_still) == mig(STANDARD, FACTORS)
+    assert sap(STANDARD, with_still) == sap(STANDARD, FACTORS)
+
+
+def test_the_same_seed_gives_the_same_number() -> None:
+    turned = STANDARD @ HADAMARD
+    assert factor_vae_score(turned, FACTORS, seed=1) == factor_vae_score(turned, FACTORS, seed=1)
+    assert np.array_equal(dci(turned, FACTORS).importances, dci(turned, FACTORS).importances)
+
+
+@pytest.mark.parametrize("metric", [mig, sap, factor_vae_score, dci])
+@pytest.mark.parametrize(
+    ("codes", "factors", "sentence"),
+    [
+        (np.zeros((3, 2)), np.zeros((4, 2)), r"codes have shape \(3, 2\)"),
+        (np.zeros(3), np.zeros((3, 1)), r"codes have shape \(3,\)"),
+        (np.zeros((3, 0)), np.ones((3, 1)), "give"),
+        (np.full((3, 1), np.nan), np.arange(3.0)[:, None], "not finite"),
+        (np.zeros((3, 1)), np.ones((3, 1)), "no factor ever changes"),
+    ],
+)
+def test_bad_input_is_refused(metric: object, codes: np.ndarray, factors: np.ndarray, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        metric(codes, factors)  # type: ignore[operator]

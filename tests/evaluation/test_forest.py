@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from everlearn.chance import draws
+from everlearn.evaluation.forest import importances
+
+COLUMNS = draws(0, "forest test").uniform(4000 * 5).reshape(4000, 5)
+
+
+def test_importance_follows_the_share_of_variance() -> None:
+    """A sum of independent parts: each part's share of the variance is known."""
+    target = 2 * COLUMNS[:, 0] + COLUMNS[:, 3]
+    weights, explained = importances(COLUMNS, target)
+    assert weights == pytest.approx([0.8, 0, 0, 0.2, 0], abs=0.03)
+    assert explained > 0.95
+
+
+def test_noise_is_not_explained() -> None:
+    target = draws(1, "forest noise").normal(4000)
+    _, explained = importances(COLUMNS, target)
+    assert explained < 0.02
+
+
+def test_half_noise_is_half_explained() -> None:
+    signal = COLUMNS[:, 1] * np.sqrt(12)
+    _, explained = importances(COLUMNS, signal + draws(2, "forest noise").normal(4000))
+    assert explained == pytest.approx(0.5, abs=0.05)
+
+
+def test_bent_and_folded_relations_are_found() -> None:
+    weights, explained = importances(COLUMNS, np.abs(COLUMNS[:, 2] - 0.5))
+    assert weights[2] > 0.95
+    assert explained > 0.95
+
+
+def test_columns_that_only_matter_together_are_found() -> None:
+    target = np.sign(COLUMNS[:, 0] - 0.4) * np.sign(COLUMNS[:, 1] - 0.6)
+    weights, explained = importances(COLUMNS, target)
+    assert weights[:2].sum() > 0.95
+    assert explained > 0.8
+
+
+def test_twins_share_the_credit() -> None:
+    twins = np.stack([COLUMNS[:, 0], COLUMNS[:, 0], COLUMNS[:, 1]], axis=1)
+    weights, _ = importances(twins, COLUMNS[:, 0])
+    assert min(weights[:2]) > 0.25
+
+
+def test_a_constant_target_has_nothing_to_explain() -> None:
+    weights, explained = importances(COLUMNS[:100], np.ones(100))
+    assert (weights.tolist(), explained) == ([0.0] * 5, 0.0)
+
+
+def test_the_seed_decides() -> None:
+    target = COLUMNS.sum(axis=1)
+    assert np.array_equal(importances(COLUMNS, target)[0], importances(COLUMNS, target)[0])
+    assert not np.array_equal(importances(COLUMNS, target)[0], importances(COLUMNS, target, seed=1)[0])

@@ -1,0 +1,93 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everlearn.chance import draws
+from everlearn.errors import BadInput
+from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile
+
+# From printed tables of Student's distribution.
+KNOWN = {
+    (0.975, 1): 12.7062,
+    (0.975, 2): 4.3027,
+    (0.975, 3): 3.1824,
+    (0.975, 4): 2.7764,
+    (0.975, 9): 2.2622,
+    (0.975, 30): 2.0423,
+    (0.95, 5): 2.0150,
+    (0.995, 10): 3.1693,
+    (0.9, 120): 1.2886,
+    (0.75, 1): 1.0,
+    (0.5, 7): 0.0,
+}
+
+
+@pytest.mark.parametrize(("p", "freedom"), KNOWN)
+def test_quantiles_as_printed(p: float, freedom: int) -> None:
+    assert student_quantile(p, freedom) == pytest.approx(KNOWN[p, freedom], abs=6e-5)
+    assert student_quantile(1 - p, freedom) == pytest.approx(-KNOWN[p, freedom], abs=6e-5)
+
+
+def test_quantiles_in_closed_form() -> None:
+    for p in (0.6, 0.9, 0.999, 1 - 1e-7):
+        assert student_quantile(p, 1) == pytest.approx(math.tan(math.pi * (p - 0.5)), rel=1e-7)
+        assert student_quantile(p, 2) == pytest.approx((2 * p - 1) / math.sqrt(2 * p * (1 - p)), rel=1e-7)
+
+
+def test_many_degrees_of_freedom_approach_the_bell_curve() -> None:
+    assert student_quantile(0.975, 100_000) == pytest.approx(1.959964, abs=1e-4)
+
+
+def test_worked_by_hand() -> None:
+    interval = mean_interval([0.90, 0.92, 0.94])
+    margin = 4.30265 * 0.02 / math.sqrt(3)
+    assert (interval.mean, interval.n) == (pytest.approx(0.92), 3)
+    assert (interval.low, interval.high) == pytest.approx((0.92 - margin, 0.92 + margin), abs=1e-6)
+    assert interval.half_width == pytest.approx(margin, abs=1e-6)
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    samples = draws(0, "coverage").normal(5 * 4000).reshape(4000, 5)
+    covered = np.mean([abs(i.mean) <= i.half_width for i in map(mean_interval, samples)])
+    assert covered == pytest.approx(0.95, abs=0.012)
+
+
+def test_the_bootstrap_agrees_where_it_should() -> None:
+    sample = draws(1, "bootstrap test").normal(40)
+    student, bootstrap = mean_interval(sample), bootstrap_interval(sample)
+    assert bootstrap.mean == student.mean
+    assert bootstrap.half_width == pytest.approx(student.half_width, rel=0.1)
+    assert bootstrap_interval(sample) == bootstrap
+    assert bootstrap_interval(sample, seed=1) != bootstrap
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=8), st.floats(0.5, 0.98))
+def test_the_mean_lies_inside_and_more_certainty_is_wider(values: list[float], level: float) -> None:
+    interval, wider = mean_interval(values, level), mean_interval(values, level + 0.01)
+    assert interval.low <= interval.mean <= interval.high
+    assert wider.half_width >= interval.half_width
+    assert mean_interval(values[::-1], level).mean == interval.mean
+
+
+def test_one_seed_has_no_interval() -> None:
+    for interval in (mean_interval([0.5]), bootstrap_interval([0.5])):
+        assert interval.mean == 0.5
+        assert math.isnan(interval.low)
+        assert str(interval) == "0.500"
+
+
+@pytest.mark.parametrize("values", [[], [[1.0]], [1.0, float("nan")], [float("inf")]])
+def test_what_is_no_sample_is_refused(values: list[float]) -> None:
+    for call in (mean_interval, bootstrap_interval):
+        with pytest.raises(BadInput, match="flat list"):
+            call(values)
+
+
+def test_levels_and_degrees_must_make_sense() -> None:
+    with pytest.raises(BadInput, match="level is 95"):
+        mean_interval([1.0, 2.0], level=95)
+    with pytest.raises(BadInput, match="freedom 0"):
+        student_quantile(0.9, 0)

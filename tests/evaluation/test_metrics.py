@@ -1,0 +1,155 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from everlearn.errors import BadInput
+from everlearn.evaluation import (
+    ScoreTable,
+    accuracy_curve,
+    avalanche_forgetting,
+    average_accuracy,
+    average_incremental_accuracy,
+    backward_transfer,
+    final_accuracy,
+    forgetting,
+    forward_transfer,
+    intransigence,
+)
+
+NAN = float("nan")
+WORKED = np.array(
+    [
+        [0.9, 0.3, 0.1, 0.2],
+        [0.7, 0.8, 0.4, 0.1],
+        [0.8, 0.6, 0.7, 0.3],
+        [0.4, 0.9, 0.5, 1.0],
+    ]
+)
+TABLES = (
+    st.integers(2, 6)
+    .flatmap(lambda n: hnp.arrays(np.float64, (n, n), elements=st.integers(0, 16)))
+    .map(lambda table: table / 16)
+)
+
+
+def test_worked_by_hand() -> None:
+    assert accuracy_curve(WORKED) == pytest.approx([0.9, 0.75, 0.7, 0.7])
+    assert final_accuracy(WORKED) == pytest.approx(0.7)
+    assert average_accuracy(WORKED, after=1) == pytest.approx(0.75)
+    assert average_incremental_accuracy(WORKED) == pytest.approx((0.9 + 0.75 + 0.7 + 0.7) / 4)
+    # From the best before: 0.9 -> 0.4, 0.8 -> 0.9, 0.7 -> 0.5.
+    assert forgetting(WORKED) == pytest.approx((0.5 - 0.1 + 0.2) / 3)
+    assert avalanche_forgetting(WORKED) == pytest.approx((0.5 - 0.1 + 0.2) / 3)
+    assert backward_transfer(WORKED) == pytest.approx(-0.2)
+    assert forward_transfer(WORKED, [0.1, 0.1, 0.2, 0.25]) == pytest.approx((0.2 + 0.2 + 0.05) / 3)
+    assert intransigence(WORKED, [1.0, 0.9, 0.9, 0.9]) == pytest.approx((0.1 + 0.1 + 0.2 - 0.1) / 4)
+
+
+def test_the_two_ways_to_count_forgetting_differ_when_a_task_rose_first() -> None:
+    table = [[0.5, NAN, NAN], [0.9, 0.6, NAN], [0.7, 0.6, 1.0]]
+    assert forgetting(table) == pytest.approx(0.1)
+    assert avalanche_forgetting(table) == pytest.approx(-0.1)
+
+
+def test_evaluated_now_and_then() -> None:
+    """Measured after tasks 1 and 3 only, as a cadence of two does."""
+    table = ScoreTable()
+    table.add_row(1, {0: 0.8, 1: 0.6})
+    table.add_row(3, {0: 0.5, 1: 0.5, 2: 0.7, 3: 0.9})
+    assert accuracy_curve(table) == pytest.approx([NAN, 0.7, NAN, 0.65], nan_ok=True)
+    assert average_incremental_accuracy(table) == pytest.approx(0.675)
+    # Task 2 was never measured before the end, so nobody knows what it lost.
+    assert forgetting(table) == pytest.approx((0.3 + 0.1) / 2)
+    assert avalanche_forgetting(table) == pytest.approx((0.3 + 0.1) / 2)
+    assert intransigence(table, np.ones(4)) == pytest.approx((0.4 + 0.1) / 2)
+    assert math.isnan(forward_transfer(table, np.zeros(4)))
+
+
+def test_gaps_within_a_row_are_left_out() -> None:
+    table = [[1.0, NAN, NAN], [NAN, 0.8, NAN], [0.5, NAN, 0.9]]
+    assert final_accuracy(table) == pytest.approx(0.7)
+    assert forgetting(table) == pytest.approx(0.5)
+
+
+def test_one_task_has_nothing_to_forget() -> None:
+    for metric in (forgetting, avalanche_forgetting, backward_transfer):
+        assert math.isnan(metric([[0.9]]))
+    assert final_accuracy([[0.9]]) == 0.9
+
+
+def test_an_empty_table_says_nothing() -> None:
+    for metric in (final_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
+        assert math.isnan(metric(ScoreTable()))
+
+
+def seen(n: int, value: object) -> np.ndarray:
+    return np.where(np.tri(n, dtype=bool), value, np.nan)
+
+
+def test_oracle_learners() -> None:
+    n = 20
+    perfect = seen(n, 1.0)
+    assert (final_accuracy(perfect), forgetting(perfect), backward_transfer(perfect)) == (1.0, 0.0, 0.0)
+    assert intransigence(perfect, np.ones(n)) == 0.0
+    naive = np.where(np.eye(n, dtype=bool), 1.0, seen(n, 0.0))
+    assert (final_accuracy(naive), forgetting(naive), backward_transfer(naive)) == (1 / n, 1.0, -1.0)
+    constant = seen(n, 1 / n)  # always answers the same class
+    assert final_accuracy(constant) == pytest.approx(1 / n)
+    assert forgetting(constant) == 0.0
+    assert forward_transfer(np.full((n, n), 0.1), np.full(n, 0.1)) == 0.0
+    shuffled = seen(n, np.random.Generator(np.random.Philox(0)).binomial(1000, 0.1, (n, n)) / 1000)
+    assert final_accuracy(shuffled) == pytest.approx(0.1, abs=0.01)
+    assert backward_transfer(shuffled) == pytest.approx(0.0, abs=0.01)
+    assert 0 < forgetting(shuffled) < 0.03  # the best of many guesses beats the last
+
+
+@given(TABLES)
+def test_bounds(table: np.ndarray) -> None:
+    assert 0 <= final_accuracy(table) <= 1
+    assert 0 <= average_incremental_accuracy(table) <= 1
+    assert -1 <= avalanche_forgetting(table) <= forgetting(table) <= 1
+    assert backward_transfer(table) == -avalanche_forgetting(table)
+
+
+@given(TABLES)
+def test_an_array_and_a_score_table_say_the_same(table: np.ndarray) -> None:
+    stored = ScoreTable.from_array(table)
+    for metric in (final_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
+        assert metric(stored) == metric(table)
+    assert forward_transfer(stored, table[0]) == forward_transfer(table, table[0])
+
+
+@given(TABLES, st.randoms(use_true_random=False))
+def test_the_order_of_earlier_tasks_does_not_show(table: np.ndarray, random: object) -> None:
+    order = list(range(len(table) - 1))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    turned = table[:, [*order, len(table) - 1]]
+    assert final_accuracy(turned) == final_accuracy(table)
+    assert forgetting(turned) == forgetting(table)
+
+
+@given(TABLES)
+def test_adding_a_row_changes_no_earlier_point_of_the_curve(table: np.ndarray) -> None:
+    assert accuracy_curve(table[:-1, :-1]).tolist() == accuracy_curve(table)[:-1].tolist()
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no task 4"):
+        average_accuracy(WORKED, after=4)
+    with pytest.raises(BadInput, match="each of the 4 tasks"):
+        forward_transfer(WORKED, [0.1])
+    with pytest.raises(BadInput, match="each of the 4 tasks"):
+        intransigence(WORKED, 0.9)
+    with pytest.raises(BadInput, match="after i, on j"):
+        forgetting([0.1, 0.2])
+
+
+def test_ten_thousand_tasks_judged_now_and_then() -> None:
+    table = ScoreTable()
+    for after in range(99, 10_000, 100):
+        table.add_row(after, dict.fromkeys(range(0, after + 1, 50), 0.5))
+    assert (final_accuracy(table), forgetting(table)) == (0.5, 0.0)

@@ -1,0 +1,88 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everlearn.errors import BadInput
+from everlearn.evaluation import ScoreTable
+
+MEASUREMENTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1)), max_size=40)
+
+
+@given(MEASUREMENTS)
+def test_the_table_is_what_was_written_last(measured: list[tuple[int, int, float]]) -> None:
+    table, model = ScoreTable(), dict[tuple[int, int], float]()
+    for after, task, score in measured:
+        table.add(after, task, score)
+        model[after, task] = score
+    array = np.asarray(table)
+    size = 1 + max([max(pair) for pair in model], default=-1)
+    assert array.shape == (size, size)
+    assert {tuple(cell): array[tuple(cell)] for cell in np.argwhere(~np.isnan(array)).tolist()} == model
+    assert ScoreTable.from_json(table.to_json()) == table
+    assert ScoreTable.from_array(array) == table
+
+
+def test_a_long_sparse_table_stays_small() -> None:
+    table = ScoreTable()
+    for after in range(0, 100_000, 1000):
+        table.add_row(after, {after: 0.5, after // 2: 0.25})
+    after, rows = table.rows()
+    assert (len(table), table.n_tasks, rows.shape) == (199, 99_001, (100, 99_001))
+    assert after.tolist() == list(range(0, 100_000, 1000))
+
+
+def test_an_empty_table() -> None:
+    assert np.asarray(ScoreTable()).shape == (0, 0)
+    assert (len(ScoreTable()), ScoreTable().n_tasks) == (0, 0)
+
+
+def test_repr_tells_the_size() -> None:
+    table = ScoreTable()
+    table.add(3, 1, 0.5)
+    assert repr(table) == "<ScoreTable: 1 scores on 4 tasks>"
+
+
+def test_scores_keep_every_digit_in_json() -> None:
+    table = ScoreTable()
+    table.add(0, 0, 1 / 3)
+    assert json.loads(table.to_json()) == {"after": [0], "task": [0], "score": [1 / 3]}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ((-1, 0, 0.5), "after is -1"),
+        ((0, -1, 0.5), "task is -1"),
+        ((0, 1.5, 0.5), "task is 1.5"),
+        ((0, True, 0.5), "task is True"),
+        ((0, 0, 87.0), "between 0 and 1"),
+        ((0, 0, float("nan")), "between 0 and 1"),
+        ((0, 0, "high"), "between 0 and 1"),
+    ],
+)
+def test_what_is_no_score_is_refused(row: tuple[int, int, float], sentence: str) -> None:
+    table = ScoreTable()
+    with pytest.raises(BadInput, match=sentence):
+        table.add(*row)
+    assert len(table) == 0
+
+
+def test_a_row_is_written_whole_or_not_at_all() -> None:
+    table = ScoreTable()
+    with pytest.raises(BadInput):
+        table.add_row(0, {0: 0.5, 1: 2.0})
+    assert len(table) == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"after": [0], "task": [0], "score": []}', '{"after": 1}'])
+def test_other_json_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="not a score table"):
+        ScoreTable.from_json(text)
+
+
+def test_tables_must_be_square() -> None:
+    with pytest.raises(BadInput, match=r"shape \(2, 3\)"):
+        ScoreTable.from_array(np.zeros((2, 3)))

@@ -1,0 +1,97 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from everlearn.errors import BadInput
+from everlearn.evaluation import (
+    learning_curve_area,
+    min_accuracy,
+    windowed_forgetting,
+    windowed_plasticity,
+    worst_case_accuracy,
+)
+
+NAN = float("nan")
+# Three tasks, two evaluations each; the stability gap shows in rows 2 and 4.
+WORKED = [
+    [0.5, NAN, NAN],
+    [0.9, NAN, NAN],
+    [0.3, 0.6, NAN],
+    [0.8, 0.9, NAN],
+    [0.4, 0.2, 0.7],
+    [0.8, 0.8, 1.0],
+]
+LEARNING = [0, 0, 1, 1, 2, 2]
+
+
+def test_worked_by_hand() -> None:
+    assert min_accuracy(WORKED, LEARNING) == pytest.approx((0.3 + 0.2) / 2)
+    assert worst_case_accuracy(WORKED, LEARNING) == pytest.approx(1.0 / 3 + 2 / 3 * 0.25)
+    assert windowed_forgetting(WORKED, 2) == pytest.approx((0.6 + 0.7 + 0.0) / 3)
+    assert windowed_plasticity(WORKED, 2) == pytest.approx((0.5 + 0.6 + 0.3) / 3)
+
+
+def test_a_wider_window_finds_slower_falls() -> None:
+    slow = [[0.9], [0.7], [0.5], [0.3]]
+    assert [windowed_forgetting(slow, w) for w in (2, 3, 4, 100)] == pytest.approx([0.2, 0.4, 0.6, 0.6])
+    assert windowed_plasticity(slow, 100) == 0.0
+
+
+def test_the_minimum_starts_when_the_next_task_does() -> None:
+    assert min_accuracy([[0.1, 0.0], [0.9, 0.5]], [0, 1]) == pytest.approx(0.9)
+
+
+def test_the_first_task_alone() -> None:
+    assert math.isnan(min_accuracy([[0.4]], [0]))
+    assert worst_case_accuracy([[0.4], [0.6]], [0, 0]) == 0.6
+    assert math.isnan(worst_case_accuracy(np.zeros((0, 2)), np.zeros(0, int)))
+
+
+@given(hnp.arrays(np.float64, (8, 3), elements=st.floats(0, 1)), st.integers(2, 9))
+def test_windows_against_all_pairs(table: np.ndarray, window: int) -> None:
+    falls = [
+        max(0.0, *(column[m] - column[n] for m in range(8) for n in range(m + 1, min(8, m + window))))
+        for column in table.T
+    ]
+    assert windowed_forgetting(table, window) == pytest.approx(np.mean(falls))
+    assert windowed_plasticity(table, window) == pytest.approx(windowed_forgetting(table[::-1], window))
+
+
+@given(hnp.arrays(np.float64, (9, 3), elements=st.floats(0, 1)))
+def test_what_can_be_relied_on_is_never_above_what_is(table: np.ndarray) -> None:
+    learning = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert 0 <= worst_case_accuracy(table, learning) <= table[-1].mean() + 1e-12
+
+
+def test_a_steady_learner_has_no_gap() -> None:
+    steady = np.ones((6, 3))
+    assert min_accuracy(steady, LEARNING) == worst_case_accuracy(steady, LEARNING) == 1.0
+    assert windowed_forgetting(steady, 3) == 0.0
+
+
+def test_learning_curve_area() -> None:
+    curve = np.linspace(0, 1, 11)[None]
+    assert learning_curve_area(curve) == pytest.approx(0.5)
+    assert learning_curve_area(curve, n_batches=0) == 0.0
+    assert learning_curve_area(np.ones((3, 20))) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: windowed_forgetting(WORKED, 1), "window is 1"),
+        (lambda: min_accuracy(WORKED, [0]), "one task number for each of 6 rows"),
+        (lambda: min_accuracy(WORKED, [0.0] * 6), "one task number"),
+        (lambda: min_accuracy(WORKED, [0, 0, 1, 0, 2, 2]), "earlier task"),
+        (lambda: min_accuracy(WORKED, [0, 0, 1, 1, 2, 3]), "there are 3"),
+        (lambda: windowed_plasticity([0.1, 0.2], 2), "two dimensions"),
+        (lambda: learning_curve_area([[0.1, 0.2]]), "allow 0 to 1"),
+    ],
+)
+def test_bad_input_is_refused(call: object, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        call()  # type: ignore[operator]
