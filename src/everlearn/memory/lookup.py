@@ -125,7 +125,7 @@ def encode(pictures: Floats, block: int) -> tuple[Floats, Floats, Floats]:
     shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, whole.shape[3])
     codes = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
     squares = np.einsum("nd,nd->n", codes, codes)
-    rests = np.sqrt(np.maximum(np.einsum("n...,n...->n", whole, whole) - squares, 0))
+    rests = np.sqrt(np.maximum(np.square(whole).sum(axis=(1, 2, 3)) - squares, 0))
     return codes, squares, rests
 
 

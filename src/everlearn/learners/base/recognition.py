@@ -1,0 +1,93 @@
+"""Which remembered picture is it, and how well does it fit?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from everlearn.chance import IntArray
+from everlearn.memory import ExemplarMemory
+from everlearn.memory.lookup import Lookup
+from everlearn.networks import to_tensor
+from everlearn.networks.alignment import fit_all
+from everlearn.networks.similarity import inverse
+from everlearn.networks.warp import normalise, to_pictures
+from everlearn.streams.batch import Images
+
+Misfits = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What was recognised in n pictures.
+
+    Attributes:
+        labels: (n,) the class of the remembered picture that fits best.
+        poses: (n, 4) the pose in which it fits.
+        misfits: (n,) squared differences that remain, summed over pixels.
+        rivals: (n,) the same for the best picture of any other class; infinite where there is none.
+    """
+
+    labels: IntArray
+    poses: npt.NDArray[np.float64]
+    misfits: Misfits
+    rivals: Misfits
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Recognition"]) -> Self:
+        """Several, one after another."""
+        return cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
+
+
+def recognise_plainly(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup) -> Recognition:
+    """The nearest remembered picture to the normalised one, pixel by pixel."""
+    rows, distances = lookup.nearest(_normalised(images, poses), 2)
+    return _decide(memory.labels[rows], distances, poses.double().numpy())
+
+
+def recognise(
+    images: Images,
+    poses: Tensor,
+    memory: ExemplarMemory,
+    lookup: Lookup,
+    *,
+    candidates: int,
+    rounds: int = 2,
+) -> Recognition:
+    """The remembered picture that fits best once each candidate was moved to where it fits best.
+
+    The pose found with the best candidate is better than the one given, even if the candidate is wrong; so
+    the memory is asked again with it, for candidates that are nearer the truth.
+    """
+    labels, misfits = [], []
+    for _ in range(rounds):
+        rows = lookup.candidates(_normalised(images, poses), candidates)
+        misfit, poses = _fit(images, memory, rows, poses)
+        labels.append(memory.labels[rows])
+        misfits.append(misfit)
+    return _decide(np.concatenate(labels, 1), np.concatenate(misfits, 1), poses.double().numpy())
+
+
+def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
+    return to_pictures(normalise(to_tensor(images), poses))
+
+
+def _fit(images: Images, memory: ExemplarMemory, rows: IntArray, poses: Tensor) -> tuple[Misfits, Tensor]:
+    """Fit candidates (n, k) to the pictures; the misfit of each, and the pose of the best."""
+    H, W = images.shape[1:3]
+    misfits, best = np.empty(rows.shape), np.empty((len(images), 4))
+    pictures, remembered = images.reshape(len(images), H, W, -1), memory.images.reshape(len(memory), H, W, -1)
+    fit_all(pictures, remembered, rows, inverse(poses).double().numpy(), misfits, best)
+    return misfits, inverse(torch.from_numpy(best)).float()
+
+
+def _decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:
+    """The best of the candidates (n, k), and the best of those of another class."""
+    best = misfits.argmin(axis=1)[:, None]
+    answers = np.take_along_axis(labels, best, 1)
+    rivals = np.where(labels == answers, np.inf, misfits).min(axis=1)
+    return Recognition(answers[:, 0], poses, np.take_along_axis(misfits, best, 1)[:, 0], rivals)
