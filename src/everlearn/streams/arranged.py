@@ -25,7 +25,7 @@ class ArrangedStream(Stream):
 
     def __init__(self, *, spec: OrderedSettings, scenario: Scenario, version: int = 1) -> None:
         self.spec, self.source = spec, scenario.source
-        self._scenario, self._labelling = scenario, scenario.labelling
+        self.scenario, self._labelling = scenario, scenario.labelling
         self.id = f"{spec.kind}/{spec.title}-v{version}"
         there_are = scenario.n_tasks
         if spec.n_tasks is not None and there_are is not None and spec.n_tasks > there_are:
@@ -37,11 +37,11 @@ class ArrangedStream(Stream):
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks."""
         self._check_number(n_tasks - 1)
         check_range("size", size, 1, 10**9)
-        rows = probe_rows(self.source, self._scenario.seen(n_tasks), size=size, seed=seed)
-        return replace(self._draw(rows), tasks=self._scenario.home_task(rows.classes))
+        rows = probe_rows(self.source, self.scenario.seen(n_tasks), size=size, seed=seed)
+        return replace(self._draw(rows), tasks=self.scenario.home_task(rows.classes))
 
     def _task(self, k: int) -> Task:
-        classes = self._scenario.classes(k)
+        classes = self.scenario.classes(k)
         # Where two classes share a label, the exemplar is of the one the task is tested on.
         labels, first = np.unique(self._labelling.labels(classes), return_index=True)
         return Task(
@@ -49,12 +49,12 @@ class ArrangedStream(Stream):
             tuple(labels.tolist()),
             draw=lambda split: self._split(k, split),
             draw_exemplars=lambda: self._exemplars(classes[first]),
-            ordered=self._scenario.ordered,
-            name=self._scenario.name(k),
+            ordered=self.scenario.ordered,
+            name=self.scenario.name(k),
         )
 
     def _split(self, k: int, split: Split) -> Batch:
-        return self._draw(self._scenario.rows(k, split))
+        return self._draw(self.scenario.rows(k, split))
 
     def _draw(self, rows: Rows) -> Batch:
         images, factors = self.source.draw(rows.classes, rows.pictures)
@@ -68,4 +68,4 @@ class ArrangedStream(Stream):
         return Batch(images, self._labelling.labels(classes), factors, self._tasks(classes))
 
     def _tasks(self, classes: IntArray) -> IntArray | None:
-        return self._scenario.home_task(classes) if self._labelling.tells_task else None
+        return self.scenario.home_task(classes) if self._labelling.tells_task else None

@@ -5,7 +5,7 @@ Visual Prompt Tuning" (ICCV 2023), made endless by playing it in blocks.
 """
 
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import pairwise
 from math import floor
 
 import numpy as np
@@ -83,12 +83,12 @@ class Blurry(Scenario):
 
     def home_task(self, classes: IntArray) -> IntArray:
         """The task of its block in which each class is at home."""
-        return np.array([self._home_task(int(c)) for c in classes], np.int64)
-
-    def _home_task(self, class_id: int) -> int:
-        b = class_id // (self._length * self._each)
-        block = self._block(b)
-        return b * self._length + next(t for t in count() if class_id in block.home(t))
+        tasks: dict[int, int] = {}
+        for b in np.unique(classes // (self._length * self._each)).tolist():
+            block = self._block(b)
+            for t in range(len(block.disjoint)):
+                tasks |= dict.fromkeys(block.home(t).tolist(), b * self._length + t)
+        return np.array([tasks[c] for c in classes.tolist()], np.int64)
 
     def _block(self, b: int) -> Block:
         start = b * self._length

@@ -118,13 +118,13 @@ class Scenario(ABC):
     def seen(self, n_tasks: int) -> Seen:
         """The classes that the first n tasks are tested on."""
 
+    @abstractmethod
+    def home_task(self, classes: IntArray) -> IntArray:
+        """The first task that is tested on each of these classes."""
+
     def classes(self, k: int) -> IntArray:
         """All classes with training pictures in task k; those it is tested on come first."""
         return self.home(k)
-
-    def home_task(self, classes: IntArray) -> IntArray:
-        """The first task that is tested on each of these classes."""
-        raise NotImplementedError(f"{type(self).__name__} does not tell tasks")
 
     def name(self, k: int) -> str:
         """A word for people about task k; may be empty."""
