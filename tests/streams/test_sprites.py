@@ -1,0 +1,146 @@
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from everlearn import streams
+from everlearn.errors import BadInput
+from everlearn.factors import Factors
+from everlearn.rendering import render
+from everlearn.shapes import ShapeFamily
+
+GOLDEN = "9a5ea610f44c7e84"
+SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
+
+ALONE = """
+import os, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from everlearn import streams
+print(streams.sprites().fingerprint())
+"""
+
+
+def fingerprint(tasks):
+    return streams.sprites(**SMALL).fingerprint(tasks)
+
+
+def test_the_default_is_the_papers_benchmark():
+    stream = streams.sprites()
+    task = stream.task(3)
+    assert stream.id == "sprites/class-incremental-v1"
+    assert stream.n_tasks is None
+    assert [len(batch) for batch in (task.train, task.val, task.test)] == [6000, 150, 100]
+    assert task.labels == tuple(range(30, 40))
+    for label in task.labels:
+        counts = [(batch.labels == label).sum() for batch in (task.train, task.val, task.test)]
+        assert counts == [600, 15, 10]
+    everything = np.concatenate([batch.factors.array() for batch in (task.train, task.val, task.test)])
+    assert len(np.unique(everything, axis=0)) == 625
+
+
+def test_golden_fingerprint():
+    """If this fails, pixels or splits have moved: then the stream needs a new version, not this a new value."""
+    assert streams.sprites().fingerprint() == GOLDEN
+
+
+def test_the_same_fingerprint_from_one_thread():
+    alone = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert alone.stdout.strip() == GOLDEN
+
+
+def test_the_same_fingerprint_from_worker_processes():
+    parts = [[0], [1], [1_000_000]]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
+        assert list(workers.map(fingerprint, parts)) == [fingerprint(part) for part in parts]
+
+
+def test_pictures_are_what_their_factors_and_labels_say():
+    stream = streams.sprites(seed=4, **SMALL)
+    batch = stream.task(1).test
+    family = ShapeFamily(seed=4)
+    assert (batch.images == render(family.outlines(batch.labels), batch.factors, image_size=16)).all()
+
+
+def test_exemplars_are_canonical_and_clean():
+    stream = streams.sprites(noise=0.2, **SMALL)
+    task = stream.task(2)
+    clean = render(ShapeFamily(seed=0).outlines([6, 7, 8]), Factors.canonical(3), image_size=16)
+    assert (task.exemplars.images == clean).all()
+    assert task.exemplars.factors == Factors.canonical(3)
+    assert len(np.unique(task.train.images[0])) > 50
+
+
+def test_each_class_is_split_in_its_own_way():
+    task = streams.sprites(image_size=16).task(0)
+    poses = {frozenset(map(bytes, task.test.factors.array()[task.test.labels == c])) for c in task.labels}
+    assert len(poses) == 10
+
+
+def test_scenarios_show_the_same_pictures():
+    by_class, by_domain = (
+        streams.sprites(scenario=f"{s}-incremental", **SMALL).task(5) for s in ("class", "domain")
+    )
+    assert (by_class.train.images == by_domain.train.images).all()
+
+
+def test_a_picture_does_not_depend_on_its_batch():
+    stream = streams.sprites(noise=0.1, clutter=3, **SMALL)
+    task, probe = stream.task(1), stream.probe(2, size=5)
+    known = {image.tobytes() for image in task.test.images}
+    late = probe.images[probe.labels >= 3]
+    assert len(late)
+    assert {image.tobytes() for image in late} <= known
+
+
+def test_inverted_sprites_are_the_negative():
+    plain, inverted = (streams.sprites(inverted=i, **SMALL).task(0).train for i in (False, True))
+    assert (plain.images == 255 - inverted.images).all()
+
+
+def test_held_out_counts():
+    task = streams.sprites(held_out=25, image_size=16).task(0)
+    assert len(task.held_out) == 250
+    assert len(task.train) + len(task.val) + len(task.test) == 6000
+
+
+def test_counts_instead_of_shares():
+    task = streams.sprites(split=(100, 0, 20), image_size=16).task(0)
+    assert [len(batch) for batch in (task.train, task.val, task.test)] == [1000, 0, 200]
+    assert task.val.images.shape == (0, 16, 16)
+
+
+def test_siblings_look_alike():
+    def spread(similarity):
+        images = streams.sprites(similarity=similarity, image_size=32).task(7).exemplars.images
+        return images.astype(float).std(axis=0).mean()
+
+    assert spread(1.0) < 0.5 * spread(0.0)
+
+
+@pytest.mark.parametrize("k", [-1, 2**40, 2**70])
+def test_there_is_no_such_task(k):
+    with pytest.raises(BadInput, match="there is no task"):
+        streams.sprites().task(k)
+
+
+def test_the_last_task_of_an_endless_stream():
+    stream = streams.sprites(**SMALL)
+    assert stream.task(np.int64(2**40 - 1)).test.labels.max() == 3 * 2**40 - 1
+
+
+def test_an_endless_stream_has_no_length():
+    with pytest.raises(TypeError, match="endless"):
+        len(streams.sprites())
+    assert len(streams.sprites(n_tasks=4)) == 4
+    assert len(list(streams.sprites(n_tasks=4).take(9))) == 4
+
+
+def test_settings_are_read_without_the_renderer():
+    code = (
+        "import sys, everlearn.streams as s; s.SpriteSettings(); print({'numba', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
