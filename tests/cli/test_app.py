@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def test_version(run: Run) -> None:
     "words", [["--help"], ["stream", "--help"], ["stream", "export", "--help"], ["--version"]]
 )
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
-    """Start-up stays quick because of what is not imported; counting modules does not depend on the machine."""
+    """Start-up stays quick because of what is not imported, which can be counted on any machine."""
     code = f"import sys; from everlearn.cli import main; main({words}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = done.stderr.split()
@@ -86,7 +87,8 @@ def test_completion_installs_for_each_shell(spawn: Run, tmp_path: Path, shell: s
 
 def test_bash_completes_a_command(spawn: Run, tmp_path: Path) -> None:
     script = json.loads(spawn("--install-completion", "bash", "--json", HOME=str(tmp_path)).out)["completion"]
-    ask = f'source {script}; COMP_WORDS=(everlearn stream fi); COMP_CWORD=2; _everlearn; echo "${{COMPREPLY[@]}}"'
+    typed = "COMP_WORDS=(everlearn stream fi); COMP_CWORD=2"
+    ask = f'source {script}; {typed}; _everlearn; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(
         ["bash", "-c", ask], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
     )
@@ -95,8 +97,8 @@ def test_bash_completes_a_command(spawn: Run, tmp_path: Path) -> None:
 
 def test_an_unknown_shell_asks_for_its_name(spawn: Run) -> None:
     code, out, err = spawn("--install-completion", SHELL="/bin/odd", HOME="/nonexistent")
-    assert code in (0, 2)
-    assert "Traceback" not in err
+    assert (code, out) == (2, "")
+    assert "name it: bash, zsh or fish" in err
 
 
 def test_debug_shows_the_traceback(run: Run) -> None:
@@ -109,7 +111,7 @@ def test_sigint_ends_with_130(tmp_path: Path) -> None:
     words = ["stream", "export", "--to", "npz", "--tasks", "0:100000", "-o", "out", "--image-size", "16"]
     child = subprocess.Popen([EVERLEARN, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.rglob("*task*")) and child.poll() is None:
-        pass
+        time.sleep(0.02)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert (child.returncode, err) == (130, "")

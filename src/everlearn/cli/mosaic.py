@@ -34,7 +34,7 @@ class Mosaic:
         tiles = self._tiles[: (options.max_width + GAP) // (SIDE + GAP)]
         for y in range(0, SIDE, 2):
             for tile in tiles:
-                yield from _letters(tile[y], tile[y + 1])
+                yield from Segment.simplify(_letters(tile[y], tile[y + 1]))
                 yield Segment(" " * GAP)
             yield Segment.line()
 

@@ -1,5 +1,6 @@
 """`everlearn stream show`: one screen of words and one picture."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from everlearn.cli.answer import Answer, Screen
 from everlearn.cli.mosaic import Mosaic
+from everlearn.cli.reading import check_path
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.reports import moving_portrait, portrait, save
 from everlearn.reports.sheets import check_format
@@ -18,18 +20,23 @@ from everlearn.streams.stream import Stream
 from everlearn.streams.task import SPLITS, Task
 
 
-def portray(stream: Stream, k: int, out: Path | None, *, moving: bool, screen: Screen) -> Answer:
-    """Draw task k to a file and describe the stream."""
-    path = out or Path(f"everlearn-{stream.spec.kind}{'.gif' if moving else '.png'}")
+def portray(stream: Stream, k: int | None, out: Path | None, *, moving: bool, screen: Screen) -> Answer:
+    """Draw task k (the first if None) to a file and describe the stream."""
+    path = check_path(out or Path(f"everlearn-{_kind(stream)}{'.gif' if moving else '.png'}"))
     check_format(path, moving=moving)
-    task = stream.task(k)
+    task = next(stream.take(1)) if k is None else stream.task(k)
     if moving:
         with screen.progress("Drawing") as progress:
-            save(moving_portrait(stream, k, progress), path)
+            save(moving_portrait(stream, task.index, progress), path)
     else:
         save(portrait(task), path)
     facts = {**_facts(stream, task), "picture": str(path)}
     return Answer(facts, lambda: _view(facts, task))
+
+
+def _kind(stream: Stream) -> str:
+    """The kind as part of a file's name; an export may come from anybody and call itself anything."""
+    return re.sub(r"[^a-z0-9-]", "-", stream.id.partition("/")[0])
 
 
 def _facts(stream: Stream, task: Task) -> dict[str, Any]:
@@ -66,7 +73,14 @@ def _view(facts: dict[str, Any], task: Task) -> RenderableType:
         grid.add_row(word, value)
     title = Text(f" {facts['stream']}", style="bold")
     pictures = task.exemplars if len(task.exemplars) else task.train
-    return Group("", title, "", Padding(grid, (0, 1)), "", Padding(Mosaic(pictures.images[:10]), (0, 1)))
+    return Group(
+        "",
+        title,
+        "",
+        Padding(grid, (0, 1), expand=False),
+        "",
+        Padding(Mosaic(pictures.images[:10]), (0, 1), expand=False),
+    )
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -79,7 +93,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         (f"task {facts['task']:,}", f"{len(facts['labels'])} labels: {_numbers(facts['labels'])}"),
         ("images", f"{height} × {width} {'colour' if colours else 'gray'}: {', '.join(counts)}"),
         ("factors", "\n".join(factors) or "unknown, or always the same"),
-        ("settings", "\n".join(settings) or "all as they come"),
+        ("settings", "\n".join(settings) or "all defaults"),
         ("fingerprint", facts["fingerprint"]),
         ("picture", facts["picture"]),
     ]

@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 
 SPEC_READERS = {".toml": tomllib.loads, ".json": json.loads}
 MAX_SPEC_BYTES = 1_000_000
+MAX_TASKS = 1_000_000
 NUMBER = r"\d{1,15}"
 SEVERAL_TASKS = re.compile(f"{NUMBER}(,{NUMBER})*", re.ASCII)
 RANGE_OF_TASKS = re.compile(f"({NUMBER})?:{NUMBER}(:{NUMBER})?", re.ASCII)
@@ -70,7 +71,16 @@ def read_tasks(text: str) -> Sequence[int]:
         raise BadInput(
             f"{text!r} names no task; write one number, several such as 0,5,7 or a range such as 0:10"
         )
+    if len(tasks) > MAX_TASKS:
+        raise BadInput(f"{text!r} names {len(tasks):,} tasks; name at most {MAX_TASKS:,} at a time")
     return tasks
+
+
+def read_task(text: str) -> int:
+    """The number of one task."""
+    if not re.fullmatch(NUMBER, text, re.ASCII):
+        raise BadInput(f"--task is {text!r}; it must be a whole number from 0 up")
+    return int(text)
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from cyclopts import App, Parameter
 
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choose import ANY, StreamChoice
-from everlearn.cli.reading import check_path, read_tasks
+from everlearn.cli.reading import read_task, read_tasks
 
 app = App(name="stream", help="Look at streams, export them, cite them.")
 
 Out = Parameter(name=["--out", "-o"], show_default=False)
-Switch = Parameter(negative=(), show_default=False)
+Number = Parameter(metavar="N")
+Optional = Parameter(negative=(), show_default=False)
 
 
 @app.command(name="list")
@@ -31,23 +32,24 @@ def list_(kind: str | None = None, /) -> Answer:
 def show(
     choice: StreamChoice = ANY,
     *,
-    task: int = 0,
+    task: Annotated[str | None, Optional, Number] = None,
     out: Annotated[Path | None, Out] = None,
-    gif: Annotated[bool, Switch] = False,
+    gif: Annotated[bool, Optional] = False,
     screen: Shown,
 ) -> Answer:
     """Describe a stream and draw one of its tasks.
 
     Args:
         choice: Which stream.
-        task: The number of the task that is drawn.
+        task: The number of the task that is drawn; the first if not said.
         out: The picture to write; everlearn-KIND.png (or .gif) here if not said.
         gif: Draw the task moving through its factors, as an animated GIF.
         screen: Where progress is shown.
     """
     from everlearn.cli.portrayal import portray
 
-    return portray(choice.build(), task, None if out is None else check_path(out), moving=gif, screen=screen)
+    k = None if task is None else read_task(task)
+    return portray(choice.build(), k, out, moving=gif, screen=screen)
 
 
 @app.command
@@ -72,9 +74,15 @@ def export(
 
     wanted, stream = read_tasks(tasks), choice.build()
     with screen.progress(f"Exporting {stream.id}") as progress:
-        streams.export(stream, check_path(out), to=to, tasks=wanted, progress=progress)
-    facts = {"stream": stream.id, "to": to, "out": str(out), "tasks": len(wanted)}
-    return Answer(facts, lambda: f"{len(wanted)} tasks of {stream.id} are in {out}")
+        manifest = streams.export(stream, out, to=to, tasks=wanted, progress=progress)
+    facts = {
+        "stream": stream.id,
+        "fingerprint": manifest.fingerprint,
+        "tasks": len(manifest.tasks),
+        "to": to,
+        "out": str(out),
+    }
+    return Answer(facts, lambda: f"{len(wanted):,} tasks of {stream.id} are in {out}")
 
 
 @app.command

@@ -7,6 +7,7 @@ from PIL import Image
 
 from everlearn.factors import Factors
 from everlearn.reports.sheets import Heading, Pictures, sheet
+from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 
 COLUMNS = 5
@@ -62,7 +63,7 @@ def _acts() -> Iterator[tuple[str, Factors]]:
 
 def _large_exemplars(stream: Stream, k: int) -> Pictures:
     """The exemplars of a task, from the same stream at a larger size where it has one."""
-    if stream.spec.kind == "sprites":
+    if isinstance(stream.spec, SpriteSettings):
         stream = type(stream.spec)(**{**stream.spec.model_dump(), "image_size": FINE}).build()
     task = stream.task(k)
     return (task.exemplars if len(task.exemplars) else task.train).images

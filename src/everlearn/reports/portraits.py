@@ -23,14 +23,14 @@ def portrait(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
     """A page with a row for each label: its canonical picture, then one factor changing at a time.
 
     Only pictures that are really in the task are shown: of each label, those training images that come
-    nearest to the wished factors. Where factors are unknown, the first training images are shown instead.
+    nearest to the wished factors. Where no factor is known to vary, the first training images are shown.
 
     Args:
         task: which task.
         max_rows: labels shown at most.
     """
     labels = task.labels[:max_rows]
-    groups = list(_groups(task.train.factors))
+    groups = _groups(task.train.factors)
     columns = sum(heading.n_columns for heading, _ in groups)
     rows = [_row(task.train, label, [wish for _, wish in groups]) for label in labels]
     headings = [heading for heading, _ in groups]
@@ -48,20 +48,21 @@ def portrait(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
     )
 
 
-def _groups(factors: Factors | None) -> Iterator[tuple[Heading, Factors | int]]:
+def _groups(factors: Factors | None) -> list[tuple[Heading, Factors | int]]:
     """The groups of columns: a heading with the factors one would like to see, or with a number of images."""
-    if factors is None:
-        yield Heading("training images", PLAIN_SHOWN), PLAIN_SHOWN
-        return
-    for name in FACTOR_NAMES:
-        wished = _spread(np.unique(getattr(factors, name)))
-        if len(wished) > 1:
-            yield Heading(name, len(wished)), Factors(**{name: wished})
-    colours = np.unique(factors.colour, axis=0)
-    if len(colours) > 1:
-        some = _spread(colours)
-        yield Heading("colour", len(some)), Factors(colour=some)
-    yield Heading("all together", MIXED_SHOWN), MIXED_SHOWN
+    varying = [] if factors is None else list(_varying(factors))
+    if not varying:
+        return [(Heading("training images", PLAIN_SHOWN), PLAIN_SHOWN)]
+    wished = [(Heading(name, len(wish)), wish) for name, wish in varying]
+    return [*wished, (Heading("all together", MIXED_SHOWN), MIXED_SHOWN)]
+
+
+def _varying(factors: Factors) -> Iterator[tuple[str, Factors]]:
+    """The factors that have several values: each alone away from its canonical one."""
+    for name in (*FACTOR_NAMES, "colour"):
+        found = np.unique(getattr(factors, name), axis=0)
+        if len(found) > 1:
+            yield name, Factors(**{name: _spread(found)})
 
 
 def _spread(found: FloatArray) -> FloatArray:
