@@ -1,9 +1,12 @@
 """Experience replay: the oldest cure for forgetting."""
 
+from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Classifier
 from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.memory import Reservoir
 from everlearn.streams import Batch
+
+MAX_REPLAY = 65_536
 
 
 class ER(Classifier):
@@ -21,6 +24,10 @@ class ER(Classifier):
         memory_size: images kept in all.
         replay_size: old images learned with each batch.
 
+    Example:
+        >>> ER.tiny().memory
+        <Reservoir: 0 of at most 2000 images, 0 seen>
+
     Reference: Chaudhry et al. 2019, "On tiny episodic memories in continual learning", arXiv:1902.10486.
     """
 
@@ -37,6 +44,7 @@ class ER(Classifier):
         replay_size: int = 64,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed, backbone=backbone, learning_rate=learning_rate)
+        check_range("replay_size", replay_size, 1, MAX_REPLAY)
         self.memory = Reservoir(capacity=memory_size, seed=seed)
         self.replay_size = replay_size
 

@@ -71,8 +71,8 @@ class ExemplarMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, spare room included, and of the names."""
-        return self._rows.nbytes + sum(len(name.encode()) for name in self._names.values())
+        """Bytes of the pictures, their labels and names; a memory that was saved and loaded says the same."""
+        return self._rows.used_bytes + sum(len(name.encode()) for name in self._names.values())
 
     @property
     def images(self) -> Images:

@@ -63,8 +63,8 @@ class Memory(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, spare room included."""
-        return self._rows.nbytes
+        """Bytes of what is kept; a memory that was saved and loaded says the same."""
+        return self._rows.used_bytes
 
     def labels(self) -> list[int]:
         """The labels that have an image here, sorted."""

@@ -53,6 +53,11 @@ class Rows:
         """Bytes held, spare room included."""
         return sum(column.nbytes for column in self._columns.values())
 
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the rows themselves: the same whatever way they came to be here."""
+        return sum(column[: self._n].nbytes for column in self._columns.values())
+
     def take(self, rows: IntArray) -> dict[str, AnyArray]:
         """Copies of some rows, column by column."""
         return {name: column[: self._n][rows] for name, column in self._columns.items()}

@@ -5,8 +5,10 @@ weights to arrays and back, an optimiser whose state can be saved.
 """
 
 from everlearn.networks.backbones import BACKBONES, backbone
+from everlearn.networks.flops import BACKWARD, flops_per_image
 from everlearn.networks.head import GrowingHead
 from everlearn.networks.tensors import (
+    NotFinite,
     load_module,
     load_optimiser,
     module_state,
@@ -18,8 +20,11 @@ from everlearn.networks.tensors import (
 
 __all__ = [
     "BACKBONES",
+    "BACKWARD",
     "GrowingHead",
+    "NotFinite",
     "backbone",
+    "flops_per_image",
     "load_module",
     "load_optimiser",
     "module_state",

@@ -40,7 +40,8 @@ class GrowingHead(nn.Module):
 
     def columns(self, labels: Tensor) -> Tensor:
         """The output that belongs to each label."""
-        return torch.tensor([self._column[int(label)] for label in labels.tolist()], dtype=torch.long)
+        columns = [self._column[int(label)] for label in labels.tolist()]
+        return torch.tensor(columns, dtype=torch.long, device=self.weight.device)
 
     def _reserve(self, n: int) -> bool:
         capacity = self.weight.shape[0]
@@ -54,6 +55,6 @@ class GrowingHead(nn.Module):
 
 def _padded(rows: Tensor, n: int) -> Tensor:
     """The same rows with zeros below, n in all."""
-    wider = torch.zeros(n, *rows.shape[1:], dtype=rows.dtype)
+    wider = torch.zeros(n, *rows.shape[1:], dtype=rows.dtype, device=rows.device)
     wider[: len(rows)] = rows.detach()
     return wider

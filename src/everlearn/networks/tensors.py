@@ -9,15 +9,26 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from everlearn.errors import BadInput
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 MID_GRAY = 0.66
 """The background of sprites; subtracting it makes empty space exactly zero."""
 
 
-def to_tensor(images: npt.NDArray[np.uint8]) -> Tensor:
-    """Pictures (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero."""
-    tensor = torch.from_numpy(np.ascontiguousarray(images))
+class NotFinite(BadInput):
+    """A weight is infinite or not a number; there is no state worth keeping."""
+
+
+def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
+    """Pictures (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero.
+
+    Example:
+        >>> to_tensor(np.full((2, 16, 16, 3), 168, np.uint8)).shape
+        torch.Size([2, 3, 16, 16])
+    """
+    tensor = torch.from_numpy(np.ascontiguousarray(images)).to(device)
     tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
     return tensor.float().div_(255.0).sub_(MID_GRAY)
 
@@ -32,7 +43,11 @@ def seeded(seed: int) -> Iterator[None]:
 
 def module_state(module: nn.Module) -> Arrays:
     """Weights and buffers as arrays of their own (training on does not change them)."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
+    arrays = {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise NotFinite(f"the weights {name} are not finite any more")
+    return arrays
 
 
 def load_module(module: nn.Module, arrays: Arrays) -> None:

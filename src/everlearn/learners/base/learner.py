@@ -44,6 +44,10 @@ class Learner(ABC):
     given: ClassVar[str] = "labelled images"
     """What the method is given beyond a rival's due, for tables: factor labels, exemplars, past images."""
 
+    flops: float = 0.0
+    """Estimated floating-point operations spent on learning so far; whoever trains adds to it and keeps it
+    in the state."""
+
     def __init__(self, *, image_shape: tuple[int, ...] = (64, 64), seed: int = 0) -> None:
         self.image_shape, self.seed = image_shape, seed
 
@@ -66,7 +70,7 @@ class Learner(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """All that is needed to go on exactly: weights, memory, optimiser, counters."""
+        """All that is needed to go on exactly, even inside a task: weights, memory, optimiser, counters."""
 
     @abstractmethod
     def load(self, state: State) -> None:

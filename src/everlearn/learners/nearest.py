@@ -1,0 +1,94 @@
+"""Pixel matching: what can be had without learning anything general."""
+
+import math
+
+import numpy as np
+
+from everlearn.chance import IntArray
+from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.memory.rows import AnyArray, Rows
+from everlearn.streams import Batch
+from everlearn.streams.batch import Images
+
+STEPS = 16
+"""Parts of a gray level to which averages are rounded: whole numbers add up exactly in any order."""
+
+
+class Nearest(Learner):
+    """Answer with the class whose average picture is nearest, pixel by pixel.
+
+    No network and nothing to forget: each class is its mean picture, and a class never touches another.
+    It is the floor for methods that keep pictures, and the measure of what the pose of things costs:
+    expect it to do well where things stand still and poorly where they move.
+
+    Args:
+        image_shape: (H, W) or (H, W, 3) of the images to come.
+        seed: not used; nothing is left to chance.
+
+    Example:
+        >>> learner = Nearest.tiny()
+        >>> white, black = np.full((1, 16, 16), 255, np.uint8), np.zeros((1, 16, 16), np.uint8)
+        >>> _ = learner.learn(Batch(np.concatenate([white, black]), np.array([7, 4])))
+        >>> learner.predict(np.full((1, 16, 16), 200, np.uint8))
+        array([7])
+    """
+
+    def __init__(self, *, image_shape: tuple[int, ...] = (64, 64), seed: int = 0) -> None:
+        super().__init__(image_shape=image_shape, seed=seed)
+        self._rows = Rows()
+        self._row_of: dict[int, int] = {}
+
+    def learn(self, batch: Batch) -> Losses:
+        """Add the pictures to the sums of their classes."""
+        images = self._flat(batch.images)
+        rows, own = np.unique(self._rows_for(batch.labels), return_inverse=True)
+        sums, counts = self._rows["sums"][rows], self._rows["counts"][rows]
+        np.add.at(sums, own, images)
+        np.add.at(counts, own, 1)
+        self._rows.overwrite(rows, {"sums": sums, "counts": counts})
+        self.flops += float(images.size)
+        return {"distance": float(np.abs(_means(sums, counts)[own] / STEPS - images).mean()) / 255}
+
+    def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
+        """The class with the smallest squared distance; the first of equals."""
+        if not len(self._rows):
+            return np.full(len(images), -1, np.int64)
+        means = _means(self._rows["sums"], self._rows["counts"])
+        # |x - m|² without |x|², which is the same for every class.
+        distances = (means * means).sum(1) - 2 * STEPS * (self._flat(images).astype(np.float64) @ means.T)
+        return self._rows["labels"][distances.argmin(1)]
+
+    def state(self) -> State:
+        """The sums and counts."""
+        return {"rows": self._rows.state(), "flops": self.flops}
+
+    def load(self, state: State) -> None:
+        """Go on from a saved state."""
+        self._rows.load(state["rows"])
+        self._row_of = (
+            {int(label): row for row, label in enumerate(self._rows["labels"])} if self._rows else {}
+        )
+        self.flops = state["flops"]
+
+    def footprint(self) -> Footprint:
+        """The bytes of the averages."""
+        return Footprint(weights=0, memory=self._rows.used_bytes)
+
+    def _flat(self, images: Images) -> Images:
+        return images.reshape(len(images), math.prod(self.image_shape))
+
+    def _rows_for(self, labels: IntArray) -> IntArray:
+        """The row of each label; new labels get a new row."""
+        new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
+        self._row_of |= {label: len(self._rows) + i for i, label in enumerate(new)}
+        sums, counts = (
+            np.zeros((len(new), math.prod(self.image_shape)), np.int64),
+            np.zeros(len(new), np.int64),
+        )
+        self._rows.append({"labels": np.array(new, np.int64), "sums": sums, "counts": counts})
+        return np.array([self._row_of[label] for label in labels.tolist()], np.int64)
+
+
+def _means(sums: AnyArray, counts: AnyArray) -> AnyArray:
+    """Average pictures in whole STEPS of a gray level, as floats that hold them exactly."""
+    return np.asarray(STEPS * sums // np.maximum(counts, 1)[:, None], np.float64)

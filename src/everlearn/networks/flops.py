@@ -1,0 +1,42 @@
+"""How much arithmetic a network costs, estimated from its layers."""
+
+import torch
+from torch import Tensor, nn
+
+BACKWARD = 2
+"""Going back through a layer costs about twice as much as going forward."""
+
+
+def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
+    """Floating-point operations of one image's way forward: two for each multiply-add of a layer.
+
+    Example:
+        >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(16 * 16, 10)), (16, 16))
+        5120.0
+    """
+    counted: list[float] = []
+
+    def count(layer: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        assert isinstance(layer, nn.Conv2d | nn.Linear)
+        # Each output is a sum of as many products as one of its rows of weights has entries.
+        counted.append(2.0 * output[0].numel() * layer.weight[0].numel())
+
+    layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    hooks = [layer.register_forward_hook(count) for layer in layers]
+    _look_once(module, image_shape)
+    for hook in hooks:
+        hook.remove()
+    return sum(counted)
+
+
+def _look_once(module: nn.Module, image_shape: tuple[int, ...]) -> None:
+    height, width, *colours = image_shape
+    was_training = module.training
+    module.eval()
+    with torch.no_grad():
+        module(torch.zeros(1, *(colours or [1]), height, width, device=_device(module)))
+    module.train(was_training)
+
+
+def _device(module: nn.Module) -> torch.device | None:
+    return next((weight.device for weight in module.parameters()), None)
