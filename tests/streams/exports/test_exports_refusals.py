@@ -49,7 +49,7 @@ def test_a_file_is_not_a_folder(tmp_path):
     file.write_text("precious")
     with pytest.raises(BadInput, match="is a file; give a folder"):
         export(TinyStream(), file)
-    with pytest.raises(BadInput, match=r"cannot write into .*Not a directory"):
+    with pytest.raises(BadInput, match=r"cannot write .*; choose a folder you may write to"):
         export(TinyStream(), file / "under")
     with pytest.raises(BadInput, match="cannot be the name of a folder"):
         export(TinyStream(), "a\0b")

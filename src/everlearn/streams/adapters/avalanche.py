@@ -1,14 +1,24 @@
-"""Streams as Avalanche benchmarks."""
+"""Streams as Avalanche benchmarks.
 
+Avalanche is imported inside the functions that need it, because few have it and it takes seconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from everlearn.streams.adapters.pytorch import Transform
-from everlearn.streams.exports.choose import chosen_tasks
+from everlearn.streams.exports.choose import chosen_tasks, count_labels
 from everlearn.streams.exports.extras import need
 from everlearn.streams.stream import Stream
+from everlearn.streams.task import Split, Task
 
 if TYPE_CHECKING:
-    from avalanche.benchmarks import CLScenario
+    from avalanche.benchmarks import CLScenario, DatasetExperience
+    from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
+    from avalanche.benchmarks.utils import TaskAwareSupervisedClassificationDataset
+
+STREAMS: dict[str, Split] = {"train": "train", "valid": "val", "test": "test", "held_out": "held_out"}
 
 
 def to_avalanche(
@@ -27,7 +37,76 @@ def to_avalanche(
     """
     need("torch", "pip install torch")
     need("avalanche", "pip install 'everlearn[avalanche]'")
-    from everlearn.streams.adapters.avalanche_streams import benchmark
+    from avalanche.benchmarks import CLScenario
 
     numbers = chosen_tasks(stream, None if n_tasks is None else [task.index for task in stream.take(n_tasks)])
-    return benchmark(stream, numbers, transform)
+    streams = [
+        _lazy_stream(name, Experiences(stream, numbers, split, transform)) for name, split in STREAMS.items()
+    ]
+    benchmark = CLScenario(streams)
+    benchmark.n_classes = count_labels(stream, numbers)
+    for each in streams:
+        each.benchmark = benchmark
+    return benchmark
+
+
+@dataclass(frozen=True)
+class Experiences:
+    """One split of each task as an experience, made when it is asked for."""
+
+    stream: Stream
+    numbers: Sequence[int]
+    split: Split
+    transform: Transform | None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, i: int) -> "DatasetExperience":
+        from avalanche.benchmarks import DatasetExperience
+
+        task = self.stream.task(self.numbers[i])
+        past, future = self._labels(self.numbers[:i]), self._labels(self.numbers[i + 1 :])
+        experience = DatasetExperience(dataset=_dataset(task, self.split, self.transform))
+        experience.task_labels = sorted(experience.dataset.targets_task_labels.uniques)
+        if len(experience.task_labels) == 1:
+            experience.task_label = experience.task_labels[0]
+        experience.classes_in_this_experience = list(task.labels)
+        experience.previous_classes = sorted(past)
+        experience.classes_seen_so_far = sorted(past.union(task.labels))
+        experience.future_classes = sorted(future.difference(past, task.labels))
+        return experience
+
+    def _labels(self, numbers: Sequence[int]) -> set[int]:
+        return {label for k in numbers for label in self.stream.task(k).labels}
+
+
+def _lazy_stream(name: str, experiences: Experiences) -> "SequenceCLStream":
+    from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
+
+    class LazyStream(SequenceCLStream):  # type: ignore[misc]  # avalanche has no types
+        def _full_length(self) -> int:
+            return len(experiences)
+
+        def _make_experience(self, experience_idx: int) -> "DatasetExperience":
+            return experiences[experience_idx]
+
+    return LazyStream(name, benchmark=None)
+
+
+def _dataset(
+    task: Task, split: Split, transform: Transform | None
+) -> "TaskAwareSupervisedClassificationDataset":
+    from avalanche.benchmarks.utils import DataAttribute, TaskAwareSupervisedClassificationDataset
+
+    from everlearn.streams.adapters.pytorch_datasets import ImageDataset
+
+    batch = task.split(split)
+    tasks = [0] * len(batch) if batch.tasks is None else batch.tasks.tolist()
+    return TaskAwareSupervisedClassificationDataset(
+        [ImageDataset([task], split, ("image", "label"), transform)],
+        data_attributes=[
+            DataAttribute(batch.labels.tolist(), "targets"),
+            DataAttribute(tasks, "targets_task_labels", use_in_getitem=True),
+        ],
+    )

@@ -38,6 +38,14 @@ def to_torch(
         split: which images of them.
         fields: what an item consists of.
         transform: applied to each image.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> stream = sprites(image_size=16, classes_per_task=2, factor_values=2)
+        >>> dataset = to_torch(stream, range(3), fields=("image", "task"))
+        >>> image, task = dataset[-1]
+        >>> image.shape, int(task)
+        (torch.Size([1, 16, 16]), 2)
     """
     numbers = _check(stream, tasks, split, fields)
     from everlearn.streams.adapters.pytorch_datasets import ImageDataset

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from everlearn.streams.exports.manifest import (
 )
 from everlearn.streams.exports.read import read_task
 from everlearn.streams.task import Task
+
+SYNCS_AT_ONCE = 16
 
 
 class Desk:
@@ -107,11 +110,10 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync_tree(folder: Path) -> None:
-    """Force a folder to the disk; all files at the end, because the first waits for the others anyway."""
-    for here, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            files.sync_folder(Path(here, name))  # an fsync serves a file as well
-        files.sync_folder(Path(here))
+    """Force a folder to the disk; many at once, because the disk serves them together."""
+    files_and_folders = [*folder.rglob("*"), folder]
+    with ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
+        list(pool.map(files.sync_folder, files_and_folders))  # an fsync serves a file as well
 
 
 def _remove_tree(folder: Path) -> None:

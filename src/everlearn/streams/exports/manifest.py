@@ -1,6 +1,7 @@
 """What an export says about itself: which stream, which tasks, and a checksum for every file."""
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -46,9 +47,11 @@ class PartRecord(_Record):
 
     @property
     def nbytes(self) -> int:
-        """The images and all columns, unpacked; a little more than they can really take."""
-        height, width, *colours = self.image_shape
-        return self.rows * (height * width * (3 if colours else 1) + 256) + 16_384
+        """More than images and columns can take in any format, so that what is larger need not be read.
+
+        A tar file has the most around each image: three headers and three ends of blocks.
+        """
+        return self.rows * (2 * math.prod(self.image_shape) + 8192) + 2**20
 
 
 class TaskRecord(_Record):

@@ -117,11 +117,10 @@ def _read_part(folder: Path, record: TaskRecord, how: Codec, name: PartName) -> 
         return columns.empty(part)
     here = folder / task_folder(record.index)
     path = here / f"{name}{how.suffix}"
-    data = _verified(path, part.sha256)
+    read = partial(_verified, here, limit=part.nbytes)
+    data = read(path.name, part.sha256)
     try:
-        batch = how.decode(
-            data, part, Place(record.index, name), lambda file, sum_: _verified(here / file, sum_)
-        )
+        batch = how.decode(data, part, Place(record.index, name), read)
     except BadInput:
         raise
     except Exception as error:  # a hostile file can make a decoder raise anything
@@ -131,9 +130,12 @@ def _read_part(folder: Path, record: TaskRecord, how: Codec, name: PartName) -> 
     return batch
 
 
-def _verified(path: Path, expected: str | None) -> bytes:
+def _verified(folder: Path, name: str, expected: str | None, *, limit: int) -> bytes:
+    path = folder / name
+    if not path.is_file():
+        raise BadInput(f"{path} is missing; export again into a new folder")
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.stat().st_size <= limit else b""
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}; export again into a new folder") from error
     if sha256(data) != expected:

@@ -53,6 +53,15 @@ def export(
 
     Returns:
         The manifest, as it lies in the folder.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from everlearn.streams import load, sprites
+        >>> stream = sprites(n_tasks=2, image_size=16, classes_per_task=2, factor_values=2)
+        >>> with TemporaryDirectory() as folder:
+        ...     manifest = export(stream, folder, to="webdataset")
+        ...     load(folder).fingerprint() == manifest.fingerprint == stream.fingerprint()
+        True
     """
     how = codec(to)
     plan = _plan(stream, to, tasks)
@@ -96,11 +105,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Make the folder and keep other exports out of it; the lock dies with this process."""
     import fcntl  # not on every system; reading exports must not need it
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise BadInput(f"cannot write into {folder}: {error.strerror}; choose another folder") from error
+    files.make_folder(folder)
+    file = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,9 +123,8 @@ def _continue(folder: Path, plan: Plan) -> Manifest | None:
     written = folder / UNFINISHED / PLAN
     before = manifest or (parse(Plan, written) if written.exists() else None)
     if before is None:
-        with files.told_apart(folder):
-            written.parent.mkdir(exist_ok=True)
-            files.write(written, plan.model_dump_json().encode())
+        files.make_folder(written.parent)
+        files.write(written, plan.model_dump_json().encode())
     elif differences := before.differences(plan):
         raise BadInput(f"{folder} holds another export: {'; '.join(differences)}; choose another folder")
     return manifest
