@@ -42,7 +42,7 @@ def test_the_default_is_the_papers_benchmark():
 
 
 def test_golden_fingerprint():
-    """If this fails, pixels or splits have moved: then the stream needs a new version, not this a new value."""
+    """If this fails, pixels or splits have moved: raise the version of the stream, do not mend this."""
     assert streams.sprites().fingerprint() == GOLDEN
 
 
