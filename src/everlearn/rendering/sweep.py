@@ -93,7 +93,8 @@ def _sweep(n_planes: int, n_levels: int, mix: Mix, put: Put) -> Callable[..., Va
         spread_levels = [v.spread(builder.load(offset(builder, level, i))) for i in range(n_levels)]
         cells = data(context, builder, signature.args[0], buffer)
         planes = [cells, offset(builder, cells, plane)][:n_planes]
-        sums = [cgutils.alloca_once(builder, v.floats) for _ in planes]
+        new: Any = cgutils.alloca_once  # untyped, unlike its neighbours
+        sums = [new(builder, v.floats) for _ in planes]
         target = offset(builder, data(context, builder, signature.args[3], out), first)
         pixel = ir.Constant(INT64, 3 if put is _put_pixels else 1)
         with cgutils.for_range(builder, n_blocks, intp=INT64) as block:

@@ -18,18 +18,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     """The function as machine code, made when it is first called and kept for the next process.
 
-    Example:
-        >>> @compiled
-        ... def twice(x: float) -> float:
-        ...     return 2 * x
-        >>> twice.py_func(1.5)
-        3.0
+    Only for functions at the top of a module: what is made inside another function cannot be kept.
     """
     machine_code = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
     # Numba would keep code for as long as the function's own file stays the same, though functions it
-    # calls in other files may have changed. (In a version that has no such attribute, nothing happens.)
+    # calls in other files may have changed. A test says so if a new numba no longer listens to this.
     room = Path(function.__code__.co_filename).parent
-    machine_code._cache._cache_file._source_stamp = _stamp(room) + _stamp(Path(__file__).parent)
+    kept: Any = machine_code
+    kept._cache._cache_file._source_stamp = _stamp(room) + _stamp(Path(__file__).parent)
     # What numba makes is called exactly like the function it was made from.
     return cast(Function, machine_code)
 

@@ -19,7 +19,7 @@ _WEYL_0 = Word(0x9E3779B9)
 _WEYL_1 = Word(0xBB67AE85)
 _LOW = Word(0xFFFFFFFF)
 _HALF = Word(32)
-_DROPPED = Word(11)
+_DROPPED = Word(12)  # what is left has room for the half below
 _ROUNDS = 10
 
 
@@ -46,7 +46,7 @@ def words(seed: Word, index: Word, block: int, turn: int) -> Words:
 def uniform(high: Word, low: Word) -> float:
     """A number strictly between 0 and 1 from two words."""
     bits = ((high << _HALF) | low) >> _DROPPED
-    return (float(bits) + 0.5) * 2.0**-53
+    return (float(bits) + 0.5) * 2.0**-52
 
 
 @compiled

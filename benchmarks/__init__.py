@@ -1,0 +1,1 @@
+"""Speed and accuracy, beside the real peer, measured in one run."""

@@ -1,0 +1,65 @@
+"""Pictures per second, beside the peer's `draw`, which gives RGB float32 (3, H, W)."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peer
+from benchmarks.table import Row, interleaved, ratio_row
+from everlearn.chance import draws
+from everlearn.factors import Factors
+from everlearn.rendering import render
+from everlearn.shapes import ShapeFamily
+
+N_SHAPES = 10
+BATCH = {64: 1024, 128: 512, 256: 256}
+PEER_BATCH = {64: 30, 128: 15, 256: 6}
+GOALS = {(64, "gray uint8"): 100.0, (256, "gray uint8"): 150.0, (64, "RGB float32 CHW"): 30.0}
+FORMATS: dict[str, dict[str, Any]] = {
+    "gray uint8": {},
+    "RGB uint8 HWC": {"rgb": True},
+    "RGB float32 CHW": {"rgb": True, "dtype": np.float32, "channels_first": True},
+}
+
+
+def run() -> list[Row]:
+    """Each format and size beside the peer on one thread, and two threads beside one."""
+    rows = [row for size in BATCH for row in _beside_peer(size)]
+    return [*rows, *(_two_threads(size) for size in (64, 256))]
+
+
+def _beside_peer(size: int) -> list[Row]:
+    data = peer.dataset(size, N_SHAPES)
+    poses = peer.poses(data, PEER_BATCH[size])
+    works: dict[str, Callable[[], object]] = {"peer": lambda: [data.draw(pose) for pose in poses]}
+    works |= {name: _our_work(size, BATCH[size], threads=1, **options) for name, options in FORMATS.items()}
+    seconds = interleaved(works)
+    per_picture = {name: s / BATCH[size] for name, s in seconds.items()} | {
+        "peer": seconds["peer"] / len(poses)
+    }
+    rows = [Row(f"peer {size} px RGB float32 CHW", 1 / float(np.median(per_picture["peer"])), "pictures/s")]
+    for name in FORMATS:
+        ours = per_picture[name]
+        rows.append(Row(f"ours {size} px {name}, 1 thread", 1 / float(np.median(ours)), "pictures/s"))
+        goal = GOALS.get((size, name))
+        rows.append(ratio_row(f"ours {size} px {name} / peer", per_picture["peer"], ours, goal))
+    return rows
+
+
+def _two_threads(size: int) -> Row:
+    batch = 8 * BATCH[size]
+    works = {f"{n}": _our_work(size, batch, threads=n) for n in (1, 2)}
+    seconds = interleaved(works, clock=time.perf_counter)
+    return ratio_row(f"ours {size} px gray uint8, 2 threads / 1 (wall)", seconds["1"], seconds["2"], 1.7)
+
+
+def _our_work(size: int, batch: int, threads: int, **options: Any) -> Callable[[], object]:
+    chance = draws(0, "bench")
+    scale, angle, x, y = chance.uniform(4 * batch).reshape(4, batch)
+    factors = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)
+    which = chance.integers(batch, N_SHAPES)
+    outlines = ShapeFamily().outlines(np.arange(N_SHAPES))
+    out = render(outlines, factors, size, which=which, **options)
+    return lambda: render(outlines, factors, size, which=which, threads=threads, out=out, **options)

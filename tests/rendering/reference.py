@@ -1,0 +1,32 @@
+"""A slow renderer that shares no code and no method with ours: 16 x 16 samples in every pixel."""
+
+import numpy as np
+
+from everlearn.factors import Factors
+from everlearn.shapes import Outlines
+
+SAMPLES = 16
+
+
+def picture(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> np.ndarray:
+    """(size, size) mean level of background, shape or mark over the samples of each pixel."""
+    background, shape, mark = levels
+    unit = 0.45 * size * factors.scale[0]
+    cos, sin = unit * np.cos(factors.angle[0]), unit * np.sin(factors.angle[0])
+    middle = (0.25 + 0.5 * np.array([factors.x[0], factors.y[0]])) * size
+    local = outline.points(300 * int(outline.n_vertices[0]))[0]
+    points = local @ np.array([[cos, sin], [-sin, cos]]) + middle
+    places = (np.arange(size * SAMPLES) + 0.5) / SAMPLES
+    inside = np.stack([_inside_row(points, y, places) for y in places])
+    right = (places[None] - middle[0]) * cos + (places[:, None] - middle[1]) * sin > 0
+    samples = np.where(inside, np.where(right, mark, shape), background)
+    return samples.reshape(size, SAMPLES, size, SAMPLES).mean(axis=(1, 3))
+
+
+def _inside_row(points: np.ndarray, y: float, places: np.ndarray) -> np.ndarray:
+    """Whether each place on a horizontal line is inside: an odd number of crossings lies left of it."""
+    a, b = points, np.roll(points, -1, axis=0)
+    crossing = (a[:, 1] <= y) != (b[:, 1] <= y)
+    a, b = a[crossing], b[crossing]
+    x = a[:, 0] + (y - a[:, 1]) / (b[:, 1] - a[:, 1]) * (b[:, 0] - a[:, 0])
+    return np.searchsorted(np.sort(x), places) % 2 == 1

@@ -1,0 +1,119 @@
+"""The same bytes whatever the threads, the batch, the order and the processor."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from everlearn.chance import draws
+from everlearn.factors import Factors
+from everlearn.rendering import Nuisances, render
+from everlearn.shapes import ShapeFamily
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+HASHES = json.loads((GOLDEN / "hashes.json").read_text())
+N = 601
+ALL_NUISANCES = Nuisances(noise=0.05, blur=0.7, occluder=0.1, clutter=3, lighting=0.5, texture=0.2)
+FORMATS: dict[str, dict[str, object]] = {
+    "gray uint8": {},
+    "gray float32": {"dtype": np.float32},
+    "rgb uint8": {"rgb": True},
+    "rgb float32 channels first": {"rgb": True, "dtype": np.float32, "channels_first": True},
+    "gray uint8 50 px": {"image_size": 50},
+    "gray uint8 with nuisances": {"nuisances": ALL_NUISANCES},
+    "rgb uint8 with nuisances": {"rgb": True, "nuisances": ALL_NUISANCES, "image_size": 33},
+}
+
+
+def pictures(
+    options: dict[str, object], rows: np.ndarray | None = None, threads: int | None = None
+) -> np.ndarray:
+    """Some rows of one fixed batch that uses every part of the renderer."""
+    rows = np.arange(N) if rows is None else rows
+    chance = draws(3, "determinism")
+    scale, angle, x, y, *colour = chance.uniform(7 * N).reshape(7, N)
+    factors = Factors(
+        scale=0.3 + 1.9 * scale,
+        angle=7 * angle,
+        x=1.4 * x - 0.2,
+        y=1.4 * y - 0.2,
+        colour=np.stack(colour, axis=1),
+    )
+    outlines = ShapeFamily(seed=8).outlines(np.arange(20))
+    keywords = {
+        "image_size": 64,
+        "which": np.arange(N)[rows] % 20,
+        "rows": rows,
+        "seed": 4,
+        "threads": threads,
+    }
+    return render(outlines, factors[rows], **{**keywords, **options})  # type: ignore[arg-type]
+
+
+def sha(array: np.ndarray) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_golden_bytes(name: str) -> None:
+    assert sha(pictures(FORMATS[name])) == HASHES[f"pictures, {name}"]
+
+
+def test_golden_pictures() -> None:
+    """Beside the hashes a few pictures in full, so that a difference can be looked at."""
+    with np.load(GOLDEN / "pictures.npz") as golden:
+        drawn = pictures({}, rows=np.arange(12))
+        assert np.array_equal(drawn, golden["gray"])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_threads_change_nothing(name: str) -> None:
+    one = pictures(FORMATS[name], threads=1)
+    for threads in (2, 3, 5):
+        assert np.array_equal(one, pictures(FORMATS[name], threads=threads))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_order_and_company_change_nothing(name: str) -> None:
+    whole = pictures(FORMATS[name])
+    order = draws(0, "order").permutation(N)
+    assert np.array_equal(pictures(FORMATS[name], rows=order), whole[order])
+    for row in (0, 17, N - 1):
+        assert np.array_equal(pictures(FORMATS[name], rows=np.array([row]))[0], whole[row])
+
+
+def test_forked_processes_draw_the_same() -> None:
+    whole = pictures({}, threads=2)  # threads have been used before the fork
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(_hash_with_threads, [1, 2, 2]) == [sha(whole)] * 3
+
+
+def _hash_with_threads(threads: int) -> str:
+    return sha(pictures({}, threads=threads))
+
+
+@pytest.mark.slow
+def test_another_processor_draws_the_same(tmp_path: Path) -> None:
+    """Code compiled for the plainest processor of this kind: other vectors, other instructions."""
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    here = Path(__file__)
+    script = f"""
+import sys; sys.path.insert(0, {str(here.parent)!r})
+from {here.stem} import FORMATS, pictures, sha
+print(*(sha(pictures(options)) for options in FORMATS.values()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [HASHES[f"pictures, {name}"] for name in FORMATS]

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from everlearn.errors import BadInput
+from everlearn.shapes import ShapeFamily
+
+OUTLINES = ShapeFamily(seed=3).outlines(np.arange(12))
+
+
+def test_rows_can_be_chosen_and_walked_through() -> None:
+    assert len(OUTLINES) == 12
+    assert OUTLINES[-1] == OUTLINES[[11]] == list(OUTLINES)[11]
+    assert OUTLINES[np.arange(12) % 2 == 0] == OUTLINES[::2]
+    assert OUTLINES[:3] != OUTLINES[1:4]
+    assert OUTLINES != "outlines"
+
+
+def test_equality_ignores_spare_room() -> None:
+    roomy = ShapeFamily(seed=3, vertices=(5, 8)).outlines(np.arange(12))
+    roomy.cubics[np.arange(8) >= roomy.n_vertices[:, None]] = np.nan
+    assert roomy == OUTLINES
+
+
+def test_points_run_through_the_corners() -> None:
+    for one in OUTLINES:
+        n = int(one.n_vertices[0])
+        assert one.points(n)[0] == pytest.approx(one.cubics[0, :n, :, 0])
+        assert one.points(5 * n)[0, ::5] == pytest.approx(one.cubics[0, :n, :, 0])
+
+
+def test_area_and_bounds_agree_with_dense_points() -> None:
+    p = OUTLINES.points(20_000)
+    q = np.roll(p, -1, axis=1)
+    shoelace = (p[..., 0] * q[..., 1] - p[..., 1] * q[..., 0]).sum(axis=1) / 2
+    assert OUTLINES.area == pytest.approx(shoelace, abs=1e-4)
+    assert OUTLINES.bounds[:, :2] == pytest.approx(p.min(axis=1), abs=1e-3)
+    assert OUTLINES.bounds[:, 2:] == pytest.approx(p.max(axis=1), abs=1e-3)
+
+
+def test_too_few_points_are_refused() -> None:
+    with pytest.raises(BadInput, match="at least 3"):
+        OUTLINES.points(2)
