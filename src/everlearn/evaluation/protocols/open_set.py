@@ -1,0 +1,98 @@
+"""Does a learner know what it does not know?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from everlearn.chance import FloatArray
+from everlearn.errors import BadInput, check_range
+from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.protocols.powers import rejecting
+from everlearn.evaluation.protocols.samples import known_labels, of_labels, some_tasks, spread, strangers
+from everlearn.learners import Learner
+from everlearn.streams import Batch, Stream
+
+POINTS = 101
+"""Points of a curve that are written down."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSet:
+    """How well images of classes never met are told from images of classes met.
+
+    Attributes:
+        roc: share of new images found against share of known ones called new.
+        precision_recall: how much of what is called new is, against how much of what is new is found.
+        acceptance: the curve of the paper: known images accepted against new ones rejected.
+        threshold: the novelty above which an image is called new, chosen on validation images.
+        accepted: share of known test images accepted with this threshold.
+        rejected: share of new images rejected with it.
+        accuracy: share of known test images accepted and answered rightly.
+    """
+
+    n_known: int
+    n_new: int
+    roc: Curve
+    precision_recall: Curve
+    acceptance: Curve
+    threshold: float
+    accepted: float
+    rejected: float
+    accuracy: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The answers as plain JSON values; of each curve its area and a hundred points."""
+        curves = ("roc", "precision_recall", "acceptance")
+        plain = {name: value for name, value in vars(self).items() if name not in curves}
+        return {**plain, **{name: _points(getattr(self, name)) for name in curves}}
+
+
+def open_set(
+    learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000, accepted: float = 0.95
+) -> OpenSet:
+    """Ask a learner how new images look to it: those of classes it met, and those of classes it did not.
+
+    Args:
+        learner: one that can say how new an image is.
+        stream: what it met; its later tasks bring as many new classes as there are known ones, at most 100.
+        n_tasks: how many tasks of the stream the learner met.
+        size: images of known classes, and about as many of new ones.
+        accepted: share of known validation images that must be accepted; it sets the threshold.
+    """
+    judge = rejecting(learner)
+    check_range("accepted", accepted, 0, 1)
+    known, new = stream.probe(n_tasks, size), _new_images(stream, n_tasks, size)
+    validation = some_tasks(stream, n_tasks, "val", size)
+    if not len(validation):
+        raise BadInput(f"{stream.id} has no validation images to choose a threshold with; set its split")
+    threshold = threshold_for(judge.novelty(validation.images), accepted)
+    known_scores, new_scores = judge.novelty(known.images), judge.novelty(new.images)
+    is_right = learner.predict(known.images, known.tasks if stream.gives_tasks else None) == known.labels
+    return OpenSet(
+        n_known=len(known),
+        n_new=len(new),
+        roc=roc(known_scores, new_scores),
+        precision_recall=precision_recall(known_scores, new_scores),
+        acceptance=acceptance(known_scores, new_scores),
+        threshold=threshold,
+        accepted=float(np.mean(known_scores <= threshold)),
+        rejected=float(np.mean(new_scores > threshold)),
+        accuracy=float(np.mean(is_right & (known_scores <= threshold))),
+    )
+
+
+def _new_images(stream: Stream, n_tasks: int, size: int) -> Batch:
+    n_classes = min(len(known_labels(stream, n_tasks)), 100, size)
+    each = max(1, size // n_classes)
+    parts = [of_labels(task.test, new, each) for task, new in strangers(stream, n_tasks, n_classes)]
+    return spread(Batch.concatenate(parts), size)
+
+
+def _points(curve: Curve) -> dict[str, Any]:
+    which = np.unique(np.linspace(0, len(curve.x) - 1, min(POINTS, len(curve.x))).astype(int))
+    return {"area": curve.area, "x": _rounded(curve.x[which]), "y": _rounded(curve.y[which])}
+
+
+def _rounded(values: FloatArray) -> list[float]:
+    return [float(value) for value in values.round(6)]

@@ -1,0 +1,26 @@
+"""Which learners can be asked what."""
+
+from everlearn.errors import BadInput
+from everlearn.learners import Learner, Rejects
+from everlearn.memory import ExemplarMemory
+
+
+def editable_memory(learner: Learner) -> ExemplarMemory:
+    """The memory that people may edit, or a complaint if this learner keeps none."""
+    memory = getattr(learner, "memory", None)
+    if not isinstance(memory, ExemplarMemory):
+        raise BadInput(
+            f"{_name(learner)} keeps no memory that can be edited; use a learner that does, as dcl"
+        )
+    return memory
+
+
+def rejecting(learner: Learner) -> Rejects:
+    """The learner as one that can say "I do not know this", or a complaint if it cannot."""
+    if not isinstance(learner, Rejects):
+        raise BadInput(f"{_name(learner)} cannot say that it does not know; use a learner that can, as dcl")
+    return learner
+
+
+def _name(learner: Learner) -> str:
+    return type(learner).__name__
