@@ -1,5 +1,7 @@
 """What every stream promises, whatever it shows and in whatever order."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -37,12 +39,18 @@ CASES = {
         "mix": 0.1,
     },
 }
+REAL = {
+    "omniglot": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3},
+    "omniglot in poses": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3, "poses": 30},
+    "omniglot blurry": {"stream": "omniglot", "image_size": 16, "boundaries": "blurry", "variant": "moving"},
+}
+needs_data = pytest.mark.skipif(not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA is not set")
 N_TASKS = 5
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=[*CASES, *(pytest.param(name, marks=needs_data) for name in REAL)])
 def settings(request):
-    return {"stream": "sprites", **CASES[request.param]}
+    return {"stream": "sprites", **{**CASES, **REAL}[request.param]}
 
 
 @pytest.fixture

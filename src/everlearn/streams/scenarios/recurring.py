@@ -20,8 +20,8 @@ class Recurring(Sharp):
     ) -> None:
         super().__init__(source, sets=sets, labelling=labelling, seed=seed)
         self.every = every
-        if sets.n_sets is not None:
-            self.n_tasks = self._first_task(sets.n_sets - 1) + 1
+        if sets.n_classes is not None:
+            self.n_tasks = int(self.home_task(np.array([sets.n_classes - 1]))[0]) + 1
 
     def set_at(self, k: int) -> int:
         """Which set of classes task k shows."""
@@ -41,6 +41,3 @@ class Recurring(Sharp):
         """The task in which the set of each class came first."""
         sets = self.sets.number(classes)
         return np.asarray(sets + sets // (self.every - 1))
-
-    def _first_task(self, s: int) -> int:
-        return s + s // (self.every - 1)
