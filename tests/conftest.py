@@ -1,4 +1,4 @@
-"""One thread of arithmetic per process: the tests themselves run side by side, and exact results need a number."""
+"""One thread of arithmetic per process: tests run side by side, and exact results need a fixed number."""
 
 import os
 

@@ -13,7 +13,7 @@ from everlearn.learners.base.learner import (
     Rejects,
     State,
 )
-from everlearn.learners.base.registry import build, learner_class, names, settings_of
+from everlearn.learners.base.registry import build, complete, learner_class, names, settings_class
 
 __all__ = [
     "EditsMemory",
@@ -24,7 +24,8 @@ __all__ = [
     "Rejects",
     "State",
     "build",
+    "complete",
     "learner_class",
     "names",
-    "settings_of",
+    "settings_class",
 ]

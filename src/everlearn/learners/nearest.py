@@ -56,7 +56,7 @@ class Nearest(Learner):
         means = _means(self._rows["sums"], self._rows["counts"])
         # |x - m|² without |x|², which is the same for every class.
         distances = (means * means).sum(1) - 2 * STEPS * (self._flat(images).astype(np.float64) @ means.T)
-        return self._rows["labels"][distances.argmin(1)]
+        return np.asarray(self._rows["labels"][distances.argmin(1)])
 
     def state(self) -> State:
         """The sums and counts."""

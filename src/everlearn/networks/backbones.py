@@ -82,7 +82,8 @@ class _Block(nn.Module):
         self.bn2 = nn.BatchNorm2d(n_out)
         self.downsample: nn.Module = nn.Identity()
         if stride != 1 or n_in != n_out:
-            self.downsample = nn.Sequential(nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out))
+            shortcut = nn.Conv2d(n_in, n_out, 1, stride, bias=False)
+            self.downsample = nn.Sequential(shortcut, nn.BatchNorm2d(n_out))
 
     def forward(self, maps: Tensor) -> Tensor:
         change = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))

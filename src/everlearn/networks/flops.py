@@ -1,7 +1,11 @@
 """How much arithmetic a network costs, estimated from its layers."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
+
+Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 BACKWARD = 2
 """Going back through a layer costs about twice as much as going forward."""
@@ -16,13 +20,13 @@ def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
     """
     counted: list[float] = []
 
-    def count(layer: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
-        assert isinstance(layer, nn.Conv2d | nn.Linear)
-        # Each output is a sum of as many products as one of its rows of weights has entries.
-        counted.append(2.0 * output[0].numel() * layer.weight[0].numel())
+    def counting(layer: nn.Conv2d | nn.Linear) -> Hook:
+        # Each output is a sum of as many products as one row of the weights has entries.
+        products = 2.0 * layer.weight[0].numel()
+        return lambda _layer, _given, output: counted.append(products * output[0].numel())
 
     layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
-    hooks = [layer.register_forward_hook(count) for layer in layers]
+    hooks = [layer.register_forward_hook(counting(layer)) for layer in layers]
     _look_once(module, image_shape)
     for hook in hooks:
         hook.remove()

@@ -1,10 +1,9 @@
-"""Checkpoints: the newest two, each a safetensors file and its checksum, `sha256sum -c` can verify them.
+"""Checkpoints: the newest two, each a safetensors file and its checksum, as `sha256sum -c` reads it.
 
-The checksum file is written last and makes the checkpoint valid. A checkpoint that does not verify is
-passed over for the one before it, with a word.
+The checksum file is written last and makes the checkpoint valid.
 """
 
-import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +13,6 @@ from everlearn.runs.state import Tree, pack, unpack
 
 KEPT = 2
 FORMAT = 1
-
-
-class DamagedCheckpoint(UserWarning):
-    """A checkpoint did not verify and an older one was used."""
 
 
 @dataclass(frozen=True)
@@ -33,64 +28,90 @@ class Checkpoints:
     run: str
 
     def save(self, number: int, tree: Tree) -> None:
-        """Keep a state under a number larger than all before; forget all but the newest two."""
-        self.folder.mkdir(exist_ok=True)
+        """Keep a state under a number; forget all but this one and the one before it."""
+        self._check_folder()
+        files.make_folder(self.folder)
         data = pack({"format": FORMAT, "run": self.run, "number": number, "state": tree})
         path = self._data_path(number)
         files.write(path, data)
         files.write(path.with_suffix(".sha256"), f"{files.sha256(data)}  {path.name}\n".encode())
-        for old in self.numbers()[:-KEPT]:
-            self._remove(old)
+        self._keep(set(self.numbers()[-KEPT:]))
 
     def numbers(self) -> list[int]:
         """The numbers of all checkpoints that were completed, oldest first."""
-        found = (path.stem for path in self.folder.glob("*.sha256"))
-        return sorted(int(stem) for stem in found if stem.isdigit())
+        return sorted(_number(path) for path in self._named() if path.suffix == ".sha256")
 
-    def newest(self) -> tuple[int, Tree] | None:
-        """The newest checkpoint that verifies, or None if none was ever completed."""
+    def newest_first(self) -> Iterator[int]:
+        """The numbers of the checkpoints that ought to be readable."""
         numbers = self.numbers()
-        for number in reversed(numbers):
-            try:
-                return number, self._read(number)
-            except BadInput as error:
-                warnings.warn(f"checkpoint {number} is not usable ({error})", DamagedCheckpoint, stacklevel=2)
-        if numbers:
-            raise BadInput(
-                f"none of the {len(numbers)} checkpoints in {self.folder} can be used; "
-                "start a new record, or restore this folder from a copy"
-            )
-        return None
+        # Before the first checksum there may be the first data file, and nothing else.
+        if not numbers and any(_number(path) > 1 for path in self._named()):
+            raise self.lost("their checksums are gone")
+        return reversed(numbers)
 
-    def forget_older(self) -> None:
-        """Remove all but the newest, after an edit that must leave no trace."""
-        for old in self.numbers()[:-1]:
-            self._remove(old)
-
-    def _read(self, number: int) -> Tree:
+    def read(self, number: int) -> Tree:
+        """The state under a number; anything wrong with it is a complaint."""
+        self._check_folder()
         path = self._data_path(number)
         try:
             data = path.read_bytes()
             written = path.with_suffix(".sha256").read_text("ascii").split()
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"it cannot be read: {error}") from None
-        if written[:1] != [files.sha256(data)]:
-            raise BadInput("its checksum does not match")
-        return self._checked(unpack(data))
+        if written != [files.sha256(data), path.name]:
+            raise BadInput("its checksum does not fit")
+        return self._state(number, unpack(data))
 
-    def _checked(self, tree: Tree) -> Tree:
-        if tree.get("format") != FORMAT:
-            raise BadInput(f"it has format {tree.get('format')}, this version reads format {FORMAT}")
-        if tree["run"] != self.run:
-            raise BadInput(f"it belongs to run {tree['run'][:12]}, not to {self.run[:12]}")
-        state: Tree = tree["state"]
+    def forget_older(self) -> None:
+        """Remove all but the newest, after an edit that must leave no trace."""
+        self._keep(set(self.numbers()[-1:]))
+
+    def lost(self, why: str) -> BadInput:
+        """The complaint when there is no way back into the run."""
+        return BadInput(
+            f"none of the checkpoints in {self.folder} can be used ({why}); "
+            "restore the folder from a copy, or start a new record"
+        )
+
+    def _state(self, number: int, tree: Tree) -> Tree:
+        version = tree.get("format")
+        if version != FORMAT:
+            raise BadInput(f"it has format {version!r:.20}, this everlearn reads format {FORMAT}")
+        if tree.get("run") != self.run:
+            raise BadInput("it belongs to another run")
+        if tree.get("number") != number:
+            raise BadInput("it belongs in another place")
+        state = tree.get("state")
+        if not isinstance(state, dict):
+            raise BadInput("it holds no state")
         return state
+
+    def _keep(self, numbers: set[int]) -> None:
+        # A checksum goes first: without it the data file is no checkpoint any more.
+        old = [path for path in self._named() if _number(path) not in numbers]
+        for path in sorted(old, key=lambda each: (each.suffix != ".sha256", each.name)):
+            files.remove(path)
+
+    def _named(self) -> list[Path]:
+        """Files named as ours are, and what an interrupted save left of one."""
+        found = [
+            *self.folder.glob("*.safetensors"),
+            *self.folder.glob("*.sha256"),
+            *self.folder.glob(".*.new"),
+        ]
+        return [path for path in found if _stem(path).isdecimal()]
 
     def _data_path(self, number: int) -> Path:
         return self.folder / f"{number:08d}.safetensors"
 
-    def _remove(self, number: int) -> None:
-        # The checksum goes first: without it the data file is no checkpoint any more.
-        path = self._data_path(number)
-        files.remove(path.with_suffix(".sha256"))
-        files.remove(path)
+    def _check_folder(self) -> None:
+        if self.folder.is_symlink():
+            raise BadInput(f"{self.folder} is a link; a record's checkpoints must lie inside it")
+
+
+def _stem(path: Path) -> str:
+    return path.name.lstrip(".").partition(".")[0]
+
+
+def _number(path: Path) -> int:
+    return int(_stem(path))

@@ -96,7 +96,16 @@ class Scored(Event):
 
 @dataclass(frozen=True)
 class TaskEnded(Event):
-    """A task is learned and scored."""
+    """A task is learned and scored.
+
+    Attributes:
+        task: which one.
+        n_images: images learned from, each as often as it was shown.
+        losses: the mean of each loss over the batches of the task.
+        weights_bytes: what the learner holds in weights.
+        memory_bytes: what it holds in memory.
+        flops: estimated operations spent on learning since the run began.
+    """
 
     kind = "task-ended"
     safe = True

@@ -4,23 +4,34 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from everlearn import files
 from everlearn.errors import BadInput
+
+
+class Mark(TypedDict):
+    """A place in a log: its length up to there, and the checksum of all before it."""
+
+    bytes: int
+    sha256: str
+
+
+START: Mark = {"bytes": 0, "sha256": files.sha256(b"")}
+"""The mark before anything was written."""
 
 
 class Log:
     """A file of JSON lines that remembers its length and checksum.
 
     Args:
-        path: the file; made if missing.
+        path: the file; made if missing. What it holds already counts after `rewind` only.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with files.told_apart(path):
-            self._file = files.disk.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+            self._file = files.disk.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR)
         self._digest = hashlib.sha256()
         self._size = 0
 
@@ -37,23 +48,28 @@ class Log:
         with files.told_apart(self.path):
             files.disk.sync(self._file)
 
-    def mark(self) -> dict[str, Any]:
-        """The place to come back to: a length and the checksum of all before it."""
+    def mark(self) -> Mark:
+        """The place to come back to."""
         return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
-    def rewind(self, mark: dict[str, Any]) -> None:
-        """Forget everything after a mark; complain if what is before it has changed."""
-        before = self.path.read_bytes()[: mark["bytes"]]
-        if hashlib.sha256(before).hexdigest() != mark["sha256"]:
-            raise BadInput(f"{self.path} was changed since the checkpoint was taken; restore it from a copy")
+    def check(self, mark: Mark) -> None:
+        """Complain if what is before a mark has changed since."""
+        is_short = os.fstat(self._file).st_size < mark["bytes"]
+        if is_short or self._digest_until(mark["bytes"]).hexdigest() != mark["sha256"]:
+            raise BadInput(f"{self.path.name} was changed after it was saved")
+
+    def rewind(self, mark: Mark) -> None:
+        """Forget everything after a mark that was checked."""
         with files.told_apart(self.path):
-            files.disk.truncate(self.path, mark["bytes"])
-        self._digest, self._size = hashlib.sha256(before), len(before)
+            files.disk.truncate(self._file, mark["bytes"])
+        self._digest, self._size = self._digest_until(mark["bytes"]), mark["bytes"]
 
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
 
-
-START = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
-"""The mark before anything was written."""
+    def _digest_until(self, size: int) -> "hashlib._Hash":
+        digest = hashlib.sha256()
+        for start in range(0, size, files.PIECE):
+            digest.update(os.pread(self._file, min(files.PIECE, size - start), start))
+        return digest

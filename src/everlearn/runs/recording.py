@@ -2,20 +2,26 @@
 
 import json
 import platform
+import signal
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
+from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.runs import events as tell
+from everlearn.runs.differences import differences
 from everlearn.runs.lock import RecordLock
 from everlearn.runs.logs import START, Log
-from everlearn.runs.play import Play
-from everlearn.runs.record import SECONDS, STORY, Record, write_spec
+from everlearn.runs.loop import Play
+from everlearn.runs.names import check_folder
+from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
 from everlearn.runs.signals import StopRequests
 from everlearn.runs.spec import RunSpec
+from everlearn.runs.state import Tree
 
 INTERVAL = 60.0
 """Seconds of work that may be lost at most."""
@@ -26,7 +32,19 @@ LEARNED_EVERY = 20
 
 
 class Stopped(Exception):  # noqa: N818  (not an error: the run was asked to stop and is saved)
-    """The run was asked to stop, is saved, and can be resumed."""
+    """The run was asked to stop, is saved, and can be resumed.
+
+    Attributes:
+        signal: what asked.
+    """
+
+    def __init__(self, folder: Path, received: signal.Signals) -> None:
+        super().__init__(f"stopped by {received.name} and saved; go on with `everlearn resume {folder}`")
+        self.signal = received
+
+
+class DamagedCheckpoint(UserWarning):
+    """A checkpoint could not be used and an older one was."""
 
 
 class InexactResume(UserWarning):
@@ -34,26 +52,43 @@ class InexactResume(UserWarning):
 
 
 def record(spec: RunSpec, folder: Path | str) -> Iterator[tell.Event]:
-    """Play a spec from the beginning into a new folder; tell what happens."""
-    folder, spec = Path(folder), spec.completed()
-    write_spec(folder, spec.to_json())
-    return resume(folder)
+    """Play a spec from the beginning into a new folder; tell what happens.
+
+    Everything is checked, and the folder made, before the first event is asked for.
+    """
+    path = check_folder(folder)
+    check_free(path)
+    play = Play(spec)
+    begin(path, spec.to_json())
+    return _recorded(Record(path), play)
 
 
-def resume(folder: Path | str) -> Iterator[tell.Event]:
-    """Play a record on from its newest checkpoint to the end; tell what happens."""
+def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[tell.Event]:
+    """Play a record on from its newest checkpoint to the end; tell what happens.
+
+    Args:
+        folder: the record.
+        spec: what it is expected to play; if it plays anything else, that is refused.
+    """
     saved = Record(folder)
+    if spec is not None and (changed := differences(saved.spec, spec.to_mapping())):
+        raise BadInput(f"{saved.folder} plays something else: {'; '.join(changed)}; choose a new folder")
+    return _recorded(saved, Play(RunSpec.from_mapping(saved.spec)))
+
+
+def _recorded(saved: Record, play: Play) -> Iterator[tell.Event]:
     with RecordLock(saved.folder), StopRequests() as requests:
-        recorder = Recorder(saved)
-        try:
-            for event in recorder.play.events():
+        last = saved.last_event
+        if last is not None and last["event"] == tell.RunEnded.kind:
+            yield tell.RunEnded(last["n_tasks"], last["digest"])
+            return
+        with Recorder(saved, play) as recorder:
+            for event in play.events():
                 recorder.take(event)
                 yield event
                 if event.safe and requests.received is not None:
                     recorder.checkpoint()
-                    raise Stopped(f"stopped by {requests.received.name}; go on with `everlearn resume {folder}`")
-        finally:
-            recorder.close()
+                    raise Stopped(saved.folder, requests.received)
 
 
 class Recorder:
@@ -61,88 +96,142 @@ class Recorder:
 
     Args:
         saved: the record to continue.
+        play: the run, which is taken back to where the record can go on.
     """
 
-    def __init__(self, saved: Record) -> None:
-        self.record = saved
-        self.play = Play(RunSpec.from_json((saved.folder / "spec.json").read_text("utf-8")))
-        self.logs = {name: Log(saved.folder / name) for name in STORY}
-        self.seconds = Log(saved.folder / SECONDS)
+    def __init__(self, saved: Record, play: Play) -> None:
+        self.record, self.play = saved, play
         self.exact = True
-        self.number = self._go_back()
-        self._saved_at = self._task_at = time.monotonic()
         self._saving = 0.0
+        self._saved_at = self._task_at = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self.logs = {name: Log(self.record.folder / name) for name in (*STORY, SECONDS)}
+        try:
+            # A checkpoint must never outlive the names of the logs that it speaks of.
+            files.sync_folder(self.record.folder)
+            self.number = self._go_back()
+            self._note_machine()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
 
     def take(self, event: tell.Event) -> None:
         """Write an event down, and save if it is time."""
         if isinstance(event, tell.Scored):
-            self.logs["scores.jsonl"].append(event.to_json())
-        elif not isinstance(event, tell.Scoring) and not self._is_minor(event):
-            self.logs["events.jsonl"].append(event.to_json())
+            self.logs[SCORES].append(event.to_json())
+        elif not isinstance(event, tell.Scoring) and not _is_minor(event):
+            self.logs[EVENTS].append(event.to_json())
         if isinstance(event, tell.TaskEnded):
             self._note_seconds(event.task)
-        if self._is_time(event):
+        if isinstance(event, tell.RunEnded):
+            self._sync()
+        elif event.safe and self._is_time(event):
             self.checkpoint()
 
     def checkpoint(self) -> None:
         """Save everything the rest of the run depends on."""
         started = time.monotonic()
-        for log in self.logs.values():
-            log.sync()
+        self._sync()
+        tree = {
+            "play": self.play.state(),
+            "logs": {name: log.mark() for name, log in self.logs.items()},
+            "machine": machine(self.play.spec.device),
+            "exact": self.exact,
+            "seconds": started - self._task_at,
+        }
+        self.record.checkpoints.save(self.number + 1, tree)
         self.number += 1
-        marks = {name: log.mark() for name, log in self.logs.items()}
-        tree = {"play": self.play.state(), "logs": marks, "machine": machine(), "exact": self.exact}
-        self.record.checkpoints.save(self.number, tree)
         self._saved_at = time.monotonic()
         self._saving = self._saved_at - started
 
-    def close(self) -> None:
-        """Let go of the files."""
-        for log in (*self.logs.values(), self.seconds):
-            log.close()
+    def _is_time(self, event: tell.Event) -> bool:
+        waited = time.monotonic() - self._saved_at
+        is_end = isinstance(event, tell.TaskEnded)
+        is_last = is_end and self.play.position.task == self.play.n_tasks
+        return is_last or ((is_end or waited >= INTERVAL) and waited * SAVING_SHARE >= self._saving)
 
     def _go_back(self) -> int:
-        """Return to the newest checkpoint, or to the very beginning."""
-        newest = self.record.checkpoints.newest()
-        number, tree = newest if newest is not None else (0, None)
-        for name, log in self.logs.items():
-            log.rewind(tree["logs"][name] if tree else START)
-        if tree:
+        """Return to the newest checkpoint that can be used, or to the very beginning."""
+        checkpoints, problems = self.record.checkpoints, []
+        for number in checkpoints.newest_first():
+            try:
+                self._return_to(checkpoints.read(number))
+            except BadInput as error:
+                problems.append(f"checkpoint {number}: {error}")
+            else:
+                if problems:
+                    warnings.warn(f"{'; '.join(problems)}; used {number}", DamagedCheckpoint, stacklevel=5)
+                return number
+        if problems:
+            raise checkpoints.lost("; ".join(problems))
+        self._begin_again()
+        return 0
+
+    def _return_to(self, tree: Tree) -> None:
+        try:
+            for name, log in self.logs.items():
+                log.check(tree["logs"][name])
             self.play.load(tree["play"])
-            self.exact = bool(tree["exact"]) and self._is_same_machine(tree["machine"])
-        return number
+            self.exact = tree["exact"] and self._is_same_machine(tree["machine"])
+            self._task_at = time.monotonic() - tree["seconds"]
+        except BadInput:
+            raise
+        except Exception as error:  # whatever a strange state makes a learner raise, an older one may do
+            raise BadInput(f"it does not fit this run: {error!r:.100}") from error
+        for name, log in self.logs.items():
+            log.rewind(tree["logs"][name])
+
+    def _begin_again(self) -> None:
+        """Forget what was logged before the first checkpoint, which is taken after the first task."""
+        ended = sum(event["event"] == "task-ended" for event in lines(self.logs[EVENTS].path))
+        if ended > 1:
+            raise self.record.checkpoints.lost(f"they are missing, though {ended} tasks were played")
+        for log in self.logs.values():
+            log.rewind(START)
 
     def _is_same_machine(self, then: dict[str, Any]) -> bool:
-        now = machine()
-        changed = {key: (then.get(key), now[key]) for key in now if then.get(key) != now[key]}
+        now = machine(self.play.spec.device)
+        changed = differences(then, now)
         if changed:
-            differences = ", ".join(f"{key} was {a}, is {b}" for key, (a, b) in changed.items())
-            warnings.warn(f"resumed elsewhere ({differences}): not exact any more", InexactResume, stacklevel=4)
+            warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
 
-    def _is_minor(self, event: tell.Event) -> bool:
-        return isinstance(event, tell.Learned) and event.batch % LEARNED_EVERY != 0
-
-    def _is_time(self, event: tell.Event) -> bool:
-        if isinstance(event, tell.RunEnded) or not event.safe:
-            return False
-        waited = time.monotonic() - self._saved_at
-        is_last = isinstance(event, tell.TaskEnded) and event.task + 1 == self.play.spec.n_tasks
-        at_task_end = isinstance(event, tell.TaskEnded) and waited * SAVING_SHARE >= self._saving
-        return is_last or at_task_end or waited >= INTERVAL
+    def _note_machine(self) -> None:
+        about = {**machine(self.play.spec.device), "exact": self.exact}
+        files.write(self.record.folder / MACHINE, json.dumps(about, indent=1).encode() + b"\n")
 
     def _note_seconds(self, task: int) -> None:
         now = time.monotonic()
-        self.seconds.append({"task": task, "seconds": round(now - self._task_at, 4)})
+        self.logs[SECONDS].append({"task": task, "seconds": round(now - self._task_at, 4)})
         self._task_at = now
 
+    def _sync(self) -> None:
+        for log in self.logs.values():
+            log.sync()
 
-def machine() -> dict[str, Any]:
+    def _close(self) -> None:
+        for log in self.logs.values():
+            log.close()
+
+
+def machine(device: str) -> dict[str, Any]:
     """What the exactness of a resume depends on."""
     import torch
 
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
+        "device": device,
         "processor": platform.machine(),
     }
+
+
+def _is_minor(event: tell.Event) -> bool:
+    return isinstance(event, tell.Learned) and event.batch % LEARNED_EVERY != 0

@@ -2,7 +2,7 @@
 
 import signal
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Self
 
 
 class StopRequests:
@@ -14,7 +14,7 @@ class StopRequests:
         self.received: signal.Signals | None = None
         self._before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> "StopRequests":
+    def __enter__(self) -> Self:
         try:
             self._before = {number: signal.signal(number, self._note) for number in self.SIGNALS}
         except ValueError:
@@ -28,7 +28,6 @@ class StopRequests:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
         self.received = signal.Signals(number)
+        for each in self.SIGNALS:  # from now on the system itself answers, even in the middle of a long sum
+            signal.signal(each, signal.SIG_DFL)

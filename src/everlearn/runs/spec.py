@@ -1,73 +1,182 @@
 """What to play: a stream, a learner, and how they meet."""
 
-import hashlib
 import json
+import re
 import tomllib
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_serializer, field_validator
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
 
 from everlearn import learners, streams
+from everlearn.chance import MAX_SEED
+from everlearn.errors import BadInput, unknown
+from everlearn.files import sha256
 from everlearn.learners import Learner
-from everlearn.streams import StreamSettings
+from everlearn.runs.texts import FORMAT, check_format, read_json, write_toml
+from everlearn.streams.settings import Settings, StreamSettings
+
+PARTS = ("stream", "learner", "evaluation")
 
 
-class LearnerSpec(BaseModel):
-    """A learner by name, with the settings that differ from its defaults (or all of them)."""
+class LearnerSpec(Settings):
+    """A learner by name, with all of its settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    kind: ClassVar[str] = "learner"
+
     name: str = "dcl"
-    settings: dict[str, Any] = {}
+    """who learns"""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """what differs from the defaults of its constructor; the rest is filled in"""
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        learners.learner_class(name)
+        return name
+
+    @field_validator("settings")
+    @classmethod
+    def _complete(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        return learners.complete(info.data["name"], settings) if "name" in info.data else settings
 
 
-class Evaluation(BaseModel):
+class Evaluation(Settings):
     """When and on how much a learner is judged."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    probe_size: int = Field(1000, ge=1, le=1_000_000, description="test images over all tasks seen so far")
-    every: int = Field(1, ge=1, description="score after every so many tasks")
-    inside_every: int = Field(0, ge=0, description="score inside a task after so many batches; 0 = never")
-    ahead: bool = Field(True, description="score each task before it is learned, for forward transfer")
+    kind: ClassVar[str] = "evaluation"
+
+    probe_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    """test images over all tasks seen so far"""
+    every: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+    """score after every so many tasks, and after the last"""
+    inside_every: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    """score inside a task after so many batches; 0 means never"""
+    ahead: bool = True
+    """score each task before it is learned, for forward transfer"""
 
 
-class RunSpec(BaseModel):
+class RunSpec(Settings):
     """All that decides what a run does; equal specs give equal runs.
 
-    Attributes:
-        stream: what arrives.
-        learner: who learns.
-        n_tasks: how many tasks to play.
-        epochs: passes over each task; 1 is online, every image is seen once.
-        batch_size: images per step.
-        seed: decides the order of images and everything the learner leaves to chance.
-        device: where torch computes.
-        evaluation: when and on how much the learner is judged.
+    Example:
+        >>> spec = RunSpec.make(stream="sprites", learner="er", settings={"learner.memory_size": 500})
+        >>> spec.learner.settings["memory_size"], spec.learner.settings["replay_size"]
+        (500, 64)
+        >>> RunSpec.from_toml(spec.to_toml()) == RunSpec.from_json(spec.to_json()) == spec
+        True
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    stream: SerializeAsAny[StreamSettings]
-    learner: LearnerSpec = LearnerSpec()
-    n_tasks: int = Field(20, ge=1, le=10_000_000)
-    epochs: int = Field(1, ge=1, le=10_000)
-    batch_size: int = Field(64, ge=1, le=65_536)
-    seed: int = Field(0, ge=0, le=2**63 - 1)
-    device: str = Field("cpu", pattern=r"^(cpu|cuda(:\d+)?|mps)$")
-    evaluation: Evaluation = Evaluation()
+    kind: ClassVar[str] = "run"
 
-    def completed(self) -> "RunSpec":
-        """The same spec with every default of the learner written out, and everything checked."""
-        return self
+    stream: SerializeAsAny[StreamSettings]
+    """what arrives"""
+    learner: LearnerSpec = Field(default_factory=LearnerSpec)
+    """who learns"""
+    n_tasks: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """how many tasks to play; all of the stream's if not said, or 20 of an endless one"""
+    epochs: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """passes over each task; 1 is online, every image is seen once"""
+    batch_size: Annotated[int, Field(ge=1, le=65_536)] = 64
+    """images per step"""
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    """decides the order of images and everything the learner leaves to chance"""
+    device: str = "cpu"
+    """where torch computes: cpu, cuda, cuda:N or mps"""
+    evaluation: Evaluation = Evaluation()
+    """when and on how much the learner is judged"""
+
+    @classmethod
+    def make(
+        cls, *, stream: str = "sprites", learner: str = "dcl", settings: Mapping[str, Any] | None = None
+    ) -> Self:
+        """A spec from names and dotted settings, such as {"stream.image_size": 32, "epochs": 1}."""
+        parts: dict[str, dict[str, Any]] = {"stream": {"stream": stream}, "learner": {}, "evaluation": {}}
+        own: dict[str, Any] = {}
+        for key, value in (settings or {}).items():
+            part, dot, name = key.partition(".")
+            if dot and part not in PARTS:
+                raise unknown("part of a run", part, PARTS)
+            (parts[part] if dot else own)[name or part] = value
+        if set(own) & set(PARTS):
+            name = sorted(set(own) & set(PARTS))[0]
+            raise BadInput(f"{name} has settings of its own; write {name}.NAME")
+        chosen = {"name": learner, "settings": parts["learner"]}
+        return cls(stream=parts["stream"], learner=chosen, evaluation=parts["evaluation"], **own)
+
+    @classmethod
+    def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
+        """The spec in a plain dictionary."""
+        check_format(settings, "the spec")
+        return cls(**{name: value for name, value in settings.items() if name != "format"})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The spec that `to_json` wrote."""
+        return cls.from_mapping(read_json(text, "the spec"))
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """The spec that `to_toml` wrote."""
+        try:
+            return cls.from_mapping(tomllib.loads(text))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise BadInput(f"the spec is not TOML: {error}") from None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The spec as a plain dictionary."""
+        return {"format": FORMAT, **self.model_dump(mode="json")}
+
+    def to_json(self) -> str:
+        """The spec as JSON."""
+        return json.dumps(self.to_mapping(), sort_keys=True, indent=1)
+
+    def to_toml(self) -> str:
+        """The spec as TOML, without settings that are not set."""
+        return write_toml(self.to_mapping())
 
     @property
     def hash(self) -> str:
         """One hash over everything that decides the run."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    def to_json(self) -> str:
-        """The spec as JSON."""
-        return json.dumps(self.model_dump(mode="json"), sort_keys=True, indent=1)
+        return sha256(self.to_json().encode())
 
     def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
         """A fresh learner for images of a shape."""
-        return learners.build(self.learner.name, image_shape=image_shape, seed=self.seed, **self.learner.settings)
+        with self._device():
+            return learners.build(
+                self.learner.name, image_shape=image_shape, seed=self.seed, **self.learner.settings
+            )
+
+    def _device(self) -> Any:
+        """The place where torch makes new weights; learners send their images after them."""
+        if self.device == "cpu":
+            return nullcontext()
+        import torch
+
+        if not torch.get_device_module(self.device.partition(":")[0]).is_available():
+            raise BadInput(f"device is {self.device}, but torch finds none here; use cpu")
+        return torch.device(self.device)
+
+    @field_validator("stream", mode="before")
+    @classmethod
+    def _read_stream(cls, stream: Any) -> Any:
+        if isinstance(stream, str):
+            stream = {"stream": stream}
+        return streams.from_mapping(stream) if isinstance(stream, Mapping) else stream
+
+    @field_validator("learner", mode="before")
+    @classmethod
+    def _read_learner(cls, learner: Any) -> Any:
+        return {"name": learner} if isinstance(learner, str) else learner
+
+    @field_validator("device")
+    @classmethod
+    def _read_device(cls, device: str) -> str:
+        if not re.fullmatch(r"cpu|cuda(:\d{1,3})?|mps", device, re.ASCII):
+            raise BadInput(f"device is {device!r:.40}; it must be cpu, cuda, cuda:N or mps")
+        return device
+
+    @field_serializer("stream")
+    def _write_stream(self, stream: StreamSettings) -> dict[str, Any]:
+        return stream.to_mapping()

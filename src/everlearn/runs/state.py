@@ -14,12 +14,21 @@ from everlearn.errors import BadInput
 Array = npt.NDArray[Any]
 Tree = dict[str, Any]
 
+ARRAY = "__array__"
+"""Stands in the plain values where an array was taken out."""
+
 
 def pack(tree: Tree) -> bytes:
-    """Nested dictionaries of arrays and JSON values as one safetensors file."""
+    """Nested dictionaries of arrays and JSON values as one safetensors file.
+
+    Example:
+        >>> tree = {"weights": np.ones(3), "labels": [7, 2], "inner": {"step": np.int64(5)}}
+        >>> unpack(pack(tree))
+        {'weights': array([1., 1., 1.]), 'labels': [7, 2], 'inner': {'step': 5}}
+    """
     arrays: dict[str, Array] = {}
     plain = _take_arrays(tree, "", arrays)
-    return save(arrays, metadata={"plain": json.dumps(plain, sort_keys=True, allow_nan=False)})
+    return save(arrays, metadata={"plain": json.dumps(plain, allow_nan=False)})
 
 
 def unpack(data: bytes) -> Tree:
@@ -28,33 +37,51 @@ def unpack(data: bytes) -> Tree:
         arrays = load(data)
         size = int.from_bytes(data[:8], "little")
         plain = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["plain"])
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        tree = _put_arrays(plain, arrays)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"this is not a saved state ({error}); it cannot be read") from None
-    tree = _put_arrays(plain, "", arrays)
-    assert isinstance(tree, dict)
+    if not isinstance(tree, dict):
+        raise BadInput("this is not a saved state (it has no names); it cannot be read")
     return tree
 
 
 def digest(tree: Tree) -> str:
-    """A hash over every array and value of a tree."""
-    return hashlib.sha256(pack(tree)).hexdigest()
+    """A hash over every array and value of a tree, whatever the order of its names.
+
+    Example:
+        >>> digest({"a": 1, "b": np.zeros(2)}) == digest({"b": np.zeros(2), "a": 1})
+        True
+    """
+    arrays: dict[str, Array] = {}
+    plain = _take_arrays(tree, "", arrays)
+    sha = hashlib.sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode())
+    for name, array in sorted(arrays.items()):
+        sha.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        sha.update(array.tobytes())
+    return sha.hexdigest()
 
 
 def _take_arrays(tree: Any, path: str, arrays: dict[str, Array]) -> Any:
     """The tree with each array replaced by its name; the arrays go into `arrays`."""
     if isinstance(tree, dict):
-        return {key: _take_arrays(value, f"{path}/{key}", arrays) for key, value in tree.items()}
+        return {_name(key): _take_arrays(value, f"{path}/{key}", arrays) for key, value in tree.items()}
     if isinstance(tree, np.ndarray):
-        arrays[path] = np.ascontiguousarray(tree)
-        return {"__array__": path}
+        arrays[path] = np.asarray(tree, order="C")
+        return {ARRAY: path}
     if isinstance(tree, np.generic):
         return tree.item()
     return tree
 
 
-def _put_arrays(plain: Any, path: str, arrays: dict[str, Array]) -> Any:
+def _name(key: Any) -> str:
+    if not isinstance(key, str) or "/" in key or key == ARRAY:
+        raise TypeError(f"a state cannot have the name {key!r}; names are words without '/'")
+    return key
+
+
+def _put_arrays(plain: Any, arrays: dict[str, Array]) -> Any:
     if not isinstance(plain, dict):
         return plain
-    if "__array__" in plain:
-        return arrays[plain["__array__"]]
-    return {key: _put_arrays(value, f"{path}/{key}", arrays) for key, value in plain.items()}
+    if ARRAY in plain:
+        return arrays[plain[ARRAY]]
+    return {key: _put_arrays(value, arrays) for key, value in plain.items()}

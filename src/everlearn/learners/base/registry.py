@@ -3,11 +3,17 @@
 import importlib
 import inspect
 import pkgutil
-from typing import Any
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+from pydantic import Field, create_model
 
 import everlearn.learners as room
 from everlearn.errors import BadInput, unknown
 from everlearn.learners.base.learner import Learner
+from everlearn.streams.settings import Settings
 
 CONTEXT = ("image_shape", "seed")
 """Arguments that come from the run, not from the user's settings."""
@@ -15,7 +21,8 @@ CONTEXT = ("image_shape", "seed")
 
 def names() -> list[str]:
     """The learners there are, as the command line spells them."""
-    return sorted(file.name.replace("_", "-") for file in pkgutil.iter_modules(room.__path__) if not file.ispkg)
+    files = pkgutil.iter_modules(room.__path__)
+    return sorted(file.name.replace("_", "-") for file in files if not file.ispkg)
 
 
 def learner_class(name: str) -> type[Learner]:
@@ -28,16 +35,43 @@ def learner_class(name: str) -> type[Learner]:
     return found
 
 
-def settings_of(name: str) -> dict[str, inspect.Parameter]:
-    """What a user can set on a learner, from its constructor."""
-    parameters = inspect.signature(learner_class(name)).parameters
-    return {key: p for key, p in parameters.items() if key not in CONTEXT}
+@cache
+def settings_class(name: str) -> type[Settings]:
+    """What a user can set on a learner, from its constructor; descriptions from its docstring.
+
+    Example:
+        >>> field = settings_class("er").model_fields["memory_size"]
+        >>> field.default, field.description
+        (2000, 'images kept in all.')
+    """
+    found = learner_class(name)
+    types, said = get_type_hints(found.__init__, include_extras=True), _descriptions(found)
+    fields: dict[str, Any] = {
+        key: (types[key], Field(parameter.default, description=said.get(key)))
+        for key, parameter in inspect.signature(found).parameters.items()
+        if key not in CONTEXT
+    }
+    model: type[Settings] = create_model(found.__name__, __base__=Settings, __module__=__name__, **fields)
+    model.kind = name
+    return model
+
+
+def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a learner, checked: those given, and the defaults of the others."""
+    known = settings_class(name)
+    if settings and not known.model_fields:
+        raise BadInput(f"{name} has no settings, but {sorted(settings)[0]!r} was given; leave it out")
+    return known(**settings).model_dump(mode="json")
 
 
 def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any) -> Learner:
     """A fresh learner with some settings changed from their defaults."""
-    known = settings_of(name)
-    for key in settings:
-        if key not in known:
-            raise unknown(f"setting of {name}", key, known) if known else BadInput(f"{name} has no settings")
-    return learner_class(name)(image_shape=image_shape, seed=seed, **settings)
+    checked = dict(settings_class(name)(**complete(name, settings)))
+    return learner_class(name)(image_shape=image_shape, seed=seed, **checked)
+
+
+def _descriptions(found: type[Learner]) -> dict[str, str]:
+    """The sentence of each argument in a docstring's Args."""
+    arguments = inspect.cleandoc(found.__doc__ or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", arguments, re.MULTILINE)
+    return {key: " ".join(text.split()) for key, text in entries}

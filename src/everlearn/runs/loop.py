@@ -1,26 +1,31 @@
 """The one loop in which every learner meets every stream."""
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from everlearn.chance import IntArray
 from everlearn.errors import BadInput
 from everlearn.evaluation import factor_errors
-from everlearn.learners import EstimatesFactors
+from everlearn.learners import EstimatesFactors, Losses
+from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.state import Tree, digest
-from everlearn.streams import Batch, Task
+from everlearn.streams import Batch, Stream, Task
 
 PIECE = 256
 """Images scored between two events, so that progress shows and a signal is heard soon."""
+ENDLESS_TASKS = 20
+"""Tasks played of an endless stream if nobody says how many."""
 
 
 class Diverged(BadInput):
-    """A loss became infinite or not a number; the run cannot go on from here."""
+    """A loss or a weight became infinite or not a number; the run cannot go on from here."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Tally:
     n_images: int = 0
     losses: tuple[tuple[str, float], ...] = ()
 
-    def plus(self, n_images: int, losses: dict[str, float]) -> "Tally":
+    def plus(self, n_images: int, losses: Losses) -> "Tally":
         """The sums with one more batch."""
         sums = dict(self.losses)
         for name, value in losses.items():
@@ -56,43 +61,51 @@ class Tally:
 class Play:
     """A run in progress: the stream, the learner, and the exact place between them.
 
-    `events` plays on from the present position; between two `safe` events `state` is all there is to save.
+    `events` plays on from the present position. At every `safe` event, and nowhere else, `state` is all
+    that the rest of the run depends on.
 
     Args:
         spec: what to play.
     """
 
     def __init__(self, spec: RunSpec) -> None:
-        self.spec = spec.completed()
-        self.stream = self.spec.stream.build()
-        self.learner = self.spec.build_learner(self.stream.image_shape)
+        self.spec = spec
+        self.stream = spec.stream.build()
+        self.n_tasks = _n_tasks(spec, self.stream)
+        _check_size(spec, self.stream)
+        self.learner = spec.build_learner(self.stream.image_shape)
         self.position, self.tally = Position(), Tally()
 
     def events(self) -> Iterator[tell.Event]:
         """Play on to the end; say what happens."""
         if self.position == Position():
             yield self._started()
-        while self.position.task < self.spec.n_tasks:
+        while self.position.task < self.n_tasks:
             yield from self._task(self.stream.task(self.position.task))
-        yield tell.RunEnded(self.spec.n_tasks, self.digest())
+        yield self.ended()
 
     def state(self) -> Tree:
         """Everything that the rest of the run depends on."""
+        try:
+            learner = self.learner.state()
+        except NotFinite as error:
+            raise self._diverged(str(error)) from error
+        losses = dict(self.tally.losses)
         return {
             "position": asdict(self.position),
-            "tally": {**asdict(self.tally), "losses": dict(self.tally.losses)},
-            "learner": self.learner.state(),
+            "tally": asdict(self.tally) | {"losses": losses},
+            "learner": learner,
         }
 
     def load(self, state: Tree) -> None:
         """Go on from a state that `state` gave."""
         self.position = Position(**state["position"])
-        self.tally = Tally(**{**state["tally"], "losses": tuple(state["tally"]["losses"].items())})
+        self.tally = Tally(**(state["tally"] | {"losses": tuple(state["tally"]["losses"].items())}))
         self.learner.load(state["learner"])
 
-    def digest(self) -> str:
-        """A hash over the learner and the place in the stream."""
-        return digest(self.state())[:32]
+    def ended(self) -> tell.RunEnded:
+        """What is told when every task was played."""
+        return tell.RunEnded(self.n_tasks, digest(self.state())[:32])
 
     def _started(self) -> tell.RunStarted:
         return tell.RunStarted(
@@ -100,7 +113,7 @@ class Play:
             stream=self.stream.id,
             fingerprint=self.stream.fingerprint(),
             learner=self.spec.learner.name,
-            n_tasks=self.spec.n_tasks,
+            n_tasks=self.n_tasks,
         )
 
     def _task(self, task: Task) -> Iterator[tell.Event]:
@@ -128,9 +141,9 @@ class Play:
             images = self._epoch_images(task, epoch)
             for number in range(first.batch if epoch == first.epoch else 0, n_batches):
                 batch = images[number * size : (number + 1) * size]
-                losses = self._checked(self.learner.learn(batch), task.index, number)
-                self.tally = self.tally.plus(len(batch), losses)
                 self._move(epoch=epoch, batch=number + 1)
+                losses = self._checked(self.learner.learn(batch))
+                self.tally = self.tally.plus(len(batch), losses)
                 yield tell.Learned(task.index, epoch, number, n_batches, len(batch), losses)
                 yield from self._score_inside(task.index, epoch * n_batches + number + 1)
 
@@ -151,10 +164,9 @@ class Play:
         if every > 0 and n_batches % every == 0:
             yield from self._score(k, inside=n_batches)
 
-    def _scored(self, k: int, probe: Batch, answers: Any, inside: int | None) -> tell.Scored:
-        assert probe.tasks is not None  # every probe knows where its images come from
-        tasks, rows = np.unique(probe.tasks, return_inverse=True)
-        correct = np.bincount(rows, weights=answers == probe.labels, minlength=len(tasks)).astype(int)
+    def _scored(self, k: int, probe: Batch, answers: IntArray, inside: int | None) -> tell.Scored:
+        tasks, rows = np.unique(_tasks_of(probe), return_inverse=True)
+        correct = np.bincount(rows[answers == probe.labels], minlength=len(tasks))
         errors: dict[str, float] = {}
         if isinstance(self.learner, EstimatesFactors) and probe.factors is not None and inside is None:
             errors = factor_errors(self.learner.estimate(probe.images), probe.factors)
@@ -167,14 +179,15 @@ class Play:
             factor_errors=errors,
         )
 
-    def _answer(self, batch: Batch) -> Any:
+    def _answer(self, batch: Batch) -> IntArray:
         return self.learner.predict(batch.images, batch.tasks if self.stream.gives_tasks else None)
 
     def _accuracy_ahead(self, task: Task) -> float | None:
         """Accuracy on a task before it is learned, for forward transfer."""
         if not self.spec.evaluation.ahead or not len(task.test):
             return None
-        return float(np.mean(self._answer(task.test) == task.test.labels))
+        right = [self._answer(piece) == piece.labels for piece in task.test.pieces(PIECE)]
+        return float(np.mean(np.concatenate(right)))
 
     def _ended(self, task: Task) -> tell.TaskEnded:
         held = self.learner.footprint()
@@ -188,22 +201,55 @@ class Play:
         )
 
     def _is_due(self, k: int) -> bool:
-        every = self.spec.evaluation.every
-        return (k + 1) % every == 0 or k + 1 == self.spec.n_tasks
+        return (k + 1) % self.spec.evaluation.every == 0 or k + 1 == self.n_tasks
 
     def _move(self, **change: Any) -> None:
         self.position = replace(self.position, **change)
 
-    def _checked(self, losses: dict[str, float], k: int, number: int) -> dict[str, float]:
+    def _checked(self, losses: Losses) -> Losses:
         for name, value in losses.items():
             if not math.isfinite(value):
-                raise Diverged(
-                    f"{name} became {value} in task {k}, batch {number}; the last checkpoint is sound: "
-                    "resume cannot help, start again with a smaller learning rate"
-                )
+                raise self._diverged(f"{name} became {value}")
         return losses
+
+    def _diverged(self, what: str) -> Diverged:
+        here = self.position
+        return Diverged(
+            f"{what} in task {here.task}, epoch {here.epoch}, batch {here.batch - 1}; the last checkpoint is "
+            "from before it, but the same would happen again: start anew with a smaller learning rate"
+        )
 
 
 def play(spec: RunSpec) -> Iterator[tell.Event]:
-    """Play a stream to a learner; say what happens. Recording, plotting, progress listen outside."""
+    """Play a stream to a learner; say what happens. Recording, plotting, progress listen outside.
+
+    Example:
+        >>> spec = RunSpec.make(learner="nearest", settings={"stream.image_size": 16, "n_tasks": 1})
+        >>> [event.kind for event in play(spec)][-3:]
+        ['scored', 'task-ended', 'run-ended']
+    """
     return Play(spec).events()
+
+
+def _n_tasks(spec: RunSpec, stream: Stream) -> int:
+    if stream.n_tasks is not None and (spec.n_tasks or 0) > stream.n_tasks:
+        raise BadInput(f"n_tasks is {spec.n_tasks}, but {stream.id} has only {stream.n_tasks}; play fewer")
+    return spec.n_tasks or stream.n_tasks or ENDLESS_TASKS
+
+
+def _check_size(spec: RunSpec, stream: Stream) -> None:
+    """Refuse what cannot fit before any of it is asked for."""
+    pixels = math.prod(stream.image_shape)
+    needed = pixels * (spec.evaluation.probe_size + np.dtype(np.float32).itemsize * spec.batch_size)
+    there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there_is:
+        raise BadInput(
+            f"batches of {spec.batch_size:,} and a probe of {spec.evaluation.probe_size:,} images need "
+            f"{needed / 1e9:,.0f} GB, but there are {there_is / 1e9:,.0f}; make them or image_size smaller"
+        )
+
+
+def _tasks_of(probe: Batch) -> IntArray:
+    if probe.tasks is None:
+        raise TypeError("a stream's probe must say which task each of its images came from")
+    return probe.tasks

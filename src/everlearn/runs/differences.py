@@ -1,0 +1,23 @@
+"""Where two sets of settings differ, for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Field by field, what was and what is.
+
+    Example:
+        >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
+        ['stream.image_size was 64, is 32']
+    """
+    old, new = _flat(there), _flat(here)
+    names = [name for name in {**old, **new} if old.get(name, "unset") != new.get(name, "unset")]
+    return [f"{name} was {old.get(name, 'unset')}, is {new.get(name, 'unset')}" for name in names]
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat

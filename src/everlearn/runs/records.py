@@ -1,0 +1,208 @@
+"""A run on disk: a folder that anyone can read, with or without torch.
+
+spec.json        what is played
+events.jsonl     what happened, one event a line
+scores.jsonl     right answers on past tasks, one evaluation a line
+seconds.jsonl    how long each task took here
+machine.json     what it was computed on, and whether its last bits can be relied on
+checkpoint/      where to go on
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from everlearn import files
+from everlearn.errors import BadInput
+from everlearn.evaluation import ScoreTable
+from everlearn.runs.checkpoint import Checkpoints
+from everlearn.runs.lock import LOCK, RecordLock
+from everlearn.runs.names import check_folder
+from everlearn.runs.texts import check_format, read_json
+
+SPEC = "spec.json"
+EVENTS, SCORES, SECONDS = "events.jsonl", "scores.jsonl", "seconds.jsonl"
+STORY = (EVENTS, SCORES)
+"""The logs that are the same for equal runs; the other files depend on the machine."""
+MACHINE = "machine.json"
+BEGINNINGS = {LOCK, f".{SPEC}.new"}
+"""What a record that was interrupted before it began may have left."""
+
+
+class Record:
+    """The folder of one run, opened for reading; it may be read while it is being played.
+
+    Args:
+        folder: the record's folder; it must hold a spec.json.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = check_folder(folder)
+        if not (self.folder / SPEC).is_file():
+            raise BadInput(
+                f"{self.folder} is not a record (it has no {SPEC}); `everlearn list` shows records"
+            )
+
+    def __repr__(self) -> str:
+        return f"<record {self.folder.name}: {self.spec['learner']['name']}, {self.n_tasks_played} tasks>"
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """What is played, as plain values."""
+        spec = _read(self.folder / SPEC)
+        check_format(spec, f"the record {self.folder}")
+        return spec
+
+    @property
+    def spec_hash(self) -> str:
+        """The hash of the spec as it was written."""
+        return files.sha256((self.folder / SPEC).read_bytes().strip())
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """What happened, in order."""
+        return lines(self.folder / EVENTS)
+
+    def scores(self) -> Iterator[dict[str, Any]]:
+        """Evaluations, in order."""
+        return lines(self.folder / SCORES)
+
+    def seconds(self) -> Iterator[dict[str, Any]]:
+        """How long each task took, in order."""
+        return lines(self.folder / SECONDS)
+
+    def score_table(self) -> ScoreTable:
+        """Accuracy on task j after task i."""
+        table = ScoreTable()
+        for row in self.scores():
+            if row["batch"] is None:
+                accuracies = [c / t for c, t in zip(row["correct"], row["total"], strict=True)]
+                table.add_row(row["task"], dict(zip(row["tasks"], accuracies, strict=True)))
+        return table
+
+    @property
+    def n_tasks_played(self) -> int:
+        """Tasks that are learned and scored; found at the end of the log, however long it is."""
+        for event in lines_backwards(self.folder / EVENTS):
+            if event["event"] == "task-ended":
+                return int(event["task"]) + 1
+        return 0
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last task was played."""
+        last = self.last_event
+        return last is not None and last["event"] == "run-ended"
+
+    @property
+    def last_event(self) -> dict[str, Any] | None:
+        """What happened last, of what is written down."""
+        return next(lines_backwards(self.folder / EVENTS), None)
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """What the run was computed on: torch, threads, device; empty before it began."""
+        path = self.folder / MACHINE
+        return _read(path) if path.is_file() else {}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all of it was computed on the same kind of machine, so that its last bits are sure."""
+        return bool(self.machine.get("exact", True))
+
+    @property
+    def digest(self) -> str:
+        """A hash over scores, learner and memory; equal for equal runs whatever interrupted them."""
+        story = hashlib.sha256()
+        for path in (self.folder / name for name in STORY):
+            if path.is_file():
+                with path.open("rb") as log:
+                    while piece := log.read(files.PIECE):
+                        story.update(piece)
+        return story.hexdigest()[:32]
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where the run can go on."""
+        return Checkpoints(self.folder / "checkpoint", self.spec_hash)
+
+
+def list_records(folder: Path | str) -> list[Record]:
+    """The records that lie in a folder, by name."""
+    root = check_folder(folder)
+    if not root.is_dir():
+        raise BadInput(f"there is no folder {root}; give one that holds records")
+    return [Record(path.parent) for path in sorted(root.glob(f"*/{SPEC}"))]
+
+
+def check_free(folder: Path) -> None:
+    """Complain, before anything is computed, if no record can begin in a folder."""
+    if (folder / SPEC).exists():
+        raise BadInput(
+            f"{folder} already holds a record; go on with `everlearn resume {folder}` or choose another"
+        )
+    with files.told_apart(folder):
+        if (folder.exists() or folder.is_symlink()) and any(
+            each.name not in BEGINNINGS for each in folder.iterdir()
+        ):
+            raise BadInput(f"{folder} holds something else; choose a new folder for the record")
+        above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise BadInput(f"cannot write {folder}: {above} is not a folder you may write to; choose another")
+
+
+def begin(folder: Path, spec: str) -> None:
+    """Make a record's folder with its spec; of several at once only one succeeds."""
+    check_free(folder)
+    files.make_folder(folder)
+    with RecordLock(folder):
+        check_free(folder)
+        files.write(folder / SPEC, spec.encode() + b"\n")
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a log; a last line that is only half there is not an object yet."""
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        for number, line in enumerate(log, 1):
+            if line.endswith(b"\n"):
+                yield _parse(line, f"{path}, line {number},")
+
+
+def lines_backwards(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a log, newest first, reading no more of it than is asked for."""
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        end, rest = log.seek(0, os.SEEK_END), b""
+        is_tail = True
+        while end > 0:
+            start = max(0, end - files.PIECE)
+            log.seek(start)
+            first, *whole = (log.read(end - start) + rest).split(b"\n")
+            for line in reversed(whole[:-1] if is_tail else whole):
+                yield _parse(line, str(path))
+            end, rest, is_tail = start, first, False if whole else is_tail
+        if rest and not is_tail:
+            yield _parse(rest, str(path))
+
+
+def _parse(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where} is damaged: {error}") from None
+    if not isinstance(read, dict):
+        raise BadInput(f"{where} is damaged: it holds no object")
+    return read
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path.read_text("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from None
