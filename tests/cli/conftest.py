@@ -1,25 +1,11 @@
-import hashlib
 import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from outcomes import EVERLEARN, Outcome, Run
 
 from everlearn.cli import main
-
-EVERLEARN = Path(sys.executable).with_name("everlearn")
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -49,11 +35,3 @@ def spawn(tmp_path: Path) -> Run:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return spawn
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """What lies in a folder: every name, with a hash of its content."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        for path in sorted(folder.rglob("*"))
-    }

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import EVERLEARN, Run
+from outcomes import EVERLEARN, Run
 
 import everlearn
 from everlearn.cli import main

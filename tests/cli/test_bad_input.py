@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Outcome, Run, tree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from outcomes import Outcome, Run, tree
 
 # One command line a row; {file}, {folder}, {half} and so on are prepared below.
 NONSENSE = r"""

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Run, tree
+from outcomes import Run, tree
 from PIL import Image
 
 from everlearn import streams
