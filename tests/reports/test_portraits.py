@@ -1,12 +1,15 @@
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from everlearn import streams
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.reports import portrait
 from everlearn.reports.sheets import MARGIN
 from everlearn.streams import Batch, Split, Task
+from everlearn.streams.scenarios.settings import ScenarioName
 
 SIZE = 64
 GRID = np.array(list(itertools.product([0.5, 0.75, 1.0], [0.0, 2.0], [0.2, 0.5, 0.8], [0.5])))
@@ -77,3 +80,25 @@ def test_pictures_of_any_size_make_a_page_of_one_size(size: int) -> None:
 
 def test_colour_stays() -> None:
     assert portrait(task(rgb=True)).size == portrait(task()).size
+
+
+@pytest.mark.parametrize(
+    ("scenario", "boundaries"),
+    [
+        *((scenario, "sharp") for scenario in get_args(ScenarioName)),
+        *(("class-incremental", boundaries) for boundaries in ("blurry", "gradual", "recurring")),
+        ("domain-incremental", "gradual"),
+        ("nc", "recurring"),
+    ],
+)
+def test_tasks_of_every_scenario_have_a_portrait(scenario: str, boundaries: str) -> None:
+    stream = streams.sprites(
+        image_size=16,
+        factor_values=2,
+        classes_per_task=3,
+        split=(8, 4, 4),
+        scenario=scenario,
+        boundaries=boundaries,
+    )
+    for k in (0, 1, 4):
+        assert portrait(stream.task(k)).width > SIZE

@@ -32,7 +32,6 @@ class Answer:
     view: "Callable[[], RenderableType]"
 
 
-@Parameter(parse=False)
 @dataclass(frozen=True)
 class Screen:
     """Where answers and progress go: answers to stdout, progress to stderr, and only to a terminal.

@@ -22,8 +22,8 @@ def moving_portrait(
 ) -> list[Image.Image]:
     """The pages of an animation in which the canonical pictures of a task turn, grow and wander.
 
-    The pictures are the task's exemplars, drawn large where the stream can do so, and moved as
-    `Factors.matrices` says, so the motion is that of the stream itself.
+    The pictures are the task's exemplars, drawn large where the stream can do so. They are moved as
+    `Factors.matrices` says, which is how a stream moves things; one of still pictures moves only here.
 
     Args:
         stream: which stream.
