@@ -8,6 +8,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+MOST_NAMED = 12
+"""Names listed in a complaint; more than these nobody reads."""
+
 
 class BadInput(ValueError):
     """Something the user gave cannot be used; the message says what, why and what to try.
@@ -33,7 +36,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     near = difflib.get_close_matches(name, options, n=1)
     if near:
         return BadInput(f"unknown {kind} {name!r}; did you mean {near[0]!r}?")
-    return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, options))}")
+    rest = f" and {len(options) - MOST_NAMED} more" if len(options) > MOST_NAMED else ""
+    return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, options[:MOST_NAMED]))}{rest}")
 
 
 def check_range(name: str, value: Any, low: float, high: float) -> None:

@@ -37,6 +37,7 @@ class Settings(BaseModel):
     kind: ClassVar[str]
 
     def __init__(self, **settings: Any) -> None:
+        _refuse_yes_and_no(type(self), settings)
         try:
             super().__init__(**settings)
         except ValidationError as error:
@@ -82,6 +83,14 @@ def complaint(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadIn
     if error["type"] == "value_error":
         return BadInput(str(error["ctx"]["error"]))
     return BadInput(f"{name} is {given!r}; {_plain(error['msg'])}")
+
+
+def _refuse_yes_and_no(model: type[Settings], settings: dict[str, Any]) -> None:
+    """Pydantic would take true for the number 1; whoever wrote it meant something else."""
+    for name, value in settings.items():
+        field = model.model_fields.get(name)
+        if isinstance(value, bool) and field is not None and "bool" not in str(field.annotation):
+            raise BadInput(f"{name} is {value}; it is not a matter of yes or no, give a value")
 
 
 def _plain(message: str) -> str:
