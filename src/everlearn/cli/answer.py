@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 
-Progress = Callable[[int, int, str], None]
+Progress = Callable[[float, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,12 @@ class Answer:
     Attributes:
         facts: plain JSON values.
         view: makes what is drawn on the terminal; only called when a person is to see it.
+        code: the exit code.
     """
 
     facts: dict[str, Any]
     view: "Callable[[], RenderableType]"
+    code: int = 0
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,14 @@ app = App(
 app.meta.suppress_keyboard_interrupt = False
 app["--help"].group = EVERYWHERE
 app.command("everlearn.cli.stream:app", name="stream", help="Look at streams, export them, cite them.")
+app.command("everlearn.cli.run:run", name="run", help="Play a stream to a learner and keep a record.")
+app.command("everlearn.cli.run:resume", name="resume", help="Play a record on from where it stopped.")
+app.command("everlearn.cli.records:list_", name="list", help="List the records in a folder.")
+app.command("everlearn.cli.records:show", name="show", help="Say what a record holds.")
+app.command("everlearn.cli.learners:learners", name="learners", help="List the learners, or settings of one.")
+app.command("everlearn.cli.memory:app", name="memory", help="Look at what a learner remembers, and edit it.")
+app.command("everlearn.cli.protocol:app", name="protocol", help="Put questions to the learner of a record.")
+app.command("everlearn.cli.doctor:doctor", name="doctor", help="Say what this machine can do.")
 
 
 @app.command(name="--version", group=EVERYWHERE)
@@ -58,8 +66,8 @@ def _launch(
     *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     json: Annotated[bool, Flag] = False,
     debug: Annotated[bool, Flag] = False,
-) -> None:
-    """Hand the words to their command and show its answer.
+) -> int:
+    """Hand the words to their command, show its answer, and return its exit code.
 
     Args:
         words: The command and its options.
@@ -70,16 +78,21 @@ def _launch(
     command, bound, injected = app.parse_args(words, exit_on_error=False, print_error=False)
     bound.arguments.update(dict.fromkeys(injected, screen))
     answer = command(*bound.args, **bound.kwargs)
-    if isinstance(answer, Answer):
-        screen.show(answer)
+    if not isinstance(answer, Answer):
+        return 0
+    screen.show(answer)
+    return answer.code
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code: 0, 2 (refused), 130 (Ctrl-C) or 1 (closed pipe)."""
+    """Run one command line and return its exit code.
+
+    That is 0, 2 (refused), 130 (Ctrl-C), 143 (asked to end, and saved) or 1 (closed pipe).
+    """
     words = sys.argv[1:] if words is None else words
     _survive_odd_encodings()
     try:
-        app.meta(words, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app.meta(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -92,7 +105,7 @@ def main(words: Sequence[str] | None = None) -> int:
             raise
         print(f"everlearn: {sentence(error)}", file=sys.stderr)
         return REFUSED
-    return 0
+    return code or 0
 
 
 def _survive_odd_encodings() -> None:

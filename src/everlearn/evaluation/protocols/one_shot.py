@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, check_range
 from everlearn.evaluation.protocols.powers import editable_memory
-from everlearn.evaluation.protocols.samples import of_labels, strangers
+from everlearn.evaluation.protocols.samples import MAX_IMAGES, of_labels, strangers
 from everlearn.learners import Learner
 from everlearn.streams import Batch, Stream
 
@@ -64,6 +64,7 @@ def one_shot(
         size: images asked about, or one of each new class if there are more classes.
     """
     memory, sizes = editable_memory(learner), _checked(counts)
+    check_range("size", size, 1, MAX_IMAGES)
     n_old = len(memory.classes())
     # Found for each count anew: equal counts give equal answers whatever else is asked.
     lessons = [_lesson(stream, n_tasks, n, max(1, size // n)) for n in sizes]

@@ -9,7 +9,14 @@ from everlearn.chance import FloatArray
 from everlearn.errors import BadInput, check_range
 from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols.powers import rejecting
-from everlearn.evaluation.protocols.samples import known_labels, of_labels, some_tasks, spread, strangers
+from everlearn.evaluation.protocols.samples import (
+    MAX_IMAGES,
+    known_labels,
+    of_labels,
+    some_tasks,
+    spread,
+    strangers,
+)
 from everlearn.learners import Learner
 from everlearn.streams import Batch, Stream
 
@@ -62,6 +69,7 @@ def open_set(
     """
     judge = rejecting(learner)
     check_range("accepted", accepted, 0, 1)
+    check_range("size", size, 1, MAX_IMAGES)
     known, new = stream.probe(n_tasks, size), _new_images(stream, n_tasks, size)
     validation = some_tasks(stream, n_tasks, "val", size)
     if not len(validation):

@@ -9,6 +9,8 @@ from everlearn.chance import IntArray
 from everlearn.errors import BadInput
 from everlearn.streams import Batch, Split, Stream, Task
 
+MAX_IMAGES = 1_000_000
+
 BARREN = 100
 """Tasks in a row without a new class after which we stop looking for one."""
 TASKS = 20

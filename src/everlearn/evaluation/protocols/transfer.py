@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, check_range
 from everlearn.evaluation.estimates import factor_errors
-from everlearn.evaluation.protocols.samples import some_tasks
+from everlearn.evaluation.protocols.samples import MAX_IMAGES, some_tasks
 from everlearn.learners import EstimatesFactors, Learner
 from everlearn.streams import Batch, Stream
 
@@ -44,6 +44,7 @@ def transfer(learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000
         n_tasks: how many tasks of the stream the learner met.
         size: images of each kind.
     """
+    check_range("size", size, 1, MAX_IMAGES)
     held_out = some_tasks(stream, n_tasks, "held_out", size)
     if not len(held_out):
         raise BadInput(

@@ -1,0 +1,148 @@
+"""`everlearn memory`: look at what a learner remembers, and edit it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+from everlearn.cli.answer import Answer
+from everlearn.cli.reading import check_path
+from everlearn.errors import BadInput
+
+if TYPE_CHECKING:
+    from everlearn.memory import ExemplarMemory
+
+SHOWN = 40
+COLUMNS = 20
+
+app = App(name="memory", help="Look at what a learner remembers, and edit it.")
+
+
+@app.command(name="list")
+def list_(
+    record: Path,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False)] = None,
+) -> Answer:
+    """List the classes that the learner of a record remembers.
+
+    Args:
+        record: The folder of the record.
+        out: A .png file to draw all remembered pictures to.
+    """
+    from everlearn.cli.opened import opened
+    from everlearn.evaluation.protocols import editable_memory
+    from everlearn.reports import save, sheet
+    from everlearn.reports.sheets import check_format
+    from everlearn.runs import Record
+
+    if out is not None:
+        check_format(check_path(out), moving=False)
+    memory = editable_memory(opened(Record(record)).learner)
+    facts = {"record": str(record), **_facts(memory)}
+    if out is not None:
+        rows = [exemplar.row for exemplar in memory.exemplars()]
+        facts["picture"] = str(save(sheet(memory.images[rows], columns=COLUMNS), out))
+    return Answer(facts, lambda: _view(facts))
+
+
+@app.command
+def add(record: Path, picture: Path, /, *, label: int | None = None, name: str | None = None) -> Answer:
+    """Teach a class with one picture; nothing is trained.
+
+    Args:
+        record: The folder of the record.
+        picture: A picture of the thing upright, large and in the middle.
+        label: The class it shows; a new one if not said.
+        name: What people call the class.
+    """
+    import numpy as np
+
+    from everlearn.cli.opened import edited
+    from everlearn.cli.picture import read_picture
+    from everlearn.streams import Batch
+
+    def edit(memory: "ExemplarMemory") -> int:
+        if not len(memory):
+            raise BadInput(f"{record} remembers nothing yet; play it with `everlearn resume {record}`")
+        chosen = max(memory.classes()) + 1 if label is None else label
+        pixels = read_picture(picture, memory.images.shape[1:])
+        memory.add(Batch(pixels[None], np.array([chosen])))
+        if name is not None:
+            memory.rename(chosen, name)
+        return chosen
+
+    chosen = edited(record, edit)
+    facts = {"record": str(record), "label": chosen, "name": name or str(chosen)}
+    return Answer(facts, lambda: f"label {chosen} is remembered by {picture}")
+
+
+@app.command
+def rename(record: Path, label: str, name: str, /) -> Answer:
+    """Let people call a class something else; its label stays.
+
+    Args:
+        record: The folder of the record.
+        label: The class, by its label or its name.
+        name: The new name.
+    """
+    from everlearn.cli.opened import edited
+
+    def edit(memory: "ExemplarMemory") -> int:
+        found = _label(memory, label)
+        memory.rename(found, name)
+        return found
+
+    found = edited(record, edit)
+    return Answer({"record": str(record), "label": found, "name": name}, lambda: f"label {found} is {name}")
+
+
+@app.command
+def forget(record: Path, label: str, /) -> Answer:
+    """Erase a class: afterwards no file of the record holds a byte of its pictures.
+
+    Args:
+        record: The folder of the record.
+        label: The class, by its label or its name.
+    """
+    from everlearn.cli.opened import edited
+
+    def edit(memory: "ExemplarMemory") -> tuple[int, int]:
+        found = _label(memory, label)
+        return found, memory.forget(found)
+
+    found, n_pictures = edited(record, edit)
+    facts = {"record": str(record), "label": found, "forgotten": n_pictures}
+    return Answer(facts, lambda: f"label {found} is forgotten ({n_pictures} pictures)")
+
+
+def _label(memory: "ExemplarMemory", word: str) -> int:
+    """The class that a label or a name stands for."""
+    named = [label for label in memory.classes() if memory.name(label) == word]
+    if len(named) == 1:
+        return named[0]
+    if named or not word.isdecimal():
+        raise BadInput(f"{word!r:.80} names {len(named)} classes; `everlearn memory list` shows all labels")
+    return int(word)
+
+
+def _facts(memory: "ExemplarMemory") -> dict[str, Any]:
+    classes = [
+        {"label": label, "name": memory.name(label), "pictures": len(memory.pictures(label))}
+        for label in memory.classes()
+    ]
+    return {"pictures": len(memory), "bytes": memory.nbytes, "classes": classes}
+
+
+def _view(facts: dict[str, Any]) -> Any:
+    from rich.console import Group
+
+    from everlearn.cli.catalogue import table
+
+    rows = [tuple(map(str, each.values())) for each in facts["classes"][:SHOWN]]
+    more = len(facts["classes"]) - len(rows)
+    count = f"{facts['pictures']:,} pictures of {len(facts['classes']):,} classes, {facts['bytes']:,} bytes"
+    below = [f"… and {more:,} more (--json lists all)"] if more else []
+    drawn = [f"drawn to {facts['picture']}"] if "picture" in facts else []
+    return Group(count, table(("label", "name", "pictures"), rows), *below, *drawn)

@@ -1,0 +1,154 @@
+"""`everlearn protocol`: put questions to the learner of a record."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import App
+
+from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.reading import read_value
+from everlearn.errors import BadInput
+
+if TYPE_CHECKING:
+    from everlearn.runs import Play
+
+FOLDER = "protocols"
+"""Where answers are kept inside a record."""
+
+app = App(name="protocol", help="Put questions to the learner of a record.")
+
+
+@app.command
+def oneshot(record: Path, /, *, new: str = "10,100,1000", size: int = 1000) -> Answer:
+    """Show one picture of each new class; ask for them in other poses.
+
+    Args:
+        record: The folder of the record.
+        new: Numbers of new classes.
+        size: Images asked about each time.
+    """
+    from everlearn.evaluation.protocols import one_shot
+
+    counts = _counts(new)
+    facts = _asked(
+        record,
+        "oneshot",
+        lambda play, n: one_shot(play.learner, play.stream, n, counts=counts, size=size).to_json(),
+    )
+    columns = ("n_new", "standard", "generalised", "old")
+    rows = [tuple(_text(each[key]) for key in columns) for each in facts["shots"]]
+    titles = ("new classes", "alone in memory", "beside old ones", "old ones beside them")
+    return Answer(facts, lambda: _table(titles, rows))
+
+
+@app.command
+def openset(record: Path, /, *, size: int = 1000, accepted: float = 0.95) -> Answer:
+    """Ask how new images of classes met and never met look; tell them apart.
+
+    Args:
+        record: The folder of the record.
+        size: Images of known classes, and about as many of new ones.
+        accepted: Share of known validation images to accept; it sets the threshold.
+    """
+    from everlearn.evaluation.protocols import open_set
+
+    facts = _asked(
+        record,
+        "openset",
+        lambda play, n: open_set(play.learner, play.stream, n, size=size, accepted=accepted).to_json(),
+    )
+    areas = [(name, _text(facts[name]["area"])) for name in ("roc", "precision_recall", "acceptance")]
+    shares = [(name, _text(facts[name])) for name in ("threshold", "accepted", "rejected", "accuracy")]
+    return Answer(
+        facts, lambda: _table(("open set", ""), [*((f"area of {n}", a) for n, a in areas), *shares])
+    )
+
+
+@app.command
+def transfer(record: Path, /, *, size: int = 1000) -> Answer:
+    """Compare factor combinations that were trained with those held out.
+
+    Args:
+        record: The folder of a record whose stream holds some out (--set stream.held_out=25).
+        size: Images of each kind.
+    """
+    from everlearn.evaluation import protocols
+
+    facts = _asked(
+        record,
+        "transfer",
+        lambda play, n: protocols.transfer(play.learner, play.stream, n, size=size).to_json(),
+    )
+    rows = [("accuracy", _text(facts["trained"]), _text(facts["held_out"]))]
+    errors = [
+        (f"error in {name}", _text(error), _text(facts["held_out_errors"][name]))
+        for name, error in facts["trained_errors"].items()
+    ]
+    return Answer(facts, lambda: _table(("", "trained", "held out"), [*rows, *errors]))
+
+
+@app.command
+def online(record: Path, /, *, epochs: int = 5, screen: Shown) -> Answer:
+    """Play a record's run once more, online if it was offline and the other way round; compare.
+
+    Args:
+        record: The folder of the record.
+        epochs: Passes over each task when offline.
+        screen: Where progress is shown.
+    """
+    from everlearn.cli.rerun import rerun
+    from everlearn.runs import Record
+
+    first = Record(record)
+    if epochs < 2:
+        raise BadInput(f"epochs is {epochs}; offline means at least 2")
+    other = rerun(first, epochs=1 if first.spec["epochs"] > 1 else epochs, screen=screen)
+    return _compared(first, other)
+
+
+def _compared(first: Any, other: Any) -> Answer:
+    from everlearn.reports.summary import summary
+
+    by_epochs = sorted((first, other), key=lambda each: int(each.spec["epochs"]))
+    facts = dict(zip(("online", "offline"), map(summary, by_epochs), strict=True))
+    keys = ("record", "average_accuracy", "forgetting", "seconds", "images")
+    rows = [(key.replace("_", " "), *(_text(facts[side][key]) for side in facts)) for key in keys]
+    return Answer(facts, lambda: _table(("", *facts), rows))
+
+
+def _asked(folder: Path, name: str, ask: "Callable[[Play, int], dict[str, Any]]") -> dict[str, Any]:
+    """The answer of a record's learner, also written into the record."""
+    import json
+
+    from everlearn import files
+    from everlearn.cli.opened import opened
+    from everlearn.runs import Record
+
+    record = Record(folder)
+    play = opened(record)
+    n_tasks = play.position.task
+    if not n_tasks:
+        raise BadInput(f"{folder} has not finished a task yet; play it with `everlearn resume {folder}`")
+    facts = {"record": str(folder), "learner": play.spec.learner.name, "tasks": n_tasks, **ask(play, n_tasks)}
+    files.make_folder(record.folder / FOLDER)
+    files.write(record.folder / FOLDER / f"{name}.json", json.dumps(facts, indent=1).encode() + b"\n")
+    return facts
+
+
+def _counts(text: str) -> list[int]:
+    read = read_value(text)
+    counts = read if isinstance(read, list) else [read]
+    if not counts or not all(type(n) is int for n in counts):
+        raise BadInput(f"--new is {text!r}; write numbers of classes, such as 10,100,1000")
+    return counts
+
+
+def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Any:
+    from everlearn.cli.catalogue import table
+
+    return table(titles, rows)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str("–" if value is None else value)

@@ -1,0 +1,104 @@
+"""`everlearn run` and `everlearn resume`: play, show how it goes, keep a record."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from everlearn.cli.answer import Answer, Screen, Shown
+from everlearn.cli.choose_run import ANY, HOW, RunChoice
+from everlearn.errors import BadInput
+
+if TYPE_CHECKING:
+    from everlearn.runs import Record, RunSpec, Stopped
+    from everlearn.runs.events import Event
+
+RECORDS = Path("records")
+"""Where records go if nobody says where."""
+KILLED = 128
+"""What a shell adds to the number of the signal that ended a program."""
+
+Folder = Annotated[
+    Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=HOW)
+]
+
+
+def run(choice: RunChoice = ANY, *, record: Folder = None, screen: Shown) -> Answer:
+    """Play a stream to a learner and keep a record that survives crashes.
+
+    Args:
+        choice: Which run.
+        record: The folder of the record; a new one in records/ if not said.
+        screen: Where progress is shown.
+    """
+    from everlearn import runs
+
+    spec = choice.build()
+    folder = record or RECORDS / runs.folder_name(_title(spec), spec.hash)
+    _check_unchanged(folder, spec)
+    story = runs.record(spec, folder)
+    kept = runs.Record(folder)
+    return _told(kept, played(story, kept, screen))
+
+
+def resume(record: Path, /, *, screen: Shown) -> Answer:
+    """Play a record on from its newest checkpoint; ends as if it had never stopped.
+
+    Args:
+        record: The folder of the record.
+        screen: Where progress is shown.
+    """
+    from everlearn import runs
+
+    kept = runs.Record(record)
+    return _told(kept, played(runs.resume(record), kept, screen))
+
+
+def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopped | None":
+    """Play a story to its end behind a progress bar; what stopped it, if anything did."""
+    from everlearn.cli.watch import watch
+    from everlearn.runs import Stopped
+
+    with _plain_warnings(), screen.progress(record.spec["learner"]["name"]) as progress:
+        try:
+            watch(story, record, progress)
+        except Stopped as stop:
+            return stop
+    return None
+
+
+def _told(record: "Record", stop: "Stopped | None") -> Answer:
+    from everlearn.cli.portrait import answer
+
+    return answer(record) if stop is None else answer(record, note=str(stop), code=KILLED + stop.signal)
+
+
+def _title(spec: "RunSpec") -> str:
+    return f"{spec.learner.name} {spec.stream.kind} seed {spec.seed}"
+
+
+def _check_unchanged(folder: Path, spec: "RunSpec") -> None:
+    """Say how a run differs from the one whose record is in its place already."""
+    from everlearn.runs.differences import differences
+    from everlearn.runs.records import SPEC, Record
+
+    if "\0" not in str(folder) and (folder / SPEC).is_file():
+        changed = differences(Record(folder).spec, spec.to_mapping())
+        if changed:
+            raise BadInput(f"{folder} plays something else: {'; '.join(changed)}; choose a new folder")
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """What a person should know, in a line, while the run goes on."""
+    from everlearn.runs import DamagedCheckpoint, InexactResume
+
+    with warnings.catch_warnings():
+        for kind in (DamagedCheckpoint, InexactResume):
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = lambda message, *_: print(f"everlearn: {message}", file=sys.stderr)
+        yield
