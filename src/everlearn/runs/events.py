@@ -22,13 +22,14 @@ class Event:
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """The run is about to play its first task."""
+    """The run is about to play its first task. `given` says what the learner is given beyond its rivals."""
 
     kind = "run-started"
     spec: str
     stream: str
     fingerprint: str
     learner: str
+    given: str
     n_tasks: int
 
 

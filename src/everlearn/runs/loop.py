@@ -113,6 +113,7 @@ class Play:
             stream=self.stream.id,
             fingerprint=self.stream.fingerprint(),
             learner=self.spec.learner.name,
+            given=self.learner.given,
             n_tasks=self.n_tasks,
         )
 
