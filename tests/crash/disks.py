@@ -1,0 +1,74 @@
+"""Disks on which any single act goes wrong."""
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from everlearn.files import Disk
+
+Act = Callable[[], Any]
+
+
+class WatchedDisk(Disk):
+    """Every act that changes the disk is counted and goes through `act`."""
+
+    def __init__(self) -> None:
+        self.n_acts = 0
+
+    def act(self, name: str, do: Act, torn: Act) -> Any:
+        self.n_acts += 1
+        return do()
+
+    def open(self, path: Path, flags: int) -> int:
+        return int(self.act("open", lambda: Disk.open(self, path, flags), lambda: None))
+
+    def write(self, file: int, data: bytes | memoryview) -> int:
+        half = data[: len(data) // 2]
+        return int(self.act("write", lambda: Disk.write(self, file, data), lambda: Disk.write(self, file, half)))
+
+    def sync(self, file: int) -> None:
+        self.act("sync", lambda: Disk.sync(self, file), lambda: None)
+
+    def truncate(self, file: int, size: int) -> None:
+        self.act("truncate", lambda: Disk.truncate(self, file, size), lambda: None)
+
+    def make_folder(self, path: Path) -> None:
+        self.act("make_folder", lambda: Disk.make_folder(self, path), lambda: None)
+
+    def rename(self, old: Path, new: Path) -> None:
+        self.act("rename", lambda: Disk.rename(self, old, new), lambda: None)
+
+    def remove(self, path: Path) -> None:
+        self.act("remove", lambda: Disk.remove(self, path), lambda: None)
+
+
+class CrashingDisk(WatchedDisk):
+    """The process dies at the n-th act: before it, after it, or in the middle of a write."""
+
+    def __init__(self, at: int, mode: str) -> None:
+        super().__init__()
+        self.at, self.mode = at, mode
+
+    def act(self, name: str, do: Act, torn: Act) -> Any:
+        self.n_acts += 1
+        if self.n_acts == self.at:
+            {"before": lambda: None, "torn": torn, "after": do}[self.mode]()
+            os._exit(77)
+        return do()
+
+
+class FullDisk(WatchedDisk):
+    """From the n-th act on there is room for nothing new."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+    def act(self, name: str, do: Act, torn: Act) -> Any:
+        self.n_acts += 1
+        if self.n_acts >= self.at and name in ("write", "make_folder"):
+            torn()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return do()
