@@ -90,7 +90,7 @@ class DCL(Learner):
         self.looks, self.candidates, self.rounds, self.block = looks, candidates, rounds, block
         self.net = PoseNet(image_shape, width=width, seed=seed)
         self.average = Average(self.net, averaging)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
+        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
         self.memory, self._lookup = ExemplarMemory(), Lookup(block=block)
         self.n_steps, self.n_calm = 0, 0
 

@@ -1,5 +1,7 @@
 """The nearest pictures of an exemplar memory, found by compact codes and proved by the pixels."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,7 @@ from everlearn.memory.exemplars import ExemplarMemory
 Floats = npt.NDArray[np.float32]
 
 ORIGIN = np.float32(168)
-"""Codes are of pictures less this gray, near the background of most: short vectors lose little to rounding."""
+"""Codes are of pictures less this gray, near the background of most: short vectors round better."""
 SLACK = 1e-5
 """Room for rounding in float32 sums, as a share of the squares that were added."""
 
@@ -27,7 +29,7 @@ class Lookup:
     Example:
         >>> from everlearn.streams import Batch
         >>> memory, lookup = ExemplarMemory(), Lookup(block=4)
-        >>> memory.add(Batch(np.arange(256, dtype=np.uint8).reshape(1, 16, 16).repeat(2, 0), np.array([3, 7])))
+        >>> memory.add(Batch(np.full((2, 16, 16), 9, np.uint8), np.array([3, 7])))
         >>> memory.forget(3)
         1
         >>> lookup.follow(memory)
@@ -38,30 +40,33 @@ class Lookup:
 
     def __init__(self, *, block: int = 4) -> None:
         self.block = block
-        self._memory: ExemplarMemory | None = None
-        self._version = -1
-        self._codes: Floats = np.zeros((0, 0), np.float32)
-        self._squares: Floats = np.zeros(0, np.float32)
-        self._rests: Floats = np.zeros(0, np.float32)
+        self._memory, self._version = ExemplarMemory(), -1
+        self._table: Floats = np.zeros((0, 0), np.float32)
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self._table)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the codes."""
-        return self._codes.nbytes + self._squares.nbytes + self._rests.nbytes
+        return self._table.nbytes
 
     def follow(self, memory: ExemplarMemory) -> None:
-        """Bring the codes up to date; costs O(what was edited) after a first time."""
-        if memory is not self._memory or memory.version < self._version or not len(self):
-            self._memory, self._version = memory, -1
-            self._codes = np.zeros((0, 0), np.float32)
+        """Bring the codes up to date with a memory; after the first time this costs what the edits cost."""
+        if memory is not self._memory or memory.version < self._version:
+            self._memory, self._version, self._table = memory, -1, self._table[:0]
         if memory.version == self._version:
             return
-        self._resize(len(memory))
-        if len(memory):
-            self._encode(memory.changed_since(self._version))
+        rows, kept = memory.changed_since(self._version), self._table[: len(memory)]
+        if len(rows):
+            codes = _as_rows(*encode(memory.images[rows], self.block))
+            # A new table, so that nothing of rows that are gone stays behind in spare room.
+            table = np.zeros((len(memory), codes.shape[1]), np.float32)
+            table[: len(kept), : kept.shape[1]] = kept
+            table[rows] = codes
+            self._table = table
+        else:
+            self._table = kept.copy()
         self._version = memory.version
 
     def candidates(self, pictures: Floats, k: int) -> IntArray:
@@ -89,44 +94,38 @@ class Lookup:
 
     def _bounds(self, pictures: Floats) -> Floats:
         """Squared distances of codes, (n, rows): lower bounds of those of the pictures."""
-        codes, squares, rests = encode(pictures, self.block)
-        products = codes @ self._codes.T
-        bounds: Floats = squares[:, None] + self._squares - 2 * products
-        bounds += np.square(rests[:, None] - self._rests)
+        codes, rests = encode(pictures, self.block)
+        own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
+        bounds: Floats = _as_columns(codes, rests) @ self._table.T
+        bounds += own[:, None]
         return bounds
 
     def _exact(self, picture: Floats, rows: IntArray) -> npt.NDArray[np.float64]:
-        assert self._memory is not None
         difference = (self._memory.images[rows].astype(np.float32) - picture).reshape(len(rows), -1)
         return np.einsum("rp,rp->r", difference, difference, dtype=np.float64)
 
-    def _resize(self, n: int) -> None:
-        """Rows that are gone are gone here too: the arrays are made anew, without them."""
-        kept = min(n, len(self._codes))
-        for name in ("_codes", "_squares", "_rests"):
-            old: Floats = getattr(self, name)
-            new = np.zeros((n, *old.shape[1:]), np.float32)
-            new[:kept] = old[:kept]
-            setattr(self, name, new)
 
-    def _encode(self, rows: IntArray) -> None:
-        assert self._memory is not None
-        codes, squares, rests = encode(self._memory.images[rows].astype(np.float32), self.block)
-        if self._codes.shape[1] != codes.shape[1]:
-            self._codes = np.zeros((len(self._memory), codes.shape[1]), np.float32)
-        self._codes[rows], self._squares[rows], self._rests[rows] = codes, squares, rests
-
-
-def encode(pictures: Floats, block: int) -> tuple[Floats, Floats, Floats]:
-    """Codes (n, d), their squared lengths, and the length of what they leave out."""
+def encode(pictures: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
+    """Codes (n, d), and the length of what they leave out (n,)."""
     n, H, W = pictures.shape[:3]
     whole = (pictures - ORIGIN).reshape(n, H, W, -1)
     padded = np.pad(whole, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
     shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, whole.shape[3])
-    codes = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
-    squares = np.einsum("nd,nd->n", codes, codes)
-    rests = np.sqrt(np.maximum(np.square(whole).sum(axis=(1, 2, 3)) - squares, 0))
-    return codes, squares, rests
+    codes: Floats = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
+    lost = np.square(whole).sum(axis=(1, 2, 3)) - np.einsum("nd,nd->n", codes, codes)
+    return codes, np.sqrt(np.maximum(lost, 0))
+
+
+def _as_rows(codes: Floats, rests: Floats) -> Floats:
+    """What is kept of each picture of the memory; its product with `_as_columns` is a distance, but for
+    the square of the latter's own length.
+    """
+    own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
+    return np.concatenate([codes, rests[:, None], own[:, None]], axis=1)
+
+
+def _as_columns(codes: Floats, rests: Floats) -> Floats:
+    return np.concatenate([-2 * codes, -2 * rests[:, None], np.ones_like(rests)[:, None]], axis=1)
 
 
 def _smallest(values: Floats, k: int) -> IntArray:

@@ -22,6 +22,8 @@ MARGIN = 3
 N_STEPS = 3
 KEEP = 4.0
 """A candidate is fitted finely if its coarse misfit is at most this many times the smallest."""
+WORTHWHILE = 0.98
+"""A step that leaves more than this share of the misfit is the last."""
 CONTRAST = 12
 """Gray levels by which a pixel must differ from the border to count as part of the thing shown."""
 
@@ -48,9 +50,8 @@ def fit_all(
             found[j] = ways[i]
             misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], N_STEPS, COARSE)
         limit = KEEP * misfits[i].min()
-        second = np.partition(misfits[i], min(1, k - 1))[min(1, k - 1)]
         for j in range(k):
-            if misfits[i, j] <= max(limit, second):
+            if misfits[i, j] <= limit:
                 misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], N_STEPS, FINE)
         best[i] = found[misfits[i].argmin()]
 
@@ -79,11 +80,11 @@ def fit(picture: Bytes, exemplar: Bytes, box: Any, way: Floats, n_steps: int, st
     least = math.inf
     for number in range(n_steps + 1):
         misfit = accumulate(picture, exemplar, box, trial, stride, normal, right)
-        if not misfit < least:
-            break
-        least = misfit
-        way[:] = trial
-        if number == n_steps or not solve(normal, right, step):
+        settled = not misfit < WORTHWHILE * least
+        if misfit < least:
+            least = misfit
+            way[:] = trial
+        if settled or number == n_steps or not solve(normal, right, step):
             break
         trial += step
     return least

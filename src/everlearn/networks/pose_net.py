@@ -4,6 +4,7 @@ import copy
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from everlearn.networks.backbones import SmallNet
 from everlearn.networks.similarity import CANONICAL, compose
@@ -16,14 +17,19 @@ class PoseNet(nn.Module):
 
     Args:
         image_shape: (H, W) or (H, W, 3).
+        sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
         width: channels of the first layer; the others follow.
         seed: decides the first weights.
     """
 
-    def __init__(self, image_shape: tuple[int, ...], *, width: int = 16, seed: int = 0) -> None:
+    def __init__(
+        self, image_shape: tuple[int, ...], *, sight: int = 32, width: int = 16, seed: int = 0
+    ) -> None:
         super().__init__()
+        self.block = max(1, min(image_shape[:2]) // sight)
+        seen = (image_shape[0] // self.block, image_shape[1] // self.block, *image_shape[2:])
         with seeded(seed):
-            self.body = SmallNet(image_shape, width=width)
+            self.body = SmallNet(seen, width=width)
             self.head = nn.Linear(self.body.n_features, 4)
         with torch.no_grad():
             self.head.weight.mul_(0.1)
@@ -31,7 +37,8 @@ class PoseNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, 4)."""
-        poses: Tensor = self.head(self.body(images))
+        seen = functional.avg_pool2d(images, self.block) if self.block > 1 else images
+        poses: Tensor = self.head(self.body(seen.contiguous(memory_format=torch.channels_last)))
         return poses
 
 
@@ -58,7 +65,7 @@ class Average:
 
     @torch.no_grad()
     def follow(self, net: nn.Module, n_steps: int) -> None:
-        """Take in the weights after a step; the first steps count for more, so that the start is forgotten."""
+        """Take in the weights after a step; early steps count for more, so that the start is forgotten."""
         share = 1 - min(self.memory, (1 + n_steps) / (10 + n_steps))
         ours, theirs = self.net.state_dict(), net.state_dict()
         smooth = [name for name, tensor in ours.items() if tensor.is_floating_point()]

@@ -20,6 +20,11 @@ from everlearn.streams.batch import Images
 
 Misfits = npt.NDArray[np.float64]
 
+FEW = 5
+"""Candidates in the first round, which settles most images."""
+SURE = 0.25
+"""An answer stands if its misfit is below this share of its rival's."""
+
 
 @dataclass(frozen=True)
 class Recognition:
@@ -36,6 +41,25 @@ class Recognition:
     poses: npt.NDArray[np.float64]
     misfits: Misfits
     rivals: Misfits
+
+    def __getitem__(self, rows: IntArray) -> "Recognition":
+        return Recognition(self.labels[rows], self.poses[rows], self.misfits[rows], self.rivals[rows])
+
+    def or_better(self, other: "Recognition") -> "Recognition":
+        """The better of two tries on the same pictures; a rival is of another class than the answer."""
+        better, same = other.misfits < self.misfits, other.labels == self.labels
+        worse = np.where(same, np.minimum(self.rivals, other.rivals), np.maximum(self.misfits, other.misfits))
+        return Recognition(
+            np.where(better, other.labels, self.labels),
+            np.where(better[:, None], other.poses, self.poses),
+            np.minimum(self.misfits, other.misfits),
+            np.minimum(worse, np.where(better, other.rivals, self.rivals)),
+        )
+
+    def replace(self, rows: IntArray, other: "Recognition") -> None:
+        """Put what was found for some rows in their place."""
+        for field in fields(self):
+            getattr(self, field.name)[rows] = getattr(other, field.name)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Recognition"]) -> Self:
@@ -56,20 +80,29 @@ def recognise(
     lookup: Lookup,
     *,
     candidates: int,
-    rounds: int = 2,
+    rounds: int,
 ) -> Recognition:
     """The remembered picture that fits best once each candidate was moved to where it fits best.
 
     The pose found with the best candidate is better than the one given, even if the candidate is wrong; so
-    the memory is asked again with it, for candidates that are nearer the truth.
+    where a few candidates leave doubt the memory is asked again with it, for more that are nearer the truth.
     """
-    labels, misfits = [], []
-    for _ in range(rounds):
-        rows = lookup.candidates(_normalised(images, poses), candidates)
-        misfit, poses = _fit(images, memory, rows, poses)
-        labels.append(memory.labels[rows])
-        misfits.append(misfit)
-    return _decide(np.concatenate(labels, 1), np.concatenate(misfits, 1), poses.double().numpy())
+    found = _try(images, poses, memory, lookup, min(FEW, candidates))
+    for _ in range(rounds - 1):
+        doubtful = np.flatnonzero(found.misfits > SURE * found.rivals)
+        if not len(doubtful):
+            break
+        better = torch.from_numpy(found.poses[doubtful]).float()
+        again = _try(images[doubtful], better, memory, lookup, candidates)
+        found.replace(doubtful, found[doubtful].or_better(again))
+    return found
+
+
+def _try(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, k: int) -> Recognition:
+    """Fit the k likeliest candidates to each image."""
+    rows = lookup.candidates(_normalised(images, poses), k)
+    misfits, poses = _fit(images, memory, rows, poses)
+    return _decide(memory.labels[rows], misfits, poses.numpy())
 
 
 def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
@@ -82,7 +115,7 @@ def _fit(images: Images, memory: ExemplarMemory, rows: IntArray, poses: Tensor) 
     misfits, best = np.empty(rows.shape), np.empty((len(images), 4))
     pictures, remembered = images.reshape(len(images), H, W, -1), memory.images.reshape(len(memory), H, W, -1)
     fit_all(pictures, remembered, rows, inverse(poses).double().numpy(), misfits, best)
-    return misfits, inverse(torch.from_numpy(best)).float()
+    return misfits, inverse(torch.from_numpy(best))
 
 
 def _decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:
