@@ -1,0 +1,50 @@
+"""The table of figures in the README, written from the kept results: `python -m benchmarks.readme`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+README = Path(__file__).parent.parent / "README.md"
+RESULTS = Path(__file__).parent / "results"
+BEGIN, END = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
+
+SHOWN = {
+    "render": "one thread",
+    "shapes": "shapes",
+    "accuracy": "exactness",
+    "stream": "stream",
+    "cold_start": "start",
+    "long_run": "long runs",
+}
+"""Which results are shown, and under which word."""
+
+
+def table() -> str:
+    """Every figure that has a goal, in Markdown."""
+    lines = ["| | measured | goal |", "|---|---|---|"]
+    for name in SHOWN:
+        path = RESULTS / f"{name}.json"
+        rows = json.loads(path.read_text())["rows"] if path.exists() else []
+        lines += [_line(row) for row in rows if row["goal"] is not None]
+    return "\n".join(lines)
+
+
+def _line(row: dict[str, Any]) -> str:
+    sign = "at most" if row["at_most"] else "at least"
+    return f"| {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
+
+
+def _number(row: dict[str, Any]) -> str:
+    space = "" if row["unit"] == "x" else " "
+    spread = "" if row["spread"] is None else f" ({row['spread'][0]:,.3g} to {row['spread'][1]:,.3g})"
+    return f"{row['value']:,.3g}{space}{row['unit']}{spread}"
+
+
+def with_table(text: str) -> str:
+    """A README with its table brought up to date."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    README.write_text(with_table(README.read_text()))
