@@ -1,0 +1,137 @@
+"""Runs beside each other: in the terminal, as JSON, as CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from everlearn.reports.groups import Group, group
+from everlearn.reports.quantities import DASH, amount, duration, share
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.table import Table
+
+    from everlearn.runs import Record
+
+
+class Column(NamedTuple):
+    """A column of the table for people.
+
+    Attributes:
+        heading: one or two words.
+        meaning: what the number says.
+        cell: its text for a group.
+    """
+
+    heading: str
+    meaning: str
+    cell: Callable[[Group], str]
+
+
+def _shown(measure: str, form: Callable[..., str], *unit: str) -> Callable[[Group], str]:
+    return lambda group: form(group.intervals[measure], *unit)
+
+
+COLUMNS = (
+    Column("learner", "who learned, and what sets it apart", lambda group: group.name),
+    Column("tasks", "played so far", lambda group: _tasks(group)),
+    Column("seeds", "runs that differ in nothing but their seeds", lambda group: str(len(group.runs))),
+    Column("accuracy", "at the end, mean over all tasks", _shown("average_accuracy", share)),
+    Column("on the way", "mean over all evaluations", _shown("average_incremental_accuracy", share)),
+    Column("forgetting", "fall of earlier tasks from their best", _shown("forgetting", share)),
+    Column("backward", "what later tasks did to earlier ones", _shown("backward_transfer", share)),
+    Column("forward", "accuracy on tasks not yet learned", _shown("forward_transfer", share)),
+    Column("worst case", "what could be relied on at every moment", _shown("worst_case_accuracy", share)),
+    Column("time", "of the whole run, on its machine", _shown("seconds", duration)),
+    Column("images", "learned from, each as often as it was shown", _shown("images", amount)),
+    Column("FLOPs", "estimated operations spent on learning", _shown("flops", amount)),
+    Column("weights", "bytes of learned parameters", _shown("weights_bytes", amount, "B")),
+    Column("memory", "bytes kept of the past", _shown("memory_bytes", amount, "B")),
+)
+BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", "time", "FLOPs", "weights", "memory")
+"""What fits into a terminal."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Groups of runs beside each other, the most accurate first.
+
+    Attributes:
+        groups: runs of the same spec, one group for each.
+    """
+
+    groups: tuple[Group, ...]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each group; None where a number is undefined."""
+        return [_row(group) for group in self.groups]
+
+    def columns(self) -> list[Column]:
+        """The columns in which at least one group has something to say."""
+        return [column for column in COLUMNS if any(column.cell(group) != DASH for group in self.groups)]
+
+    def table(self) -> "Table":
+        """The table for a terminal."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        columns = [column for column in self.columns() if column.heading in BRIEF]
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for column in columns:
+            side: JustifyMethod = "left" if column.heading == "learner" else "right"
+            table.add_column(column.heading, justify=side, min_width=len(column.heading))
+        for each in self.groups:
+            table.add_row(*(column.cell(each) for column in columns))
+        return table
+
+    def csv(self) -> str:
+        """All rows as comma-separated values, nothing where a number is undefined."""
+        rows, text = self.rows, io.StringIO()
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            lists = {name: " ".join(map(str, cell)) for name, cell in row.items() if isinstance(cell, list)}
+            writer.writerow({**row, **lists})
+        return text.getvalue()
+
+
+def compare(records: Sequence["Record"]) -> Comparison:
+    """Put runs beside each other; those that differ only in their seeds become one row with intervals.
+
+    Intervals are Student's, 95 %; `_low` and `_high` in the rows are their ends.
+    """
+    return Comparison(tuple(group(records)))
+
+
+def _row(group: Group) -> dict[str, Any]:
+    started = [run.started for run in group.runs]
+    row: dict[str, Any] = {
+        "name": group.name,
+        "learner": group.runs[0].record.spec["learner"]["name"],
+        "given": started[0].get("given"),
+        "stream": started[0].get("stream"),
+        "fingerprints": sorted({start["fingerprint"] for start in started if start}),
+        "tasks": group.n_tasks,
+        "finished": _is_finished(group),
+        "seeds": [run.record.spec["seed"] for run in group.runs],
+        "records": [str(run.record.folder) for run in group.runs],
+    }
+    for name, interval in group.intervals.items():
+        has_ends = interval is not None and interval.n > 1
+        row[name] = interval.mean if interval is not None else None
+        row[f"{name}_low"] = interval.low if interval is not None and has_ends else None
+        row[f"{name}_high"] = interval.high if interval is not None and has_ends else None
+    return row
+
+
+def _is_finished(group: Group) -> bool:
+    return all(run.started.get("n_tasks") == run.n_tasks for run in group.runs)
+
+
+def _tasks(group: Group) -> str:
+    if _is_finished(group):
+        return str(group.n_tasks)
+    return f"{group.n_tasks} of {group.runs[0].started.get('n_tasks', '?')}"

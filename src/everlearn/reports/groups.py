@@ -1,0 +1,138 @@
+"""Runs that differ in nothing but their seeds are samples of the same thing."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from everlearn.chance import FloatArray
+from everlearn.errors import BadInput
+from everlearn.evaluation import Interval, mean_interval, student_quantile
+from everlearn.reports.findings import Findings, Points
+
+if TYPE_CHECKING:
+    from everlearn.runs import Record
+
+LEVEL = 0.95
+"""How sure intervals and bands are."""
+SEEDS = ("seed", "stream.seed")
+
+
+class Line(NamedTuple):
+    """A curve through several seeds, with a band around it where there are two or more."""
+
+    x: FloatArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one spec under different seeds.
+
+    Attributes:
+        name: the learner, and what sets it apart from the others it is compared with.
+        runs: what each seed found.
+    """
+
+    name: str
+    runs: tuple[Findings, ...]
+
+    @property
+    def n_tasks(self) -> int:
+        """Tasks that every one of the runs played."""
+        return self.runs[0].n_tasks
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval | None]:
+        """Every measure over the seeds; None where it is undefined for all of them."""
+        measures = [run.measures() for run in self.runs]
+        return {name: _interval([each[name] for each in measures]) for name in measures[0]}
+
+    def line(self, curve: Callable[[Findings], Points]) -> Line:
+        """A curve of every run, drawn into one."""
+        return _line([curve(run) for run in self.runs])
+
+
+def group(records: Sequence["Record"]) -> list[Group]:
+    """Records by what was played, the most accurate first; the same run played twice counts once."""
+    if not records:
+        raise BadInput("there is nothing to compare; give at least one record")
+    together: dict[str, dict[str, Findings]] = {}
+    for record in records:
+        run, (key, seeds) = Findings.of(record), _identity(record.spec)
+        together.setdefault(f"{key} {run.n_tasks}", {}).setdefault(seeds, run)
+    samples = [tuple(runs.values()) for runs in together.values()]
+    groups = [Group(name, runs) for name, runs in zip(_names(samples), samples, strict=True)]
+    return sorted(groups, key=_rank)
+
+
+def _rank(group: Group) -> float:
+    accuracy = group.intervals["average_accuracy"]
+    return math.inf if accuracy is None else -accuracy.mean
+
+
+def _identity(spec: Mapping[str, Any]) -> tuple[str, str]:
+    """What is played, and under which seeds."""
+    flat = _flat(spec)
+    seeds = [flat.pop(name, None) for name in SEEDS]
+    return json.dumps(flat, sort_keys=True), json.dumps(seeds)
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
+def _names(samples: Sequence[tuple[Findings, ...]]) -> list[str]:
+    """Each learner's name, with those settings that set it apart from the others."""
+    specs = [{**_flat(runs[0].record.spec), "tasks": runs[0].n_tasks} for runs in samples]
+    names = []
+    for spec in specs:
+        namesakes = [other for other in specs if other["learner.name"] == spec["learner.name"]]
+        told = [
+            name
+            for name in spec
+            if name not in (*SEEDS, "learner.name", "n_tasks")
+            and _differs(name, namesakes if name.startswith("learner.") else specs)
+        ]
+        names.append(", ".join([spec["learner.name"], *(_said(name, spec[name]) for name in told)]))
+    return names
+
+
+def _differs(name: str, specs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a setting that all of them have is not the same in all."""
+    return all(name in spec for spec in specs) and any(spec[name] != specs[0][name] for spec in specs)
+
+
+def _said(name: str, value: Any) -> str:
+    return str(value) if name == "stream.stream" else f"{name.rpartition('.')[2]} {value}"
+
+
+def _interval(values: list[float]) -> Interval | None:
+    there = [value for value in values if not math.isnan(value)]
+    return mean_interval(there, LEVEL) if there else None
+
+
+def _line(curves: Sequence[Points]) -> Line:
+    x = sorted({moment for curve in curves for moment in curve})
+    table = np.array([[curve.get(moment, math.nan) for moment in x] for curve in curves])
+    there = ~np.isnan(table)
+    n = there.sum(axis=0)
+    mean = np.where(n > 0, np.where(there, table, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
+    squares = np.where(there, (table - mean) ** 2, 0).sum(axis=0)
+    margin = np.array([_factor(int(k)) for k in n]) * np.sqrt(squares / np.maximum(n - 1, 1))
+    return Line(np.array(x, np.float64), mean, mean - margin, mean + margin)
+
+
+@cache
+def _factor(n: int) -> float:
+    """How many standard deviations of a sample of n its mean may be off."""
+    return student_quantile((1 + LEVEL) / 2, n - 1) / math.sqrt(n) if n > 1 else math.nan

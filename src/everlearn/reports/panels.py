@@ -1,0 +1,155 @@
+"""The parts that figures are made of: panels with lines, tables or bars, and names where they belong."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from everlearn.chance import FloatArray
+from everlearn.evaluation import Interval
+from everlearn.reports.groups import Line
+from everlearn.reports.looks import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import QuadMesh
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+WIDTH = 5.5
+"""Inches: the text width of a paper."""
+LINE_HEIGHT = 0.15
+"""Inches from one name to the next."""
+DOTTED = 30
+"""Up to so many points each is marked."""
+CELLS = 40
+"""Up to so many tasks a score table is drawn cell by cell."""
+WRITTEN = 8
+"""Up to so many tasks each score is also written."""
+
+
+def canvas(
+    n: int, *, columns: int = 1, panel_height: float = 2.6, share_x: bool = False, share_y: bool = False
+) -> tuple["Figure", list["Axes"]]:
+    """A figure with n panels, row by row."""
+    from matplotlib.figure import Figure
+
+    columns = min(columns, n)
+    rows = math.ceil(n / columns)
+    figure = Figure(figsize=(WIDTH, 0.3 + panel_height * rows))
+    figure.set_layout_engine("constrained", w_pad=0.07, h_pad=0.07)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel().tolist()
+    for axes in grid[n:]:
+        axes.set_visible(False)
+    return figure, grid[:n]
+
+
+def draw_lines(axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool = True) -> None:
+    """A line for each group over the tasks learned, with a band where there are several seeds."""
+    for number, line in enumerate(lines):
+        colour = look.colour(number)
+        marker = "o" if marks and len(line.x) <= DOTTED else ""
+        axes.plot(line.x, line.mean, color=colour, linestyle=look.dash(number), marker=marker)
+        if not np.isnan(line.low).all():
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+    axes.grid(axis="y")
+    axes.set_xlabel("tasks learned")
+    axes.locator_params(axis="x", integer=True)
+
+
+def share_axis(axes: "Axes", name: str) -> None:
+    """Let the y axis run from nothing to all."""
+    axes.set_ylim(0, 1.02)
+    axes.set_ylabel(name)
+
+
+def name_lines(axes: "Axes", names: Sequence[str], look: Look) -> None:
+    """Write each name where its line ends, moved apart as far as needed."""
+    bottom, top = axes.get_ylim()
+    ends = []
+    for number, (line, name) in enumerate(zip(axes.get_lines(), names, strict=False)):
+        y = np.asarray(line.get_ydata(), np.float64)
+        if not np.isnan(y).all():
+            ends.append(((float(y[~np.isnan(y)][-1]) - bottom) / (top - bottom), number, name))
+    ends.sort()
+    gap = LINE_HEIGHT * axes.figure.dpi / axes.bbox.height
+    for place, (_, number, name) in zip(_apart([end[0] for end in ends], gap), ends, strict=True):
+        axes.text(1.02, place, name, color=look.colour(number), transform=axes.transAxes, va="center")
+
+
+def _apart(places: Sequence[float], gap: float) -> list[float]:
+    """Rising places, moved as little as needed to lie a gap apart.
+
+    Example:
+        >>> [round(place, 3) for place in _apart([0.1, 0.5, 0.52], 0.1)]
+        [0.1, 0.46, 0.56]
+    """
+    clusters: list[list[float]] = []  # [wished centre, number of members]
+    for place in places:
+        clusters.append([place, 1])
+        while len(clusters) > 1 and _touch(clusters[-2], clusters[-1], gap):
+            centre, n = clusters.pop()
+            before, m = clusters.pop()
+            clusters.append([(before * m + centre * n) / (m + n), m + n])
+    return [centre + (i - (n - 1) / 2) * gap for centre, n in clusters for i in range(int(n))]
+
+
+def _touch(lower: Sequence[float], upper: Sequence[float], gap: float) -> bool:
+    return upper[0] - lower[0] < gap * (lower[1] + upper[1]) / 2
+
+
+def draw_table(axes: "Axes", table: FloatArray, look: Look) -> "QuadMesh | AxesImage":
+    """A score table as a heat map: after which task down, on which task across."""
+    n = len(table)
+    heat: QuadMesh | AxesImage
+    if n <= CELLS:
+        edges = np.arange(n + 1) + 0.5
+        heat = axes.pcolormesh(
+            edges, edges, table, vmin=0, vmax=1, cmap=look.heat, edgecolors=look.paper, linewidth=0.4
+        )
+    else:
+        ends = (0.5, n + 0.5, n + 0.5, 0.5)
+        heat = axes.imshow(table, vmin=0, vmax=1, cmap=look.heat, extent=ends, interpolation="none")
+    if n <= WRITTEN:
+        _write_scores(axes, table)
+    axes.set_aspect("equal")
+    axes.set_ylim(n + 0.5, 0.5)
+    axes.set_xlabel("on task")
+    axes.spines[:].set_visible(False)
+    axes.locator_params(integer=True)
+    return heat
+
+
+def _write_scores(axes: "Axes", table: FloatArray) -> None:
+    for (after, task), score in np.ndenumerate(table):
+        if not math.isnan(score):
+            colour = "black" if score > 0.55 else "white"  # readable on the colour map, in every look
+            words = "1.0" if score > 0.994 else f"{score:.2f}"[1:]
+            axes.text(task + 1, after + 1, words, ha="center", va="center", fontsize=6, color=colour)
+
+
+def draw_bars(
+    axes: "Axes",
+    title: str,
+    values: Sequence[Interval | None],
+    form: Callable[[Interval | None], str],
+    look: Look,
+    full: float | None = None,
+) -> None:
+    """A bar for each group with its number beside it; a full bar is the longest, if not said otherwise."""
+    lengths = [0.0 if value is None else value.mean for value in values]
+    longest = full or max(lengths) or 1.0
+    for row, (length, value) in enumerate(zip(lengths, values, strict=True)):
+        axes.barh(row, length, height=0.6, color=look.colour(row))
+        axes.text(length + 0.04 * longest, row, form(value), va="center", fontsize=6.5)
+    axes.set_title(title)
+    axes.set_xlim(0, longest * 2.0)
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["bottom"].set_visible(False)
+
+
+def broken(name: str) -> str:
+    """A name with what sets it apart on lines of its own."""
+    return name.replace(", ", "\n")
