@@ -130,9 +130,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, whole, to):
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("check", [check_killed_and_finished, check_starved_and_finished])
 def test_an_export_goes_on_wherever_it_was_stopped(tmp_path, whole, to, check):
-    check(
-        tmp_path, whole, to, n_points=80
-    )  # every act there is, but for the 195 of PNG folders
+    check(tmp_path, whole, to, n_points=80)  # every act there is, but for the 195 of PNG folders
 
 
 def test_only_missing_tasks_are_made(tmp_path):
