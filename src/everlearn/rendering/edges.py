@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.rendering.strips import CAPACITY, WIDTH, add_shallow_strips, add_steep_strips
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.compiled import compiled, inlined
 
 Float32Array = npt.NDArray[np.float32]
 Int32Array = npt.NDArray[np.int32]
@@ -77,7 +77,7 @@ def add_edge(
     return front + U(counts & shallow), back - U(counts & (not shallow))
 
 
-@compiled
+@inlined
 def add_clipped_edge(
     edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32, width: F, height: F
 ) -> tuple[U, U]:

@@ -82,6 +82,13 @@ class Lanes:
         """The integer part of each lane, as whole numbers."""
         return self.builder.fptosi(a, self.ints)
 
+    def bytes(self, a: Value) -> Value:
+        """Whole numbers brought into 0..255 and packed; in this form processors do both at once."""
+        bounds = [ir.Constant(self.ints, [ir.Constant(INT32, bound)] * self.n) for bound in (0, 255)]
+        above = self.builder.select(self.builder.icmp_signed(">", a, bounds[0]), a, bounds[0])
+        within = self.builder.select(self.builder.icmp_signed("<", above, bounds[1]), above, bounds[1])
+        return self.builder.trunc(within, ir.VectorType(INT8, self.n))
+
     def real(self, a: Value) -> Value:
         """Whole numbers as floats."""
         return self.builder.sitofp(a, self.floats)

@@ -23,7 +23,7 @@ def paint_gray(
     The buffer holds levels rather than coverage, so that one sum serves both halves: an edge is worth the
     step between what lies on its two sides.
     """
-    desk, weights = new_desk(paths, size), np.zeros(N_CODES, np.float32)
+    desk, weights, steps = new_desk(paths, size), np.zeros(N_CODES, np.float32), np.empty(1, np.float32)
     tile = np.empty(size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
         background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
@@ -31,10 +31,12 @@ def paint_gray(
         fill(out, n * size * size, size * size, background)
         box = trace(paths, where, n, size, weights, False, desk)
         first, fits = (n * size + box.top) * size + box.left, box.width <= size
-        target, start, pitch = (out, first, size) if fits else (tile, 0, box.width)
         stride, blocks = box.width + MARGIN_COLUMNS, box.width // WIDTH
-        sweep_gray(desk.buffer, 0, stride, target, start, pitch, 0, blocks, box.height, levels[n, 0])
-        if not fits:
+        steps[0] = background
+        if fits:
+            sweep_gray(desk.buffer, 0, stride, out, first, size, 0, blocks, box.height, steps)
+        else:
+            sweep_gray(desk.buffer, 0, stride, tile, 0, box.width, 0, blocks, box.height, steps)
             _copy(tile, 0, box.width, out, first, size, box.height)
         wipe(desk, box, 1)
 

@@ -18,7 +18,7 @@ from everlearn.rendering.edges import (
 )
 from everlearn.rendering.paths import DIVIDER, RIGHT, IntArray, Paths
 from everlearn.rendering.sweep import WIDTH
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.compiled import compiled, inlined
 from everlearn.shapes.spline import FloatArray
 
 DRAWN_SIZE = 0.45
@@ -95,19 +95,19 @@ def _cos_sin(angle: float) -> tuple[float, float]:
     return math.floor(math.cos(angle) * GRID + 0.5) / GRID, math.floor(math.sin(angle) * GRID + 0.5) / GRID
 
 
-@compiled
+@inlined
 def trace(
     paths: Paths, where: Placements, n: int, size: int, weights: Float32Array, in_planes: bool, desk: Desk
 ) -> Box:
     """Accumulate picture n in the buffer; give the box it lies in."""
     begin, end = paths.first[where.path[n]], paths.first[where.path[n] + 1]
     x0, y0, x1, y1 = _project(paths, begin, end, where, n, size, desk.points)
-    limit = F(size)
-    if not (x1 > F(0) and x0 < limit and y1 > F(0) and y0 < limit):
-        return Box(0, 0, 0, 0)
     box = _box(x0, y0, x1, y1, size)
-    inside = bool(x0 >= F(0) and y0 >= F(0) and x1 <= limit and y1 <= limit)
-    _add_path(paths, begin, end, box, size, inside, weights, in_planes, desk)
+    if box.height > 0:
+        inside = bool(x0 >= F(0) and y0 >= F(0) and x1 <= F(size) and y1 <= F(size))
+        front, back = _add_path(paths, begin, end, box, size, inside, weights, in_planes, desk)
+        width, height = F(min(box.width, size - box.left)), F(box.height)
+        accumulate(desk.edges, front, back, desk.buffer, box.width + MARGIN_COLUMNS, width, height)
     return box
 
 
@@ -133,6 +133,8 @@ def _project(
 
 @compiled
 def _box(x0: F, y0: F, x1: F, y1: F, size: int) -> Box:
+    if x1 <= F(0) or y1 <= F(0) or x0 >= F(size) or y0 >= F(size):
+        return Box(0, 0, 0, 0)
     left, top = int(max(x0, F(0))), int(max(y0, F(0)))
     right, bottom = min(int(min(x1, F(size))) + 1, size), min(int(min(y1, F(size))) + 1, size)
     width = whole_blocks(right - left)
@@ -143,7 +145,7 @@ def _box(x0: F, y0: F, x1: F, y1: F, size: int) -> Box:
 def _add_path(
     paths: Paths, begin: int, end: int, box: Box, size: int, inside: bool, weights: Float32Array,
     in_planes: bool, desk: Desk,
-) -> None:  # fmt: skip
+) -> tuple[U, U]:  # fmt: skip
     left, top = F(box.left), F(box.top)
     width, height = F(min(box.width, size - box.left)), F(box.height)
     front, back = U(0), U(len(desk.edges.planes) - 1)
@@ -160,4 +162,4 @@ def _add_path(
                 desk.edges, front, back, xa, ya, xb, yb, weights[code], plane, width, height
             )
         xa, ya = xb, yb
-    accumulate(desk.edges, front, back, desk.buffer, box.width + MARGIN_COLUMNS, width, height)
+    return front, back

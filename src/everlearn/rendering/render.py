@@ -134,6 +134,8 @@ def _paths(
     if len(outlines) > len(which):
         used, which = np.unique(which, return_inverse=True)
         outlines = outlines[used]
+    if not (scale > 1).any():
+        return flatten(outlines.cubics, outlines.n_vertices, np.full(len(outlines), DRAWN_SIZE * size)), which
     fraction, exponent = np.frexp(scale)
     detail = np.maximum(exponent - (fraction == 0.5), 0)
     details = np.flatnonzero(np.bincount(detail))

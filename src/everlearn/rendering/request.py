@@ -15,7 +15,7 @@ SMALLEST_PX, LARGEST_PX = 16, 512
 LARGEST_SCALE = 16.0
 FARTHEST_PLACE = 16.0
 # Rec. 601: how bright red, green and blue look.
-LUMINANCE = np.array([0.299, 0.587, 0.114])
+LUMINANCE = (0.299, 0.587, 0.114)
 
 
 def check_image_size(image_size: int) -> int:
@@ -98,12 +98,17 @@ def mixed_levels(
     n: int, background: Float64Array, shape: Float64Array, marker: bool, rgb: bool
 ) -> npt.NDArray[np.float32]:
     """(n, channels, 3) levels of background, shape and marked half, from 0 to 1."""
-    mark = shape * (0.0 if marker else 1.0)
-    rows = np.stack([np.broadcast_to(c, (n, 3)) for c in (background, shape, mark)], axis=2)  # (n, rgb, 3)
-    if rgb:
-        return rows.astype(np.float32)
-    gray = rows[:, 0] * LUMINANCE[0] + rows[:, 1] * LUMINANCE[1] + rows[:, 2] * LUMINANCE[2]
-    return np.asarray(gray[:, None], dtype=np.float32)
+    levels = np.zeros((n, 3 if rgb else 1, 3), np.float32)
+    levels[:, :, 0] = background if rgb else _luminance(background)
+    levels[:, :, 1] = shape if rgb else _luminance(shape)
+    if not marker:
+        levels[:, :, 2] = levels[:, :, 1]
+    return levels
+
+
+def _luminance(colours: Float64Array) -> Float64Array:
+    red, green, blue = LUMINANCE
+    return red * colours[:, :1] + green * colours[:, 1:2] + blue * colours[:, 2:]
 
 
 def picture_shape(n: int, size: int, rgb: bool, channels_first: bool) -> tuple[int, ...]:

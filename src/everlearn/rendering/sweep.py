@@ -12,6 +12,7 @@ from numba.core import cgutils, types
 from everlearn.rendering.lanes import INT8, INT64, Lanes, Value, data, offset, vector_code
 
 WIDTH = 16
+FILL_WIDTH = 64
 
 _L = types.int64
 Mix = Callable[[Lanes, list[Value], list[Value]], list[Value]]
@@ -53,7 +54,7 @@ def sweep_pixels(
 
 @vector_code
 def fill(typing: Any, out: Any, first: Any, n: Any, level: Any) -> Any:
-    """The n pixels from `first` on at one level; n is at least 16."""
+    """The n pixels from `first` on at one level; n is at least 64."""
     signature = types.void(out, _L, _L, types.float32)
     return signature, _fill(_put_planes)
 
@@ -70,13 +71,13 @@ def _fill(put: Put) -> Callable[..., Value]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         out, first, n, *levels = arguments
-        v = Lanes(builder, WIDTH)
+        v = Lanes(builder, FILL_WIDTH)
         target = offset(builder, data(context, builder, signature.args[0], out), first)
         channels = [v.spread(level) for level in levels]
-        with cgutils.for_range(builder, builder.sdiv(n, ir.Constant(INT64, WIDTH)), intp=INT64) as block:
-            step = builder.mul(block.index, ir.Constant(INT64, WIDTH * len(channels)))
+        with cgutils.for_range(builder, builder.sdiv(n, ir.Constant(INT64, FILL_WIDTH)), intp=INT64) as block:
+            step = builder.mul(block.index, ir.Constant(INT64, FILL_WIDTH * len(channels)))
             put(v, channels, offset(builder, target, step), None)
-        last = builder.mul(builder.sub(n, ir.Constant(INT64, WIDTH)), ir.Constant(INT64, len(channels)))
+        last = builder.mul(builder.sub(n, ir.Constant(INT64, FILL_WIDTH)), ir.Constant(INT64, len(channels)))
         put(v, channels, offset(builder, target, last), None)
         return context.get_dummy_value()
 
@@ -140,18 +141,17 @@ def _put_planes(v: Lanes, channels: list[Value], target: Value, channel: Value) 
 
 def _put_pixels(v: Lanes, channels: list[Value], target: Value, channel: Value) -> None:
     red, green, blue = (_as_stored(v, values, target) for values in channels)
-    both = v.pick(red, green, range(2 * WIDTH))
-    padded = v.pick(blue, blue, range(2 * WIDTH))
-    order = [lane + part * WIDTH for lane in range(WIDTH) for part in range(3)]
+    both = v.pick(red, green, range(2 * v.n))
+    padded = v.pick(blue, blue, range(2 * v.n))
+    order = [lane + part * v.n for lane in range(v.n) for part in range(3)]
     v.store(v.pick(both, padded, order), target)
 
 
 def _as_stored(v: Lanes, values: Value, target: Value) -> Value:
     """Levels as the target holds them: bytes 0..255, rounded, or floats 0..1.
 
-    Bounded first: where a chain of chords overlaps itself by a hair, a sum can lie outside.
+    Bounded too: where a chain of chords overlaps itself by a hair, a sum can lie outside.
     """
     if target.type.pointee == INT8:
-        rounded = v.add(v.clamp(values, v.constant(255.0)), v.constant(0.5))
-        return v.builder.trunc(v.whole(rounded), ir.VectorType(INT8, v.n))
+        return v.bytes(v.whole(v.add(values, v.constant(0.5))))
     return v.clamp(values, v.constant(1.0))

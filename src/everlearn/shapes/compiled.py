@@ -34,3 +34,8 @@ def compiled(function: Function) -> Function:
 def _stamp(room: Path) -> bytes:
     """A hash of all source code in a room."""
     return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(room.glob("*.py")))).digest()
+
+
+def inlined(function: Function) -> Function:
+    """As `compiled`, for a part of a larger loop: becomes part of each function that calls it."""
+    return cast(Function, njit(inline="always", error_model="numpy", boundscheck=False)(function))
