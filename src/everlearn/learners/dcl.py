@@ -1,57 +1,63 @@
 """Disentangled continual learning: learn how things move, write down what they are."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from everlearn.chance import IntArray, draws
-from everlearn.errors import BadInput, unknown
-from everlearn.factors import Factors
-from everlearn.learners.base.learner import Footprint, Learner, Losses, State
-from everlearn.learners.base.recognition import Recognition, recognise, recognise_plainly
-from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup
-from everlearn.networks import load_module, load_optimiser, module_state, n_bytes, optimiser_state, to_tensor
+from everlearn.chance import Draws, draws
+from everlearn.errors import BadInput, check_range, unknown
+from everlearn.learners.base.learner import Footprint, Losses, State
+from everlearn.learners.base.recogniser import Recogniser
+from everlearn.learners.base.recognition import Recognition, nearest, recognise
+from everlearn.networks import (
+    BACKWARD,
+    flops_per_image,
+    load_module,
+    load_optimiser,
+    module_state,
+    n_bytes,
+    optimiser_state,
+    to_tensor,
+)
 from everlearn.networks.pose_net import Average, PoseNet, look
-from everlearn.networks.similarity import compose, factors_of, inverse, poses_of, similarity
-from everlearn.networks.warp import normalise, place
-from everlearn.streams import Batch, TaskView
+from everlearn.networks.practice import anywhere, nearly_canonical
+from everlearn.networks.similarity import poses_of
+from everlearn.streams import Batch
 from everlearn.streams.batch import Images
 
 SUPERVISION = ("factors", "exemplars")
-PIECE = 256
+RISE, FALL = 50, 500
+"""The learning rate rises over the first steps and falls with the root of their number after more."""
 CHECKED = 32
 """Pictures on which a batch is found surprising or not."""
 CALM = 8
 """Batches let by unseen after one that did not surprise."""
 
 
-class DCL(Learner):
+class DCL(Recogniser):
     """A network learns how any object moves; one picture per class is written into an editable memory.
 
-    The network sees the pose of what is shown: (s cos a, s sin a, x, y), learned by squared error. An answer
-    brings the picture to the canonical frame, asks the memory for pictures like it, fits each candidate to
-    the picture as given, and names the one that fits best. Nothing that is particular is in the network, so
-    nothing is forgotten; a class is taught by one picture and erased with it.
+    The network sees the pose of what is shown, (s cos a, s sin a, x, y), and learns it by squared error. An
+    answer brings the picture to the canonical frame, asks the memory for pictures like it, fits each of these
+    candidates to the picture as it was given, and names the one that fits best. Nothing particular is in the
+    network, so nothing is forgotten; a class is taught with one picture and erased with it.
 
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
         supervision: "factors" trains on given images and their true factors; "exemplars" needs no factors
             and trains on exemplars that the learner moves about itself.
+        sight: pixels a side of what the network looks at; larger pictures are averaged down.
         width: channels of the network's first layer.
         learning_rate: Adam's first step size; it falls with the root of the number of steps.
         looks: how often a pose is looked at, each time in the frame of the last; 1 looks once.
         averaging: how much of the averaged weights stays at each step; 0 answers with the newest.
-        candidates: remembered pictures fitted to each image at a time; 0 answers with the nearest.
+        candidates: remembered pictures fitted to an image in doubt; 0 answers with the nearest.
         rounds: how often the memory is asked for candidates, each time with the pose fitted last.
-        surprise: error in pose (in half image widths) below which there is nothing to learn from a batch;
-            0 learns from all.
+        surprise: error in pose (in half image widths) below which a batch teaches nothing; 0 learns all.
         block: side of the blocks averaged for the memory's compact codes; 1 compares pictures themselves.
 
     Example:
@@ -66,150 +72,129 @@ class DCL(Learner):
     arXiv:2312.16731.
     """
 
-    given = "labelled images, factor labels, exemplars"
-
     def __init__(
         self,
         *,
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         supervision: str = "factors",
+        sight: int = 32,
         width: int = 16,
         learning_rate: float = 1e-3,
         looks: int = 2,
         averaging: float = 0.995,
-        candidates: int = 5,
-        rounds: int = 2,
-        surprise: float = 0.01,
+        candidates: int = 40,
+        rounds: int = 3,
+        surprise: float = 0.008,
         block: int = 4,
     ) -> None:
-        super().__init__(image_shape=image_shape, seed=seed)
+        super().__init__(image_shape=image_shape, seed=seed, block=block)
         if supervision not in SUPERVISION:
             raise unknown("supervision", supervision, SUPERVISION)
+        check_range("averaging", averaging, 0, 0.99999)
+        check_range("looks", looks, 1, 10)
         self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
-        self.looks, self.candidates, self.rounds, self.block = looks, candidates, rounds, block
-        self.net = PoseNet(image_shape, width=width, seed=seed)
+        self.looks, self.candidates, self.rounds = looks, candidates, rounds
+        self.net = PoseNet(image_shape, sight=sight, width=width, seed=seed)
         self.average = Average(self.net, averaging)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
-        self.memory, self._lookup = ExemplarMemory(), Lookup(block=block)
-        self.n_steps, self.n_calm = 0, 0
-
-    def begin(self, task: TaskView) -> None:
-        """Write down the exemplars of classes that are new."""
-        self._remember(task.exemplars)
+        self.n_steps, self.n_calm, self.error = 0, 0, 0.0
+        self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
 
     def learn(self, batch: Batch) -> Losses:
         """One step on the poses of a batch, unless they are seen well enough already."""
-        self._remember(_normalised(batch))
+        self.remember_unseen(batch)
         if self.n_calm:
             self.n_calm -= 1
-            return {"loss": 0.0, "trained": 0.0}
+            return {"error": self.error, "trained": 0.0}
         images, poses = self._lesson(batch)
-        if self._is_calm(images[:CHECKED], poses[:CHECKED]):
-            self.n_calm = CALM
-            return {"loss": 0.0, "trained": 0.0}
-        return {"loss": self._step(*self._with_near(images, poses)), "trained": 1.0}
+        if self.surprise:
+            self.error = self._error(images[:CHECKED], poses[:CHECKED])
+            if self.error < self.surprise:
+                self.n_calm = CALM
+                return {"error": self.error, "trained": 0.0}
+        self.error = self._step(*self._with_near(images, poses))
+        return {"error": self.error, "trained": 1.0}
 
-    def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
-        """The label of the remembered picture that fits best."""
-        if not len(self.memory):
-            return np.full(len(images), -1, np.int64)
-        return np.concatenate([np.zeros(0, np.int64), *(found.labels for found in self._recognise(images))])
+    def recognise(self, images: Images) -> Recognition:
+        """Look, ask the memory, and check by fitting."""
+        poses = look(self.average.net, self._tensor(images), self.looks).cpu()
+        if not self.candidates:
+            return nearest(images, poses, self.memory, self.lookup)
+        return recognise(
+            images, poses, self.memory, self.lookup, candidates=self.candidates, rounds=self.rounds
+        )
 
-    def estimate(self, images: Images) -> Factors:
-        """Where and how the thing in each image is shown."""
-        poses = [torch.from_numpy(found.poses) for found in self._recognise(images)]
-        return factors_of(torch.cat(poses))
+    def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
+        """The share of the picture that stays unexplained, less where the second best explains much less."""
+        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
+        contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
+        unexplained: npt.NDArray[np.float64] = found.misfits / np.maximum(contrast, 1.0)
+        return unexplained * found.ratios
 
     def state(self) -> State:
         """Weights, averaged weights, optimiser, memory, counters."""
         return {
+            **super().state(),
             "net": module_state(self.net),
             "average": module_state(self.average.net),
             "optimiser": optimiser_state(self.optimiser),
-            "memory": self.memory.state(),
             "n_steps": self.n_steps,
             "n_calm": self.n_calm,
+            "error": self.error,
         }
 
     def load(self, state: State) -> None:
         """Go on from a saved state."""
+        super().load(state)
         load_module(self.net, state["net"])
         load_module(self.average.net, state["average"])
         load_optimiser(self.optimiser, state["optimiser"])
-        self.memory.load(state["memory"])
-        self._lookup = Lookup(block=self.block)
-        self.n_steps, self.n_calm = state["n_steps"], state["n_calm"]
+        self.n_steps, self.n_calm, self.error = state["n_steps"], state["n_calm"], state["error"]
 
     def footprint(self) -> Footprint:
         """The bytes of both networks, and of the pictures remembered."""
         return Footprint(weights=n_bytes(self.net) + n_bytes(self.average.net), memory=self.memory.nbytes)
 
-    def _remember(self, batch: Batch) -> None:
-        """Keep the first picture of each class that has none."""
-        labels, first = np.unique(batch.labels, return_index=True)
-        new = first[[label not in self.memory for label in labels.tolist()]]
-        self.memory.add(batch[np.sort(new)])
-
     def _lesson(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Images whose poses are known."""
+        """Images whose poses are known: given, or of our own making."""
         if self.supervision == "exemplars":
-            return self._moved_exemplars(len(batch))
+            chance = self._chance("anywhere")
+            rows = chance.integers(len(batch), len(self.memory))
+            return anywhere(self._tensor(self.memory.images[rows]), chance)
         if batch.factors is None:
             raise BadInput("these images come without factors; set supervision to 'exemplars'")
-        return to_tensor(batch.images), poses_of(batch.factors)
-
-    def _moved_exemplars(self, n: int) -> tuple[Tensor, Tensor]:
-        """Remembered pictures in poses of our own choice."""
-        chance = draws(self.seed, "dcl moves", self.n_steps)
-        rows = chance.integers(n, len(self.memory))
-        scale, angle, x, y = torch.from_numpy(chance.uniform(4 * n)).float().reshape(4, n)
-        poses = similarity(0.45 + 0.65 * scale, 2 * torch.pi * angle, x - 0.5, y - 0.5)
-        return place(to_tensor(self.memory.images[rows]), poses), poses
+        images = self._tensor(batch.images)
+        return images, poses_of(batch.factors).to(images)
 
     def _with_near(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the same things close to the canonical pose, as they are seen when looking again."""
+        """The lesson, and half of it again as it will be seen when looking again."""
         if self.looks == 1:
             return images, poses
-        n = (len(images) + 1) // 2
-        size, turn, x, y = (
-            torch.from_numpy(draws(self.seed, "dcl near", self.n_steps).normal(4 * n)).float().reshape(4, n)
-        )
-        near = similarity(torch.exp(0.08 * size), 0.12 * turn, 0.06 * x, 0.06 * y)
-        seen = normalise(images[:n], compose(poses[:n], inverse(near)))
-        return torch.cat([seen, images]), torch.cat([near, poses])
+        half = (len(images) + 1) // 2
+        near = nearly_canonical(images[:half], poses[:half], self._chance("near"))
+        return torch.cat([near[0], images]), torch.cat([near[1], poses])
 
-    def _is_calm(self, images: Tensor, poses: Tensor) -> bool:
-        return float((look(self.average.net, images, self.looks) - poses).abs().mean()) < self.surprise
+    def _error(self, images: Tensor, poses: Tensor) -> float:
+        return float((look(self.average.net, images, self.looks) - poses).abs().mean())
 
     def _step(self, images: Tensor, poses: Tensor) -> float:
-        self._set_rate()
+        rate = min(1.0, (self.n_steps + 1) / RISE) * min(1.0, math.sqrt(FALL / (self.n_steps + 1)))
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.learning_rate * rate
         self.net.train()
-        loss = functional.mse_loss(self.net(images), poses)
+        errors: Tensor = self.net(images) - poses
         self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        errors.square().mean().backward()
         self.optimiser.step()
         self.n_steps += 1
+        self.flops += len(images) * self._flops_per_image
         self.average.follow(self.net, self.n_steps)
-        return float(loss.detach())
+        self.changed()
+        return float(errors.detach().abs().mean())
 
-    def _set_rate(self) -> None:
-        rise, fall = min(1.0, (self.n_steps + 1) / 50), min(1.0, math.sqrt(500 / (self.n_steps + 1)))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.learning_rate * rise * fall
+    def _chance(self, purpose: str) -> Draws:
+        return draws(self.seed, f"dcl {purpose}", self.n_steps)
 
-    def _recognise(self, images: Images) -> Iterator[Recognition]:
-        self._lookup.follow(self.memory)
-        for start in range(0, len(images), PIECE):
-            piece = images[start : start + PIECE]
-            poses = look(self.average.net, to_tensor(piece), self.looks)
-            if self.candidates:
-                yield recognise(
-                    piece, poses, self.memory, self._lookup, candidates=self.candidates, rounds=self.rounds
-                )
-            else:
-                yield recognise_plainly(piece, poses, self.memory, self._lookup)
-
-
-def _normalised(batch: Batch) -> Batch:
-    return batch
+    def _tensor(self, images: Images) -> Tensor:
+        return to_tensor(images, self.net.head.weight.device)

@@ -33,6 +33,7 @@ class Lookup:
         >>> memory.forget(3)
         1
         >>> lookup.follow(memory)
+        True
         >>> rows, distances = lookup.nearest(memory.images.astype(np.float32), 1)
         >>> memory.labels[rows[0]], float(distances[0, 0])
         (array([7]), 0.0)
@@ -51,12 +52,15 @@ class Lookup:
         """Bytes of the codes."""
         return self._table.nbytes
 
-    def follow(self, memory: ExemplarMemory) -> None:
-        """Bring the codes up to date with a memory; after the first time this costs what the edits cost."""
+    def follow(self, memory: ExemplarMemory) -> bool:
+        """Bring the codes up to date with a memory; True if there was anything to do.
+
+        After the first time it costs as much work as the edits since the last.
+        """
         if memory is not self._memory or memory.version < self._version:
             self._memory, self._version, self._table = memory, -1, self._table[:0]
         if memory.version == self._version:
-            return
+            return False
         rows, kept = memory.changed_since(self._version), self._table[: len(memory)]
         if len(rows):
             codes = _as_rows(*encode(memory.images[rows], self.block))
@@ -68,6 +72,7 @@ class Lookup:
         else:
             self._table = kept.copy()
         self._version = memory.version
+        return True
 
     def candidates(self, pictures: Floats, k: int) -> IntArray:
         """The k rows of the memory with the nearest codes, nearest first; quick, without proof."""
@@ -102,7 +107,8 @@ class Lookup:
 
     def _exact(self, picture: Floats, rows: IntArray) -> npt.NDArray[np.float64]:
         difference = (self._memory.images[rows].astype(np.float32) - picture).reshape(len(rows), -1)
-        return np.einsum("rp,rp->r", difference, difference, dtype=np.float64)
+        exact: npt.NDArray[np.float64] = np.square(difference, dtype=np.float64).sum(axis=1)
+        return exact
 
 
 def encode(pictures: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:

@@ -2,11 +2,17 @@
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 from torch.nn import functional
 
 from everlearn.networks.similarity import inverse, matrices_of
 from everlearn.networks.tensors import MID_GRAY
+
+
+def to_bytes(images: Tensor) -> npt.NDArray[np.uint8]:
+    """Tensors (n, C, H, W) as pictures (n, H, W[, C]) of bytes, the inverse of `to_tensor`."""
+    return to_pictures(images).round().clip(0, 255).astype(np.uint8)
 
 
 def to_pictures(images: Tensor) -> npt.NDArray[np.float32]:
@@ -30,17 +36,13 @@ def place(images: Tensor, poses: Tensor) -> Tensor:
     Something made smaller is averaged over four points a pixel, as a camera would, lest fine lines vanish.
     """
     ways = inverse(poses)
-    size = images.shape[-1]
-    views = []
-    for dx in (-0.5, 0.5):
-        for dy in (-0.5, 0.5):
-            shifted = matrices_of(ways).clone()
-            # A quarter of a pixel of the small picture, or none where it is not smaller.
-            step = (ways[:, :2].norm(dim=1).square() - 1).clamp_min(0).div(12).sqrt().mul(4 / size)
-            shifted[:, 0, 2] += dx * step
-            shifted[:, 1, 2] += dy * step
-            views.append(sample(images, shifted))
-    return sum(views[1:], views[0]) / len(views)
+    # A pixel of scale s sees a square 1 / s wide where the canonical one saw a square 1 wide. Four points at
+    # this distance from the middle have the variance that is missing between the two.
+    missing = (ways[:, :2].square().sum(1) - 1).clamp_min(0) / 12
+    step = missing.sqrt() * (2 / images.shape[-1])
+    corners = [torch.stack([dx * step, dy * step], dim=1) for dx in (-1, 1) for dy in (-1, 1)]
+    moved = [torch.cat([ways[:, :2], ways[:, 2:] + corner], dim=1) for corner in corners]
+    return torch.stack([normalise(images, way) for way in moved]).mean(0)
 
 
 def sample(images: Tensor, matrices: Tensor) -> Tensor:

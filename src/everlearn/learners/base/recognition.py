@@ -61,16 +61,26 @@ class Recognition:
         for field in fields(self):
             getattr(self, field.name)[rows] = getattr(other, field.name)
 
+    @property
+    def ratios(self) -> Misfits:
+        """(n,) the misfit as a share of the rival's, 1 where there is none: the paper's sign of novelty."""
+        return np.where(np.isinf(self.rivals), 1.0, self.misfits / np.maximum(self.rivals, 1e-9))
+
+    @classmethod
+    def nothing(cls) -> Self:
+        """What there is in no pictures."""
+        return cls(np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+
     @classmethod
     def concatenate(cls, parts: Sequence["Recognition"]) -> Self:
         """Several, one after another."""
         return cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
 
 
-def recognise_plainly(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup) -> Recognition:
+def nearest(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup) -> Recognition:
     """The nearest remembered picture to the normalised one, pixel by pixel."""
     rows, distances = lookup.nearest(_normalised(images, poses), 2)
-    return _decide(memory.labels[rows], distances, poses.double().numpy())
+    return decide(memory.labels[rows], distances, poses.double().numpy())
 
 
 def recognise(
@@ -102,7 +112,7 @@ def _try(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, 
     """Fit the k likeliest candidates to each image."""
     rows = lookup.candidates(_normalised(images, poses), k)
     misfits, poses = _fit(images, memory, rows, poses)
-    return _decide(memory.labels[rows], misfits, poses.numpy())
+    return decide(memory.labels[rows], misfits, poses.numpy())
 
 
 def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
@@ -118,7 +128,7 @@ def _fit(images: Images, memory: ExemplarMemory, rows: IntArray, poses: Tensor) 
     return misfits, inverse(torch.from_numpy(best))
 
 
-def _decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:
+def decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:
     """The best of the candidates (n, k), and the best of those of another class."""
     best = misfits.argmin(axis=1)[:, None]
     answers = np.take_along_axis(labels, best, 1)
