@@ -185,7 +185,7 @@ class DCL(Recogniser):
         self.net.train()
         errors: Tensor = self.net(images) - poses
         self.optimiser.zero_grad(set_to_none=True)
-        errors.square().mean().backward()
+        errors.square().mean().backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         self.n_steps += 1
         self.flops += len(images) * self._flops_per_image

@@ -49,8 +49,8 @@ class DCLPaper(Recogniser):
         >>> learner = DCLPaper.tiny()
         >>> sorted(learner.learn(task.train[:8]))
         ['loss', 'pose']
-        >>> len(learner.memory.classes()), learner.predict(task.test.images[:2]).shape
-        (6, (2,))
+        >>> learner.memory
+        <ExemplarMemory: 7 pictures of 7 classes>
 
     Reference: Dziadzio et al. 2023, "Infinite dSprites for disentangled continual learning",
     arXiv:2312.16731.
