@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+import torch
+
+from everlearn.chance import draws
+from everlearn.networks import to_tensor
+from everlearn.networks.alignment import accumulate, extent, fit, fit_all, solve
+from everlearn.networks.similarity import compose, inverse, poses_of, similarity
+from everlearn.networks.warp import normalise, to_pictures
+from everlearn.streams import Task, sprites
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["gray", "colour"])
+def task(request: pytest.FixtureRequest) -> Task:
+    return sprites(image_size=48, classes_per_task=4, rgb=request.param).task(0)
+
+
+def channels(images: np.ndarray) -> np.ndarray:
+    return images.reshape(*images.shape[:3], -1)
+
+
+def exemplar_rows(task: Task) -> np.ndarray:
+    return np.searchsorted(task.exemplars.labels, task.test.labels)
+
+
+def off_by(poses: torch.Tensor, size: float) -> torch.Tensor:
+    n = draws(0, "test", 1).normal(4 * len(poses))
+    size_, turn, x, y = torch.from_numpy(n).float().reshape(4, -1) * size
+    return compose(poses, similarity(torch.exp(size_), turn, x / 3, y / 3))
+
+
+def test_the_misfit_is_that_of_sampling_with_torch(task: Task) -> None:
+    ways = inverse(off_by(poses_of(task.test.factors), 0.05))  # type: ignore[arg-type]
+    rows = exemplar_rows(task)
+    laid_over = to_pictures(normalise(to_tensor(task.exemplars.images[rows]), ways))
+    expected = np.square(channels(laid_over).astype(float) - channels(task.test.images)).sum((1, 2, 3))
+    for i in range(len(rows)):
+        H, W = task.test.images.shape[1:3]
+        misfit = accumulate(
+            channels(task.test.images)[i], channels(task.exemplars.images)[rows[i]], (0, H, 0, W),
+            ways[i].double().numpy(), 1, np.empty((4, 4)), np.empty(4),
+        )  # fmt: skip
+        assert misfit == pytest.approx(expected[i], rel=1e-3, abs=5)
+
+
+def test_the_normal_equations_are_those_of_autograd(task: Task) -> None:
+    way = inverse(off_by(poses_of(task.test.factors), 0.05))[0].double()  # type: ignore[arg-type]
+    exemplar, picture = channels(task.exemplars.images)[0], channels(task.test.images)[0]
+
+    def errors(way: torch.Tensor) -> torch.Tensor:
+        given = torch.from_numpy(exemplar.astype(float)).permute(2, 0, 1)[None]
+        return (
+            normalise(given, way[None])[0].permute(1, 2, 0) - torch.from_numpy(picture.astype(float))
+        ).flatten()
+
+    jacobian, error = torch.autograd.functional.jacobian(errors, way), errors(way)
+    normal, right = np.empty((4, 4)), np.empty(4)
+    H, W = picture.shape[:2]
+    accumulate(picture, exemplar, (0, H, 0, W), way.numpy(), 1, normal, right)
+    np.testing.assert_allclose(np.triu(normal), np.triu((jacobian.T @ jacobian).numpy()), rtol=1e-6)
+    np.testing.assert_allclose(right, -(jacobian.T @ error).numpy(), rtol=1e-6)
+
+
+def test_solving_four_equations() -> None:
+    root = draws(0, "test", 2).normal(16).reshape(4, 4)
+    normal, right, step = root @ root.T + np.eye(4), np.arange(4.0), np.empty(4)
+    damped = normal + np.diag(0.001 * np.diag(normal))
+    assert solve(np.triu(normal), right, step)
+    np.testing.assert_allclose(step, np.linalg.solve(damped, right), rtol=1e-6)
+    assert not solve(np.full((4, 4), np.nan), right, step)
+
+
+def test_fitting_finds_the_true_pose(task: Task) -> None:
+    true = poses_of(task.test.factors)  # type: ignore[arg-type]
+    rows = exemplar_rows(task)[:, None]
+    misfits, ways = np.empty((len(rows), 1)), np.empty((len(rows), 4))
+    start = inverse(off_by(true, 0.03)).double().numpy()
+    fit_all(channels(task.test.images), channels(task.exemplars.images), rows, start, misfits, ways)
+    errors = (inverse(torch.from_numpy(ways)).float() - true).abs()
+    assert float(errors.median()) < 0.002
+    assert float(errors.quantile(0.95)) < 0.02
+
+
+def test_the_true_exemplar_fits_best(task: Task) -> None:
+    true = poses_of(task.test.factors)  # type: ignore[arg-type]
+    n = len(task.test)
+    rows = np.tile(np.arange(4), (n, 1))
+    misfits, ways = np.empty((n, 4)), np.empty((n, 4))
+    start = inverse(off_by(true, 0.03)).double().numpy()
+    fit_all(channels(task.test.images), channels(task.exemplars.images), rows, start, misfits, ways)
+    assert (misfits.argmin(1) == exemplar_rows(task)).mean() > 0.97
+
+
+def test_a_fit_never_makes_it_worse(task: Task) -> None:
+    picture, exemplar = channels(task.test.images)[0], channels(task.exemplars.images)[1]
+    for seed in range(20):
+        way = np.array([1.0, 0, 0, 0]) + 0.5 * draws(seed, "test", 3).normal(4)
+        H, W = picture.shape[:2]
+        before = accumulate(picture, exemplar, (0, H, 0, W), way, 1, np.empty((4, 4)), np.empty(4))
+        after = fit(picture, exemplar, (0, H, 0, W), way, 3, 1)
+        assert after <= before
+        again = accumulate(picture, exemplar, (0, H, 0, W), way, 1, np.empty((4, 4)), np.empty(4))
+        assert again == pytest.approx(after)
+
+
+def test_the_box_holds_what_differs_from_the_border() -> None:
+    picture = np.full((20, 30, 1), 50, np.uint8)
+    assert extent(picture) == (0, 20, 0, 30)
+    picture[10, 15] = 90
+    assert extent(picture) == (7, 14, 12, 19)
+    picture[0, 29] = 90
+    assert extent(picture) == (0, 14, 12, 30)
+
+
+def test_pictures_without_content_do_no_harm() -> None:
+    blank = np.full((1, 16, 16, 1), 50, np.uint8)
+    misfits, ways = np.empty((1, 1)), np.empty((1, 4))
+    fit_all(blank, blank, np.zeros((1, 1), np.int64), np.array([[1.0, 0, 0, 0]]), misfits, ways)
+    assert misfits[0, 0] == 0
+    assert np.isfinite(ways).all()
