@@ -4,8 +4,10 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from everlearn.evaluation import Interval
 from everlearn.reports.groups import Group, group
 from everlearn.reports.quantities import DASH, amount, duration, share
 
@@ -17,38 +19,43 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of the table for people.
+    """A column of the tables for people.
 
     Attributes:
         heading: one or two words.
         meaning: what the number says.
         cell: its text for a group.
+        part: the table it belongs to: what was played, how well it went, or at what cost.
     """
 
     heading: str
     meaning: str
     cell: Callable[[Group], str]
+    part: Literal["played", "well", "cost"]
 
 
-def _shown(measure: str, form: Callable[..., str], *unit: str) -> Callable[[Group], str]:
-    return lambda group: form(group.intervals[measure], *unit)
+def _column(heading: str, meaning: str, measure: str, form: Callable[[Interval | None], str]) -> Column:
+    part: Literal["well", "cost"] = "well" if form is share else "cost"
+    return Column(heading, meaning, lambda group: form(group.intervals[measure]), part)
 
+
+in_bytes = partial(amount, unit="B")
 
 COLUMNS = (
-    Column("learner", "who learned, and what sets it apart", lambda group: group.name),
-    Column("tasks", "played so far", lambda group: _tasks(group)),
-    Column("seeds", "runs that differ in nothing but their seeds", lambda group: str(len(group.runs))),
-    Column("accuracy", "at the end, mean over all tasks", _shown("average_accuracy", share)),
-    Column("on the way", "mean over all evaluations", _shown("average_incremental_accuracy", share)),
-    Column("forgetting", "fall of earlier tasks from their best", _shown("forgetting", share)),
-    Column("backward", "what later tasks did to earlier ones", _shown("backward_transfer", share)),
-    Column("forward", "accuracy on tasks not yet learned", _shown("forward_transfer", share)),
-    Column("worst case", "what could be relied on at every moment", _shown("worst_case_accuracy", share)),
-    Column("time", "of the whole run, on its machine", _shown("seconds", duration)),
-    Column("images", "learned from, each as often as it was shown", _shown("images", amount)),
-    Column("FLOPs", "estimated operations spent on learning", _shown("flops", amount)),
-    Column("weights", "bytes of learned parameters", _shown("weights_bytes", amount, "B")),
-    Column("memory", "bytes kept of the past", _shown("memory_bytes", amount, "B")),
+    Column("learner", "who learned, and what sets it apart", lambda group: group.name, "played"),
+    Column("tasks", "played so far", lambda group: _tasks(group), "played"),
+    Column("seeds", "runs that differ only in their seeds", lambda group: str(len(group.runs)), "played"),
+    _column("accuracy", "at the end, mean over all tasks", "average_accuracy", share),
+    _column("on the way", "mean over all evaluations", "average_incremental_accuracy", share),
+    _column("forgetting", "fall of earlier tasks from their best", "forgetting", share),
+    _column("backward", "transfer: what later tasks did to earlier ones", "backward_transfer", share),
+    _column("forward", "transfer: accuracy on tasks not yet learned", "forward_transfer", share),
+    _column("worst case", "accuracy that could be relied on at every moment", "worst_case_accuracy", share),
+    _column("time", "of the whole run, on its machine", "seconds", duration),
+    _column("images", "learned from, each as often as it was shown", "images", amount),
+    _column("FLOPs", "estimated operations spent on learning", "flops", amount),
+    _column("weights", "bytes of learned parameters", "weights_bytes", in_bytes),
+    _column("memory", "bytes kept of the past", "memory_bytes", in_bytes),
 )
 BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", "time", "FLOPs", "weights", "memory")
 """What fits into a terminal."""

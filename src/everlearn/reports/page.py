@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What the page allows a browser to load: nothing that is not in it."""
 QUIET, RAISED = ("#59616c", "#a3acb8"), ("#f4f6f8", "#1c2128")
+PARTS = ("played", "well", "cost")
+NOTE = "± is half of a 95 % confidence interval over seeds (Student)."
 SHORT = 16
 """Characters of a hash that are shown where the whole would not be read."""
 
@@ -52,7 +54,7 @@ def _page(comparison: Comparison) -> str:
             f"<header><h1>{escape(title)}</h1>{_switch()}</header>",
             f"<p>{escape(_what_was_met(groups))}</p>",
             _warning(groups),
-            _table(comparison),
+            _tables(comparison),
             f'<h2>Figures</h2>\n<div class="figures">{_figures(groups)}</div>',
             f"<h2>Runs</h2>\n{''.join(_run(run) for each in groups for run in each.runs)}",
             "</html>\n",
@@ -100,22 +102,36 @@ def _warning(groups: Sequence[Group]) -> str:
     return f'<p class="warning">Compare these runs with care: {_listed(told)}.</p>' if told else ""
 
 
-def _table(comparison: Comparison) -> str:
+def _tables(comparison: Comparison) -> str:
+    """How well it went, and at what cost."""
     columns = comparison.columns()
-    heads = "".join(f'<th title="{escape(column.meaning)}">{column.heading}</th>' for column in columns)
+    played, well, cost = ([each for each in columns if each.part == part] for part in PARTS)
+    given = Column("is given", "what the learner may use", _given, "cost")
+    meanings = "".join(f"<dt>{each.heading}</dt><dd>{each.meaning}</dd>" for each in [*columns[3:], given])
+    return "\n".join(
+        [
+            _table(comparison, [*played, *well]),
+            f"<p>{NOTE}</p>" if any(len(group.runs) > 1 for group in comparison.groups) else "",
+            _table(comparison, [played[0], *cost, given]),
+            f"<details><summary>What the numbers mean</summary><dl>{meanings}</dl></details>",
+        ]
+    )
+
+
+def _table(comparison: Comparison, columns: Sequence[Column]) -> str:
+    heads = "".join(f'<th title="{column.meaning}">{column.heading}</th>' for column in columns)
     rows = "\n".join(_table_row(number, group, columns) for number, group in enumerate(comparison.groups))
-    seeds = max(len(group.runs) for group in comparison.groups)
-    note = "<p>± is half of a 95 % confidence interval over seeds (Student).</p>" if seeds > 1 else ""
-    head = f'<thead><tr>{heads}<th class="words">is given</th></tr></thead>'
-    return f'<div class="wide"><table>{head}\n<tbody>{rows}</tbody></table></div>{note}'
+    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
 
 
 def _table_row(number: int, group: Group, columns: Sequence[Column]) -> str:
     swatch = f'<span class="swatch" style="background: var(--line-{number % len(LOOKS["paper"].colours)})">'
-    cells = [escape(column.cell(group)) for column in columns]
-    given = escape(str(group.runs[0].started.get("given", DASH)))
-    rest = "".join(f"<td>{cell}</td>" for cell in cells[1:])
-    return f'<tr><td>{swatch}</span>{cells[0]}</td>{rest}<td class="words">{given}</td></tr>'
+    first, *rest = (escape(column.cell(group)) for column in columns)
+    return f"<tr><td>{swatch}</span>{first}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+
+
+def _given(group: Group) -> str:
+    return str(group.runs[0].started.get("given", DASH))
 
 
 def _figures(groups: Sequence[Group]) -> str:
@@ -140,7 +156,6 @@ def _run(run: Findings) -> str:
         "fingerprint": _fingerprint(run),
         "digest": record.digest,
         "spec": record.spec_hash,
-        "is given": str(run.started.get("given", DASH)),
         "played": f"{run.n_tasks} of {_counted(int(run.started.get('n_tasks', 0)))}",
         "machine": machine or DASH,
     }

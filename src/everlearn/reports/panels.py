@@ -124,7 +124,7 @@ def draw_table(axes: "Axes", table: FloatArray, look: Look) -> "QuadMesh | AxesI
 def _write_scores(axes: "Axes", table: FloatArray) -> None:
     for (after, task), score in np.ndenumerate(table):
         if not math.isnan(score):
-            colour = "black" if score > 0.55 else "white"  # readable on the colour map, in every look
+            colour = "#000000" if score > 0.55 else "#fefefe"  # on the colour map, so of no look
             words = "1.0" if score > 0.994 else f"{score:.2f}"[1:]
             axes.text(task + 1, after + 1, words, ha="center", va="center", fontsize=6, color=colour)
 

@@ -17,7 +17,8 @@ def share(interval: Interval | None) -> str:
     """
     if interval is None:
         return DASH
-    return f"{interval.mean:.3f}" + (f" ±{interval.half_width:.3f}" if interval.n > 1 else "")
+    mean = round(interval.mean, 3) + 0.0  # no minus before a zero
+    return f"{mean:.3f}" + (f" ±{interval.half_width:.3f}" if interval.n > 1 else "")
 
 
 def amount(interval: Interval | None, unit: str = "") -> str:

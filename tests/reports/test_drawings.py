@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from everlearn.reports.drawings import DRAWINGS
+from everlearn.reports.findings import Findings
+from everlearn.reports.groups import group
+from everlearn.reports.looks import LOOKS, worn
+from everlearn.runs import Record
+
+PAPER = LOOKS["paper"]
+
+
+def test_lines_show_the_curves(runs: dict[str, Record]) -> None:
+    groups = group(list(runs.values()))
+    with worn(PAPER):
+        (axes,) = DRAWINGS["accuracy"](groups, PAPER).axes
+    for line, each in zip(axes.get_lines(), groups, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), each.line(Findings.accuracy).mean)
+    assert [text.get_text() for text in axes.texts] != []
+    assert {text.get_text() for text in axes.texts} == {each.name for each in groups}
+
+
+def test_only_groups_with_several_seeds_have_a_band(runs: dict[str, Record]) -> None:
+    with worn(PAPER):
+        (single,) = DRAWINGS["accuracy"](group([runs["er-0"]]), PAPER).axes
+        (double,) = DRAWINGS["accuracy"](group([runs["er-0"], runs["er-1"]]), PAPER).axes
+    assert (len(single.collections), len(double.collections)) == (0, 1)
+
+
+def test_heat_maps_hold_the_score_tables(runs: dict[str, Record]) -> None:
+    groups = group([runs["naive"], runs["dcl"]])
+    with worn(PAPER):
+        panels = DRAWINGS["scores"](groups, PAPER).axes
+    for axes, each in zip(panels, groups, strict=False):
+        drawn = axes.collections[0].get_array().filled(np.nan).reshape(3, 3)
+        np.testing.assert_array_equal(drawn, np.asarray(each.runs[0].scores))
+
+
+def test_bars_are_as_long_as_the_costs(runs: dict[str, Record]) -> None:
+    groups = group([runs["naive"], runs["er-0"], runs["nearest"]])
+    with worn(PAPER):
+        panels = DRAWINGS["cost"](groups, PAPER).axes
+    flops = [bar.get_width() for bar in panels[3].patches]
+    assert flops == [each.runs[0].cost.flops for each in groups]
+    held = [bar.get_width() for bar in panels[4].patches]
+    assert held == [each.runs[0].cost.bytes for each in groups]
+
+
+def test_only_those_who_estimate_factors_are_drawn(runs: dict[str, Record]) -> None:
+    with worn(PAPER):
+        panels = DRAWINGS["factors"](group([runs["naive"], runs["dcl"]]), PAPER).axes
+    assert [len(axes.get_lines()) for axes in panels] == [1, 1, 1]
+    errors = [row["factor_errors"]["angle"] for row in runs["dcl"].scores()]
+    assert panels[1].get_lines()[0].get_ydata() == pytest.approx(errors)

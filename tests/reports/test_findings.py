@@ -1,0 +1,79 @@
+import math
+
+import numpy as np
+import pytest
+
+from everlearn.evaluation import ScoreTable, average_accuracy, forgetting
+from everlearn.reports.findings import Findings
+from everlearn.runs import Record
+
+
+def test_numbers_are_those_of_the_record(runs: dict[str, Record]) -> None:
+    found = Findings.of(runs["naive"])
+    measures = found.measures()
+    table = runs["naive"].score_table()
+    ended = [event for event in runs["naive"].events() if event["event"] == "task-ended"]
+    assert found.n_tasks == len(ended) == 3
+    assert measures["average_accuracy"] == average_accuracy(table)
+    assert measures["forgetting"] == forgetting(table)
+    assert measures["backward_transfer"] <= 0
+    assert measures["images"] == 3 * 3 * 8
+    assert measures["flops"] == ended[-1]["flops"] > 0
+    assert measures["weights_bytes"] == ended[-1]["weights_bytes"] > 0
+    assert measures["memory_bytes"] == 0
+    assert measures["seconds"] == pytest.approx(sum(row["seconds"] for row in runs["naive"].seconds()))
+    assert math.isnan(measures["worst_case_accuracy"]), "nobody looked inside its tasks"
+
+
+def test_new_classes_cannot_be_known_ahead(runs: dict[str, Record]) -> None:
+    assert Findings.of(runs["er-0"]).measures()["forward_transfer"] == 0
+
+
+def test_the_worst_moment_is_no_better_than_the_end(runs: dict[str, Record]) -> None:
+    measures = Findings.of(runs["er-0"]).measures()
+    assert 0 <= measures["worst_case_accuracy"] <= measures["average_accuracy"] + 1e-9
+
+
+def test_forgetting_after_each_task_is_that_of_the_table_so_far(runs: dict[str, Record]) -> None:
+    generator = np.random.default_rng(3)  # only a test's own numbers
+    scores = generator.random((6, 6))
+    scores[3] = np.nan
+    scores[:, 2][[0, 1, 4]] = np.nan
+    found = Findings.of(runs["naive"])
+    found.__dict__["scores"] = ScoreTable.from_array(scores)
+    curve = found.forgetting()
+    for k in range(6):
+        expected = forgetting(scores[: k + 1, : k + 1]) if k != 3 else math.nan
+        assert curve.get(k + 1, math.nan) == pytest.approx(expected, nan_ok=True)
+
+
+def test_curves_begin_where_there_is_something_to_say(runs: dict[str, Record]) -> None:
+    found = Findings.of(runs["er-0"])
+    assert list(found.accuracy()) == [1, 2, 3]
+    assert list(found.forgetting()) == [2, 3]
+
+
+def test_learning_inside_tasks(runs: dict[str, Record]) -> None:
+    found = Findings.of(runs["er-0"])
+    now = {x: y for x, y in found.learning(earlier=False).items() if not math.isnan(y)}
+    # 24 images in batches of 8: three evaluations inside each task, the last replaced by the one after it.
+    assert list(now) == pytest.approx([task + batch / 3 for task in range(3) for batch in (1, 2, 3)])
+    before = found.learning(earlier=True)
+    assert math.isnan(before[1.0])
+    assert before[3.0] == pytest.approx(np.mean(np.asarray(found.scores)[2, :2]))
+    assert now[3.0] == np.asarray(found.scores)[2, 2]
+
+
+def test_factor_errors(runs: dict[str, Record]) -> None:
+    assert Findings.of(runs["naive"]).factors == []
+    found = Findings.of(runs["dcl"])
+    assert set(found.factors) == {"scale", "angle", "x", "y", "position"}
+    assert list(found.factor_error("angle")) == [1, 2, 3]
+    assert all(0 < error < math.pi for error in found.factor_error("angle").values())
+
+
+def test_a_run_under_way(unfinished: Record) -> None:
+    found = Findings.of(unfinished)
+    assert found.n_tasks == 1
+    assert math.isnan(found.measures()["forgetting"])
+    assert list(found.accuracy()) == [1]
