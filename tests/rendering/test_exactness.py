@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference import picture
+from benchmarks.reference import picture
 
 from everlearn.chance import draws
 from everlearn.factors import Factors

@@ -23,7 +23,7 @@ def paint_gray(
     The buffer holds levels rather than coverage, so that one sum serves both halves: an edge is worth the
     step between what lies on its two sides.
     """
-    desk, weights, steps = new_desk(paths, size), np.zeros(N_CODES, np.float32), np.empty(1, np.float32)
+    desk, weights, steps = new_desk(paths, size, 1), np.zeros(N_CODES, np.float32), np.empty(1, np.float32)
     tile = np.empty(size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
         background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
@@ -46,7 +46,7 @@ def paint_planes(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
     """As paint_gray, with red, green and blue one after another; levels is (n, 3, 3)."""
-    desk, weights, steps = new_desk(paths, size), _coverage_weights(), np.empty((3, 3), np.float32)
+    desk, weights, steps = new_desk(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32)
     area, tile_area = size * size, size * whole_blocks(size)
     tile = np.empty(3 * tile_area, out.dtype)
     for n in range(begin, end):
@@ -71,7 +71,7 @@ def paint_pixels(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
     """As paint_planes, with red, green and blue of each pixel together."""
-    desk, weights, steps = new_desk(paths, size), _coverage_weights(), np.empty((3, 3), np.float32)
+    desk, weights, steps = new_desk(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32)
     tile = np.empty(3 * size * whole_blocks(size), out.dtype)
     for n in range(begin, end):
         _step(levels, n, steps)

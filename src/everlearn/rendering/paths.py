@@ -38,7 +38,9 @@ def flatten(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray) -> Pa
     n_chords = _count_chords(cubics, n_vertices, unit_px)
     longest, total = 0, 0
     for k in range(len(n_vertices)):
-        own = n_chords[k, : n_vertices[k]].sum()
+        own = 0
+        for j in range(n_vertices[k]):
+            own += n_chords[k, j]
         longest, total = max(longest, own), total + own
     # Every chord may cross the middle once, and every two crossings need three more points.
     points = np.empty((4 * total + len(n_vertices), 2), np.float32)

@@ -56,8 +56,8 @@ class Desk(NamedTuple):
 
 
 @compiled
-def new_desk(paths: Paths, size: int) -> Desk:
-    """Memory for the longest path in pictures of this size."""
+def new_desk(paths: Paths, size: int, n_planes: int) -> Desk:
+    """Memory for the longest path in pictures of this size; gray needs one plane, colour two."""
     longest = 1
     for k in range(len(paths.first) - 1):
         longest = max(longest, paths.first[k + 1] - paths.first[k])
@@ -65,7 +65,7 @@ def new_desk(paths: Paths, size: int) -> Desk:
     return Desk(
         np.empty((longest, 2), np.float32),
         new_edges(2 * longest + 2),
-        np.zeros(2 * plane, np.float32),
+        np.zeros(n_planes * plane, np.float32),
         plane,
     )
 

@@ -54,13 +54,13 @@ def grow(recipe: Recipe, indices: npt.NDArray[np.uint64], cubics: FloatArray, n_
     work = Workspace(
         np.zeros((most, 2)), np.zeros((most, 2)), np.empty((most, 2)), np.empty(most), np.empty((3, most))
     )
+    oldest = 1 if recipe.similarity > 0.0 else 0
     for k in range(len(indices)):
-        kin_n, kin_order = 0, 0
-        if recipe.similarity > 0.0:
-            group = indices[k] // recipe.siblings
-            kin_n, kin_order = _settle(recipe, group, ANCESTOR_TURN, 0, 0, work, cubics[k])
-            work.ancestor[:] = work.noise
-        n_vertices[k], _ = _settle(recipe, indices[k], 0, kin_n, kin_order, work, cubics[k])
+        n, order = 0, 0
+        for age in range(oldest, -1, -1):
+            index = indices[k] // recipe.siblings if age > 0 else indices[k]
+            n, order = _settle(recipe, index, age * ANCESTOR_TURN, n, order, work, cubics[k])
+        n_vertices[k] = n
 
 
 @compiled
@@ -78,6 +78,8 @@ def _settle(
     After 64 attempts the curve gives way to the polygon through its vertices, and if that is unsound too,
     to the regular polygon, which never is.
     """
+    for j in range(recipe.most):
+        work.ancestor[j, 0], work.ancestor[j, 1] = work.noise[j, 0], work.noise[j, 1]
     n, order = 0, 0
     for attempt in range(ATTEMPTS + 2):
         n, order = _kind(recipe, index, first_turn + attempt, kin_n, kin_order)
@@ -86,9 +88,7 @@ def _settle(
         _draw_noise(recipe, index, first_turn + attempt, n_noisy, kin_n > 0, work)
         if attempt >= ATTEMPTS:
             order = 1
-        if attempt > ATTEMPTS:
-            work.noise[:] = 0.0
-        if _shape(recipe, n, order, work, cubics):
+        if _shape(recipe, n, order, attempt > ATTEMPTS, work, cubics):
             break
     return n, order
 
@@ -115,11 +115,10 @@ def _draw_noise(recipe: Recipe, index: Word, turn_: int, n: int, has_kin: bool, 
 
 
 @compiled
-def _shape(recipe: Recipe, n: int, order: int, work: Workspace, cubics: FloatArray) -> bool:
+def _shape(recipe: Recipe, n: int, order: int, regular: bool, work: Workspace, cubics: FloatArray) -> bool:
     """Make the outline from the noise; say whether it is sound."""
-    _place_vertices(recipe, n, work)
-    join(work.vertices, n, order, work.chords, work.solver, cubics)
-    if work.chords[:n].min() < LEAST_CHORD:
+    _place_vertices(recipe, n, 0.0 if regular else 1.0, work)
+    if join(work.vertices, n, order, work.chords, work.solver, cubics) < LEAST_CHORD:
         return False
     x, y = main_axis(cubics, n, work.chords)
     turn(cubics, n, -y, -x)  # the main axis comes to point up the screen, as in the original
@@ -128,7 +127,7 @@ def _shape(recipe: Recipe, n: int, order: int, work: Workspace, cubics: FloatArr
 
 
 @compiled
-def _place_vertices(recipe: Recipe, n: int, work: Workspace) -> None:
+def _place_vertices(recipe: Recipe, n: int, strength: float, work: Workspace) -> None:
     """Corners of a regular polygon, each moved in and out and to and fro within its own sector.
 
     Coordinates go to a grid of 2**-20, because the last bit of a sine differs between machines and
@@ -136,8 +135,8 @@ def _place_vertices(recipe: Recipe, n: int, work: Workspace) -> None:
     """
     sector = math.pi / n - SECTOR_MARGIN
     for j in range(n):
-        radius = min(max(1.0 + recipe.radial * work.noise[j, 0], SHORTEST), LONGEST)
-        shift = min(max(recipe.angular * sector * work.noise[j, 1], -sector), sector)
+        radius = min(max(1.0 + strength * recipe.radial * work.noise[j, 0], SHORTEST), LONGEST)
+        shift = min(max(strength * recipe.angular * sector * work.noise[j, 1], -sector), sector)
         angle = 2.0 * math.pi * j / n + shift
         work.vertices[j, 0] = math.floor(radius * math.cos(angle) * GRID + 0.5) / GRID
         work.vertices[j, 1] = math.floor(radius * math.sin(angle) * GRID + 0.5) / GRID

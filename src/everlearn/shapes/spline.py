@@ -46,18 +46,22 @@ def bend(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
 @compiled
 def join(
     vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray
-) -> None:
-    """Join n vertices by a closed spline of order 1 or 3, parametrised by the length of its chords."""
+) -> float:
+    """Join n vertices by a closed spline of order 1 or 3, parametrised by the length of its chords.
+
+    Gives the length of the shortest chord; where it is 0, the spline means nothing.
+    """
+    shortest = math.inf
     for i in range(n):
         j = i + 1 if i < n - 1 else 0
         dx = vertices[j, 0] - vertices[i, 0]
         dy = vertices[j, 1] - vertices[i, 1]
         chords[i] = math.sqrt(dx * dx + dy * dy)
+        shortest = min(shortest, chords[i])
+        work[0, i] = 0.0
     for axis in range(2):
         if order == 3:
             _solve_bends(vertices, axis, n, chords, work)
-        else:
-            work[0, :n] = 0.0
         for i in range(n):
             j = i + 1 if i < n - 1 else 0
             square = chords[i] * chords[i]
@@ -66,6 +70,7 @@ def join(
             cubics[i, axis, 1] = vertices[j, axis] - vertices[i, axis] - (2.0 * here + there) / 6.0
             cubics[i, axis, 2] = 0.5 * here
             cubics[i, axis, 3] = (there - here) / 6.0
+    return shortest
 
 
 @compiled

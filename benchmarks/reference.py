@@ -1,14 +1,17 @@
 """A slow renderer that shares no code and no method with ours: 16 x 16 samples in every pixel."""
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn.factors import Factors
 from everlearn.shapes import Outlines
 
+FloatArray = npt.NDArray[np.float64]
+
 SAMPLES = 16
 
 
-def picture(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> np.ndarray:
+def picture(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> FloatArray:
     """(size, size) mean level of background, shape or mark over the samples of each pixel."""
     background, shape, mark = levels
     unit = 0.45 * size * factors.scale[0]
@@ -20,13 +23,15 @@ def picture(outline: Outlines, factors: Factors, size: int, levels: tuple[float,
     inside = np.stack([_inside_row(points, y, places) for y in places])
     right = (places[None] - middle[0]) * cos + (places[:, None] - middle[1]) * sin > 0
     samples = np.where(inside, np.where(right, mark, shape), background)
-    return samples.reshape(size, SAMPLES, size, SAMPLES).mean(axis=(1, 3))
+    means: FloatArray = samples.reshape(size, SAMPLES, size, SAMPLES).mean(axis=(1, 3))
+    return means
 
 
-def _inside_row(points: np.ndarray, y: float, places: np.ndarray) -> np.ndarray:
+def _inside_row(points: FloatArray, y: float, places: FloatArray) -> npt.NDArray[np.bool_]:
     """Whether each place on a horizontal line is inside: an odd number of crossings lies left of it."""
     a, b = points, np.roll(points, -1, axis=0)
     crossing = (a[:, 1] <= y) != (b[:, 1] <= y)
     a, b = a[crossing], b[crossing]
     x = a[:, 0] + (y - a[:, 1]) / (b[:, 1] - a[:, 1]) * (b[:, 0] - a[:, 0])
-    return np.searchsorted(np.sort(x), places) % 2 == 1
+    odd: npt.NDArray[np.bool_] = np.searchsorted(np.sort(x), places) % 2 == 1
+    return odd
