@@ -33,6 +33,7 @@ check: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_safety.py src
 
 slow: $(PEERS)   ## the long tests
 	$(BIN)/python -m pytest -n 2 -m slow

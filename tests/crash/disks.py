@@ -16,9 +16,12 @@ class WatchedDisk(Disk):
 
     def __init__(self) -> None:
         self.n_acts = 0
+        self.writes: list[int] = []
 
     def act(self, name: str, do: Act, torn: Act) -> Any:
         self.n_acts += 1
+        if name == "write":
+            self.writes.append(self.n_acts)
         return do()
 
     def open(self, path: Path, flags: int) -> int:
@@ -26,7 +29,9 @@ class WatchedDisk(Disk):
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         half = data[: len(data) // 2]
-        return int(self.act("write", lambda: Disk.write(self, file, data), lambda: Disk.write(self, file, half)))
+        return int(
+            self.act("write", lambda: Disk.write(self, file, data), lambda: Disk.write(self, file, half))
+        )
 
     def sync(self, file: int) -> None:
         self.act("sync", lambda: Disk.sync(self, file), lambda: None)

@@ -46,7 +46,9 @@ class Server:
         """Begin or go on with a run; the process number."""
         answer = folder.with_suffix(".answer")
         answer.unlink(missing_ok=True)
-        return self._ask({"start": {"folder": str(folder), "spec": spec.to_json(), "answer": str(answer), **job}})
+        return self._ask(
+            {"start": {"folder": str(folder), "spec": spec.to_json(), "answer": str(answer), **job}}
+        )
 
     def wait(self, folder: Path, pid: int) -> dict[str, Any]:
         """How it ended: its exit code, and what it said if it could."""

@@ -4,7 +4,6 @@ Commands are JSON lines: {"start": job} answers with a process number, {"wait": 
 """
 
 import json
-import math
 import os
 import signal
 import sys
@@ -19,10 +18,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
+
 from crash.disks import CrashingDisk, FullDisk, WatchedDisk
 from crash.harness import tiny
 from crash.power import RememberingDisk
-
 from everlearn import files, runs
 from everlearn.errors import BadInput
 from everlearn.runs import checkpoint, loop, recording
@@ -74,7 +73,7 @@ def child(job: dict[str, Any]) -> None:
         answer = {"stopped": stop.signal.name}
     except BaseException:
         answer = {"broke": traceback.format_exc()}
-    answer["acts"] = getattr(files.disk, "n_acts", 0)
+    answer |= {"acts": getattr(files.disk, "n_acts", 0), "writes": getattr(files.disk, "writes", [])}
     Path(job["answer"]).write_text(json.dumps(answer))
     os._exit(0)
 
@@ -94,7 +93,7 @@ def play(job: dict[str, Any]) -> str:
 
 def prepare(job: dict[str, Any]) -> None:
     """Make the run save often, and go wrong as the job says."""
-    recording.INTERVAL, recording.SAVING_SHARE = 0.0, math.inf
+    recording.INTERVAL, recording.SAVING_SHARE = 0.0, 1e12
     if "save_every" in job:
         saves = count(1)
         recording.Recorder._is_time = lambda self, event: next(saves) % job["save_every"] == 0

@@ -15,7 +15,10 @@ def fill_and_go_on(server: Server, folder: Path, name: str, at: int) -> None:
     full = server.run(folder, spec, full_at=at, **SAVES)
     # The very last acts may be such that need no room.
     assert "the disk is full" in full.get("refused", "the disk is full")
-    assert server.run(folder, spec, **SAVES)["digest"] == server.reference(folder.parent, spec, **SAVES)["digest"]
+    assert (
+        server.run(folder, spec, **SAVES)["digest"]
+        == server.reference(folder.parent, spec, **SAVES)["digest"]
+    )
 
 
 def test_full_at_some_acts(server: Server, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from everlearn.memory.saving import State
 from everlearn.streams.batch import Batch
 
 BLOCK = 256
+MAX_CAPACITY = 10**9
 OWN = ("images", "labels", "factors", "tasks")
 
 
@@ -44,8 +45,9 @@ class Memory(ABC):
     kind: ClassVar[str]
 
     def __init__(self, *, capacity: int, seed: int = 0) -> None:
-        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
-            raise BadInput(f"capacity is {capacity!r}; it must be a whole number from 1 up")
+        if isinstance(capacity, bool) or not isinstance(capacity, int) or not 1 <= capacity <= MAX_CAPACITY:
+            expected = f"a whole number from 1 to {MAX_CAPACITY:,}"
+            raise BadInput(f"capacity is {capacity!r:.40}; it must be {expected}")
         self.capacity, self.seed = capacity, check_seed(seed)
         self.n_seen = 0
         self._n_samples = 0

@@ -34,7 +34,7 @@ class Checkpoints:
         data = pack({"format": FORMAT, "run": self.run, "number": number, "state": tree})
         path = self._data_path(number)
         files.write(path, data)
-        files.write(path.with_suffix(".sha256"), f"{files.sha256(data)}  {path.name}\n".encode())
+        files.write(path.with_suffix(".sha256"), _checksum(path, data))
         self._keep(set(self.numbers()[-KEPT:]))
 
     def numbers(self) -> list[int]:
@@ -55,10 +55,10 @@ class Checkpoints:
         path = self._data_path(number)
         try:
             data = path.read_bytes()
-            written = path.with_suffix(".sha256").read_text("ascii").split()
-        except (OSError, UnicodeDecodeError) as error:
+            written = path.with_suffix(".sha256").read_bytes()
+        except OSError as error:
             raise BadInput(f"it cannot be read: {error}") from None
-        if written != [files.sha256(data), path.name]:
+        if written != _checksum(path, data):
             raise BadInput("its checksum does not fit")
         return self._state(number, unpack(data))
 
@@ -107,6 +107,11 @@ class Checkpoints:
     def _check_folder(self) -> None:
         if self.folder.is_symlink():
             raise BadInput(f"{self.folder} is a link; a record's checkpoints must lie inside it")
+
+
+def _checksum(path: Path, data: bytes) -> bytes:
+    """The line that `sha256sum` writes."""
+    return f"{files.sha256(data)}  {path.name}\n".encode()
 
 
 def _stem(path: Path) -> str:

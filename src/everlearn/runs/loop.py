@@ -215,9 +215,12 @@ class Play:
 
     def _diverged(self, what: str) -> Diverged:
         here = self.position
+        where = f"in task {here.task}, epoch {here.epoch}, batch {here.batch - 1}"
+        if here.phase == "begin":
+            where = f"at the end of task {here.task - 1}"
         return Diverged(
-            f"{what} in task {here.task}, epoch {here.epoch}, batch {here.batch - 1}; the last checkpoint is "
-            "from before it, but the same would happen again: start anew with a smaller learning rate"
+            f"{what} {where}; the last checkpoint is from before it, but the same would happen again: "
+            "start anew with a smaller learning rate"
         )
 
 

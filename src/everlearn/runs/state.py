@@ -34,10 +34,9 @@ def pack(tree: Tree) -> bytes:
 def unpack(data: bytes) -> Tree:
     """The tree that `pack` was given."""
     try:
-        arrays = load(data)
         size = int.from_bytes(data[:8], "little")
         plain = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["plain"])
-        tree = _put_arrays(plain, arrays)
+        tree = _put_arrays(plain, load(data))
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"this is not a saved state ({error}); it cannot be read") from None
     if not isinstance(tree, dict):

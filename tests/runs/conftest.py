@@ -1,0 +1,53 @@
+"""Small runs, kept whole or broken off."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from everlearn.runs import RunSpec, record, recording
+from everlearn.runs.events import TaskEnded
+
+TINY = {
+    "stream.image_size": 16,
+    "stream.classes_per_task": 2,
+    "stream.factor_values": 2,
+    "n_tasks": 4,
+    "batch_size": 16,
+    "evaluation.probe_size": 8,
+}
+
+
+def tiny(learner: str = "nearest", **settings: Any) -> RunSpec:
+    return RunSpec.make(learner=learner, settings={**TINY, **settings})
+
+
+@pytest.fixture(autouse=True)
+def _save_at_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "SAVING_SHARE", 1e12)
+
+
+@pytest.fixture(scope="session")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of the tiny run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("calm") / "run"
+    *_, _last = record(tiny(), folder)
+    return recording.Record(folder).digest
+
+
+BreakOff = Callable[..., Path]
+
+
+@pytest.fixture
+def break_off(tmp_path: Path) -> BreakOff:
+    """A record whose run was left after a task."""
+
+    def left(spec: RunSpec | None = None, *, after: int = 2, name: str = "run") -> Path:
+        story = record(spec or tiny(), tmp_path / name)
+        for event in story:
+            if isinstance(event, TaskEnded) and event.task == after:
+                story.close()  # type: ignore[attr-defined]  # a generator
+        return tmp_path / name
+
+    return left

@@ -1,0 +1,92 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from everlearn.errors import BadInput
+from everlearn.runs.state import digest, pack, unpack
+
+DTYPES = st.sampled_from([np.uint8, np.int64, np.float32, np.float64, np.bool_])
+ARRAYS = hnp.arrays(DTYPES, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+PLAIN = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+NAMES = st.text(min_size=1, max_size=8).filter(lambda name: "/" not in name and name != "__array__")
+TREES = st.recursive(
+    st.dictionaries(NAMES, PLAIN | ARRAYS | st.lists(PLAIN, max_size=3), max_size=4),
+    lambda inner: st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(TREES)
+def test_a_tree_survives_bytes_exactly(tree: dict) -> None:
+    back = unpack(pack(tree))
+    assert digest(back) == digest(tree)
+    np.testing.assert_equal(back, tree)
+    assert list(back) == list(tree)
+
+
+def test_an_array_without_dimensions_stays_one() -> None:
+    back = unpack(pack({"step": np.array(3.0, np.float32)}))["step"]
+    assert (back.shape, back.dtype) == ((), np.float32)
+
+
+def test_arrays_that_are_not_contiguous_are_saved_as_they_look() -> None:
+    array = np.arange(24).reshape(4, 6)[::2, ::-3]
+    assert (unpack(pack({"a": array}))["a"] == array).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": np.zeros(2)}, {"a": np.zeros(2, np.float32)}),
+        ({"a": np.zeros((2, 1))}, {"a": np.zeros(2)}),
+        ({"a": np.zeros(2)}, {"b": np.zeros(2)}),
+        ({"a": 1}, {"a": 1.5}),
+        ({"a": {"b": 1}}, {"a": {"c": 1}}),
+    ],
+)
+def test_different_trees_have_different_digests(one: dict, other: dict) -> None:
+    assert digest(one) != digest(other)
+
+
+@pytest.mark.parametrize("tree", [{1: 2}, {"a/b": 1}, {"__array__": "x"}])
+def test_names_that_would_be_confused_are_refused(tree: dict) -> None:
+    with pytest.raises(TypeError, match="cannot have the name"):
+        pack(tree)
+
+
+@pytest.mark.parametrize(
+    "tree", [{"a": float("nan")}, {"a": float("inf")}, {"a": object()}, {"a": [np.zeros(1)]}]
+)
+def test_what_is_neither_array_nor_json_is_refused(tree: dict) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        pack(tree)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x80\x04\x95",
+        b"\xff" * 8 + b"{}",
+        (2**62).to_bytes(8, "little") + b"{}",
+        (2).to_bytes(8, "little") + b"{}",
+        (4).to_bytes(8, "little") + b"null",
+        pack({"a": 1})[:-1],
+        b"\x93NUMPY\x01\x00",
+    ],
+)
+def test_other_bytes_are_no_state(data: bytes) -> None:
+    with pytest.raises(BadInput, match="not a saved state"):
+        unpack(data)
+
+
+def test_a_state_whose_plain_part_lies_is_refused() -> None:
+    header = json.dumps({"__metadata__": {"plain": '{"a": {"__array__": "/b"}}'}}).encode()
+    with pytest.raises(BadInput, match="not a saved state"):
+        unpack(len(header).to_bytes(8, "little") + header)
