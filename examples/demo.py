@@ -1,38 +1,49 @@
-"""See it work: draw the endless stream, jump a million tasks ahead, and cite it."""
+"""See forgetting happen: DCL, replay and a plain network meet the same tasks, two at a time."""
 
-import time
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import Progress
 
-from everlearn import streams
-from everlearn.reports import moving_portrait, portrait, save
+from everlearn import reports, runs
+from everlearn.evaluation import average_accuracy
 
-FOLDER = Path("demo")
+FOLDER, LEARNERS = Path("demo"), ("dcl", "er", "naive")
+STREAM = "--image-size 24 --factor-values 4 --epochs 3 --batch-size 32"
 
 
-def main() -> None:
-    """Make the figures and say what they show."""
-    console = Console(highlight=False)
+def play(learner: str, n_tasks: int) -> None:
+    """Play a run on one core; go on with it if it was interrupted."""
+    folder, everlearn = FOLDER / learner, Path(sys.executable).with_name("everlearn")
+    begin = f"run --learner {learner} --record {folder} --tasks {n_tasks} {STREAM}"
+    words = f"resume {folder}" if (folder / "spec.json").exists() else begin
+    one_core = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run([everlearn, *words.split()], check=True, env=one_core, stdout=subprocess.DEVNULL)  # noqa: S603
+
+
+def main(n_tasks: int = 20) -> None:
+    """Play all, show how it goes, draw what came of it."""
     FOLDER.mkdir(exist_ok=True)
-    stream = streams.sprites(seed=0)
-    console.print(f"[bold]{stream.id}[/]: 10 new shapes a task, 6,000 images to learn them from, no end.")
-    console.print(f"To cite it: {stream.id}, fingerprint {stream.fingerprint()}")
-    for k in (0, 1_000_000):
-        start = time.perf_counter()
-        n_images = sum(len(stream.task(k).split(name)) for name in streams.SPLITS)
-        console.print(f"Task {k:>9,}: {n_images:,} images drawn in {time.perf_counter() - start:.3f} s")
-
-    still = save(portrait(stream.task(0)), FOLDER / "stream.png")
-    with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("Setting shapes in motion")
-        pages = moving_portrait(
-            stream, 0, lambda done, total, _: progress.update(bar, completed=done, total=total)
-        )
-    moving = save(pages, FOLDER / "stream.gif")
-    console.print(f"\nThe figure is {still.resolve()}\nand in motion {moving.resolve()}")
+    with ThreadPoolExecutor(2) as pool, Progress() as progress:
+        jobs = [pool.submit(play, learner, n_tasks) for learner in LEARNERS]
+        bars = {learner: progress.add_task(learner, total=n_tasks) for learner in LEARNERS}
+        is_playing = True
+        while is_playing:
+            is_playing = bool(wait(jobs, timeout=0.5).not_done)
+            for record in runs.list_records(FOLDER):  # a record can be read while it is being written
+                name, accuracy = record.folder.name, average_accuracy(record.score_table())
+                word = f"{name:<6}accuracy on all tasks so far {accuracy:.3f}"
+                progress.update(bars[name], completed=record.n_tasks_played, description=word)
+    for job in jobs:
+        job.result()  # says what went wrong, if anything did
+    records = [runs.Record(FOLDER / learner) for learner in LEARNERS]
+    figure = reports.figure("forgetting", records, FOLDER / "forgetting.png")
+    page = reports.html(records, FOLDER / "report.html")
+    print(f"The figure is {figure.resolve()}\nThe report is {page.resolve()}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -1,9 +1,10 @@
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from outcomes import EVERLEARN, Outcome, Run
+from outcomes import EVERLEARN, Outcome, Run, record_of
 
 from everlearn.cli import main
 
@@ -35,3 +36,20 @@ def spawn(tmp_path: Path) -> Run:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return spawn
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the record of a learner whose memory can be edited, and of one without any."""
+    folder = tmp_path_factory.mktemp("records")
+    record_of("dcl", folder / "dcl", **{"learner.width": 4})
+    record_of("nearest", folder / "nearest")
+    return folder
+
+
+@pytest.fixture
+def records(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of these records in the working folder, under records/."""
+    shutil.copytree(kept, tmp_path / "records")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "records"

@@ -1,7 +1,6 @@
 """Whatever nonsense is typed: one sentence, exit code 2, no traceback, and not a byte changed on disk."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from outcomes import Outcome, Run, tree
+from outcomes import Outcome, Run, assert_refused, tree
 
 # One command line a row; {file}, {folder}, {half} and so on are prepared below.
 NONSENSE = r"""
@@ -22,7 +21,7 @@ stream lst
 stream list sprits
 stream list sprites mnist
 stream list ''
-run --learner dcl
+run --learner
 --jsn
 --verson
 -x
@@ -240,17 +239,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "under_file": "notes.txt/below",
         "long_name": "n" * 300,
     }
-
-
-def assert_refused(outcome: Outcome) -> None:
-    assert outcome.code == 2, outcome
-    assert outcome.out == ""
-    assert outcome.err.startswith("everlearn: ")
-    assert outcome.err.count("\n") == 1
-    assert outcome.err.endswith("\n")
-    assert "Traceback" not in outcome.err
-    assert not re.search(r"pydantic|cyclopts|errors\.\w+:|<class|object at 0x", outcome.err)
-    assert 20 < len(outcome.err) < 1000
 
 
 def test_the_table_is_long_enough() -> None:

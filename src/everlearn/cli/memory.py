@@ -124,6 +124,8 @@ def _label(memory: "ExemplarMemory", word: str) -> int:
         return named[0]
     if named or not word.isdecimal():
         raise BadInput(f"{word!r:.80} names {len(named)} classes; `everlearn memory list` shows all labels")
+    if int(word[:18]) not in memory:
+        raise BadInput(f"nothing is remembered of label {word:.80}; `everlearn memory list` shows all labels")
     return int(word)
 
 

@@ -10,7 +10,7 @@ def editable_memory(learner: Learner) -> ExemplarMemory:
     memory = getattr(learner, "memory", None)
     if not isinstance(memory, ExemplarMemory):
         raise BadInput(
-            f"{_name(learner)} keeps no memory that can be edited; use a learner that does, as dcl"
+            f"{_name(learner)} keeps no memory that can be edited; `everlearn learners` shows others"
         )
     return memory
 
@@ -18,7 +18,7 @@ def editable_memory(learner: Learner) -> ExemplarMemory:
 def rejecting(learner: Learner) -> Rejects:
     """The learner as one that can say "I do not know this", or a complaint if it cannot."""
     if not isinstance(learner, Rejects):
-        raise BadInput(f"{_name(learner)} cannot say that it does not know; use a learner that can, as dcl")
+        raise BadInput(f"{_name(learner)} cannot say that it does not know; `everlearn learners` shows others")
     return learner
 
 
