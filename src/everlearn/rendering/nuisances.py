@@ -21,8 +21,8 @@ class Nuisances:
     Args:
         noise: standard deviation of independent noise per pixel and channel, as a share of the range, 0..1.
         blur: standard deviation of a Gaussian blur in pixels, 0..16.
-        occluder: area of a bar of background colour laid across the middle half of the picture, as a share
-            of the picture's area, 0..0.5.
+        occluder: area of a bar of some gray, centred anywhere in the middle half of the picture, as a
+            share of the picture's area, 0..0.5.
         clutter: number of small gray shapes scattered behind, 0..32.
         lighting: how much darker the picture is at its far side than at its lit one, 0..1.
         texture: how far a smooth random pattern moves the background up or down, as a share of the range,

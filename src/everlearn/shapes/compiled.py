@@ -37,5 +37,8 @@ def _stamp(room: Path) -> bytes:
 
 
 def inlined(function: Function) -> Function:
-    """As `compiled`, for a part of a larger loop: becomes part of each function that calls it."""
+    """As `compiled`, for a step of a larger loop: becomes part of each function that calls it.
+
+    Worth it where many arrays are handed on, each of which a call would count in and out again.
+    """
     return cast(Function, njit(inline="always", error_model="numpy", boundscheck=False)(function))

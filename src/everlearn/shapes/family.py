@@ -41,8 +41,8 @@ class ShapeFamily:
         spline_orders: 1 draws straight lines, 3 smooth curves; one of them is drawn for each shape.
         similarity: 0 for independent shapes. Otherwise shape i descends from an ancestor it shares with
             all shapes of the same i // siblings: with this probability it takes over the number of corners
-            and the order, and its noise correlates with the ancestor's by 0.98**2 * similarity**2 between
-            two siblings. At 1, siblings differ only by a fifth of the noise.
+            and the order, and of its noise a share r = 0.98 * similarity is the ancestor's and
+            sqrt(1 - r²) its own. At 1, siblings differ only by own noise of a fifth of the usual size.
         siblings: how many consecutive shapes share an ancestor; means nothing while similarity is 0.
         difficulty: 0 for the paper's shapes. Both noises are multiplied by 1 - 0.75 * difficulty, so that
             shapes come closer to regular polygons and are harder to tell apart.
