@@ -4,9 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from outcomes import EVERLEARN, Outcome, Run, record_of
 
 from everlearn.cli import main
+
+from .outcomes import EVERLEARN, Outcome, Run, record_of
 
 
 @pytest.fixture

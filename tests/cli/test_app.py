@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from outcomes import EVERLEARN, Run
 
 import everlearn
 from everlearn.cli import main
+
+from .outcomes import EVERLEARN, Run
 
 HEAVY = {"torch", "numba", "matplotlib", "pydantic", "numpy", "PIL", "pyarrow"}
 

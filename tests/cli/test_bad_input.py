@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from outcomes import Outcome, Run, assert_refused, tree
+
+from .outcomes import Outcome, Run, assert_refused, tree
 
 # One command line a row; {file}, {folder}, {half} and so on are prepared below.
 NONSENSE = r"""

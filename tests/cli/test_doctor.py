@@ -1,7 +1,8 @@
 import json
 
 import pytest
-from outcomes import Run
+
+from .outcomes import Run
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from outcomes import Run, assert_refused, tree
 from PIL import Image
 
 from everlearn import runs
@@ -11,6 +10,8 @@ from everlearn.cli.opened import opened
 from everlearn.cli.picture import read_picture
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
+
+from .outcomes import Run, assert_refused, tree
 
 RECORD = "records/dcl"
 

@@ -2,9 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
-from outcomes import Run, assert_refused, tree
 
 from everlearn import runs
+
+from .outcomes import Run, assert_refused, tree
 
 
 def test_oneshot_answers_and_keeps_the_answer(run: Run, records: Path) -> None:

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from outcomes import Run, tree
+from .outcomes import Run, tree
 
 
 def test_list_shows_all_records(run: Run, records: Path) -> None:

@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
-from outcomes import EVERLEARN, SMALL, Run, assert_refused, record_of, tree
 
 from everlearn import learners, runs
 from everlearn.cli.watch import watch
+
+from .outcomes import EVERLEARN, SMALL, Run, assert_refused, record_of, tree
 
 KEYS = {
     "record",

@@ -2,10 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from outcomes import Run, tree
 from PIL import Image
 
 from everlearn import streams
+
+from .outcomes import Run, tree
 
 SMALL = ("--image-size", "16", "--factor-values", "2", "--classes-per-task", "3", "--set", "split=10,3,3")
 COMMANDS = [

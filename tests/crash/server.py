@@ -15,17 +15,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from crash.disks import CrashingDisk, FullDisk, WatchedDisk
-from crash.harness import tiny
-from crash.power import RememberingDisk
 from everlearn import files, runs
 from everlearn.errors import BadInput
 from everlearn.runs import checkpoint, loop, recording
 from everlearn.streams import arranged
+from tests.crash.disks import CrashingDisk, FullDisk, WatchedDisk
+from tests.crash.harness import tiny
+from tests.crash.power import RememberingDisk
 
 PHASES = {
     "learning": (loop.Play, "_checked"),

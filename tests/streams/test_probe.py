@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_source import ToySource, rows_of
 
 from everlearn.errors import BadInput
 from everlearn.streams import ArrangedStream, ScenarioSettings
 from everlearn.streams.probe import first_of_order
+
+from .toy_source import ToySource, rows_of
 
 
 class ToySettings(ScenarioSettings):

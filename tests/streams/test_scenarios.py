@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_source import SIZES, ToySource, rows_of
 
 from everlearn.errors import BadInput
 from everlearn.streams import ArrangedStream, ScenarioSettings
 from everlearn.streams.scenarios.sharp import ClassSets
+
+from .toy_source import SIZES, ToySource, rows_of
 
 
 class ToySettings(ScenarioSettings):

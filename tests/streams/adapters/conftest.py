@@ -1,14 +1,10 @@
-"""What the tests of the adapters share: the tiny stream, and an Avalanche that can be imported."""
+"""What the tests of the adapters share: an Avalanche that can be imported."""
 
 import importlib.util
 import sys
 import warnings
-from pathlib import Path
 
 import pytest
-
-# The tiny stream lives with the tests of the exports.
-sys.path.insert(0, str(Path(__file__).parents[1] / "exports"))
 
 _declared = []  # declarations live as long as the library object that made them
 

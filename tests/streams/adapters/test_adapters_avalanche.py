@@ -3,10 +3,10 @@ import sys
 import numpy as np
 import pytest
 import torch
-from tiny_stream import TinyStream
 
 from everlearn.errors import BadInput
 from everlearn.streams.adapters import to_avalanche
+from tests.streams.exports.tiny_stream import TinyStream
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # avalanche 0.6 beside newer libraries
 

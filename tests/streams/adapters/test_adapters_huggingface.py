@@ -2,10 +2,10 @@ import sys
 
 import numpy as np
 import pytest
-from tiny_stream import TinyStream
 
 from everlearn.errors import BadInput
 from everlearn.streams.adapters import to_huggingface
+from tests.streams.exports.tiny_stream import TinyStream
 
 
 @pytest.mark.parametrize("rgb", [False, True])

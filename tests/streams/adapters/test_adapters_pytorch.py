@@ -3,11 +3,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from tiny_stream import TinyStream
 from torch.utils.data import DataLoader
 
 from everlearn.errors import BadInput
 from everlearn.streams.adapters import to_torch, to_torch_iterable, to_torch_tasks
+from tests.streams.exports.tiny_stream import TinyStream
 
 ALL_FIELDS = ("image", "label", "factors", "task")
 

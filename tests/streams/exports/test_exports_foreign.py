@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from tiny_stream import TinyStream
 
 from everlearn.errors import BadInput
 from everlearn.streams.exports import export, load
+
+from .tiny_stream import TinyStream
 
 RGB = TinyStream(rgb=True)
 

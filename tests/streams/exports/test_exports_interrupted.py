@@ -8,11 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from tiny_stream import TinyStream, tree
 
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.streams.exports import FORMATS, export, load
+
+from .tiny_stream import TinyStream, tree
 
 TASKS = range(2)
 

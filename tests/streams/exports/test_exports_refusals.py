@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tiny_stream import TinyStream, tree
 
 from everlearn.errors import BadInput
 from everlearn.files import sha256
 from everlearn.streams.exports import FORMATS, export, load
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import Manifest
+
+from .tiny_stream import TinyStream, tree
 
 
 @pytest.mark.parametrize(

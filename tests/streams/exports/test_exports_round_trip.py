@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_stream import TinyStream, same_task, tree
 
 from everlearn.errors import BadInput
 from everlearn.streams.exports import FORMATS, export, load
+
+from .tiny_stream import TinyStream, same_task, tree
 
 VARIANTS = [
     {"rgb": rgb, "factors": factors, "held_out": held_out, "tells_tasks": tells}
