@@ -47,7 +47,8 @@ class Nearest(Learner):
         np.add.at(counts, own, 1)
         self._rows.overwrite(rows, {"sums": sums, "counts": counts})
         self.flops += float(images.size)
-        return {"distance": float(np.abs(_means(sums, counts)[own] / STEPS - images).mean()) / 255}
+        distance = np.abs(_means(sums, counts)[own] - STEPS * images.astype(np.float64)).sum()
+        return {"distance": float(distance) / (255 * STEPS * images.size)}
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         """The class with the smallest squared distance; the first of equals."""

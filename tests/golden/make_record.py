@@ -1,0 +1,41 @@
+"""Make the record of today's format that must resume for ever: python tests/golden/make_record.py FOLDER
+
+One folder per released format is kept; an old one is never made again.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from everlearn.runs import Record, RunSpec, record, recording
+from everlearn.runs.events import TaskEnded
+
+SETTINGS = {
+    "stream.image_size": 16,
+    "stream.classes_per_task": 2,
+    "stream.factor_values": 2,
+    "n_tasks": 6,
+    "batch_size": 16,
+    "evaluation.probe_size": 20,
+    "evaluation.inside_every": 1,
+}
+
+
+def main(folder: Path) -> None:
+    """Leave a run in the middle, and finish a copy of it."""
+    recording.SAVING_SHARE = 1e12
+    story = record(RunSpec.make(learner="nearest", settings=SETTINGS), folder)
+    while not (isinstance(event := next(story), TaskEnded) and event.task == 2):
+        pass
+    del story
+    (folder / ".lock").unlink()
+    finished = folder.with_name(f"{folder.name}-finished")
+    shutil.copytree(folder, finished)
+    for _ in recording.resume(finished):
+        pass
+    (folder.parent / f"{folder.name}.digest").write_text(Record(finished).digest + "\n")
+    shutil.rmtree(finished)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
