@@ -92,7 +92,10 @@ class DCL(Recogniser):
         if supervision not in SUPERVISION:
             raise unknown("supervision", supervision, SUPERVISION)
         check_range("averaging", averaging, 0, 0.99999)
-        check_range("looks", looks, 1, 10)
+        check_range("learning_rate", learning_rate, 1e-9, 1)
+        check_range("surprise", surprise, 0, math.inf)
+        for name, value, low in (("looks", looks, 1), ("candidates", candidates, 0), ("rounds", rounds, 1)):
+            check_range(name, value, low, 1000)
         self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
         self.looks, self.candidates, self.rounds = looks, candidates, rounds
         self.net = PoseNet(image_shape, sight=sight, width=width, seed=seed)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.errors import check_range
 from everlearn.networks.backbones import SmallNet
 from everlearn.networks.similarity import CANONICAL, compose
 from everlearn.networks.tensors import seeded
@@ -26,6 +27,8 @@ class PoseNet(nn.Module):
         self, image_shape: tuple[int, ...], *, sight: int = 32, width: int = 16, seed: int = 0
     ) -> None:
         super().__init__()
+        check_range("sight", sight, 8, 512)
+        check_range("width", width, 1, 512)
         self.block = max(1, min(image_shape[:2]) // sight)
         seen = (image_shape[0] // self.block, image_shape[1] // self.block, *image_shape[2:])
         with seeded(seed):

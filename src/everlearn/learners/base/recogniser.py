@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 
 from everlearn.chance import IntArray
+from everlearn.errors import check_range
 from everlearn.factors import Factors
 from everlearn.learners.base.learner import Learner, State
 from everlearn.learners.base.recognition import Recognition
@@ -23,6 +24,8 @@ PIECE = 256
 RECENT = 16
 """Pieces whose recognition is kept, because labels and poses of the same images are often asked in turn."""
 JUDGED = 32
+LUCK = 0.9
+"""A right answer that fits hardly better than the second best was a lucky one."""
 KEPT_SCORES = 512
 FALSE_ALARMS = 0.01
 USUAL = 0.005
@@ -44,6 +47,7 @@ class Recogniser(Learner):
 
     def __init__(self, *, image_shape: tuple[int, ...], seed: int, block: int) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
+        check_range("block", block, 1, 64)
         self.memory = ExemplarMemory()
         self.lookup = Lookup(block=block)
         self.known_scores: npt.NDArray[np.float64] = np.zeros(0)
@@ -63,11 +67,13 @@ class Recogniser(Learner):
         self.memory.add(task.exemplars[np.array(new, bool)])
 
     def end(self, task: TaskView) -> None:
-        """See how well known classes fit, to know later what does not."""
-        some = (task.val if len(task.val) else task.train)[:JUDGED]
+        """See how well known classes fit where they are recognised, to know later what does not fit."""
         if not len(self.memory):
             return
-        scores = self.strangeness(self._found(some.images), some.images)
+        some = (task.val if len(task.val) else task.train).shuffled(self.seed, task.index)[:JUDGED]
+        found = self._found(some.images)
+        recognised = (found.labels == some.labels) & (found.ratios < LUCK)
+        scores = self.strangeness(found, some.images)[recognised]
         self.known_scores = np.concatenate([self.known_scores, scores])[-KEPT_SCORES:]
 
     def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:

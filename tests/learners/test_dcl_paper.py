@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+
+from everlearn.errors import BadInput
+from everlearn.learners.dcl_paper import DCLPaper, _nearest_similarity
+from everlearn.networks.similarity import matrices_of
+from everlearn.streams import Batch, sprites
+
+STREAM = sprites(image_size=32, classes_per_task=4, factor_values=4)
+
+
+class Oracle(torch.nn.Module):
+    """Knows the true matrices of the images it will be asked for."""
+
+    def __init__(self, batch: Batch) -> None:
+        super().__init__()
+        assert batch.factors is not None
+        self.matrices = torch.nn.Parameter(torch.from_numpy(batch.factors.matrices()).float().reshape(-1, 6))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.matrices[: len(images)]
+
+
+def test_with_true_matrices_it_is_right() -> None:
+    task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
+    learner.memory.add(task.exemplars)
+    learner.net = Oracle(task.test)  # type: ignore[assignment]
+    assert np.mean(learner.predict(task.test.images) == task.test.labels) > 0.97
+    estimated = learner.estimate(task.test.images).array()
+    np.testing.assert_allclose(estimated, task.test.factors.array(), atol=1e-5)  # type: ignore[union-attr]
+
+
+def test_it_learns_the_matrices() -> None:
+    task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
+    learner.begin(task.for_learner())
+    losses = [learner.learn(batch)["pose"] for batch in task.train.shuffled(0).pieces(32)]
+    assert np.mean(losses[-5:]) < 0.3 * np.mean(losses[:3])
+
+
+def test_the_loss_is_the_mean_squared_error_of_the_matrix() -> None:
+    batch, learner = STREAM.task(0).train[:8], DCLPaper.tiny(image_shape=(32, 32))
+    with torch.no_grad():
+        learner.net[1].weight.zero_()  # type: ignore[operator, union-attr]
+        learner.net[1].bias.zero_()  # type: ignore[operator, union-attr]
+    expected = np.square(batch.factors.matrices()).mean()  # type: ignore[union-attr]
+    assert learner.learn(batch)["pose"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_reconstruction_can_be_learned_too() -> None:
+    batch = STREAM.task(0).train[:8]
+    learner = DCLPaper(image_shape=(32, 32), backbone="small", reconstruction=0.5)
+    learner.begin(STREAM.task(0).for_learner())
+    losses = learner.learn(batch)
+    assert losses["loss"] == pytest.approx(losses["pose"] + losses["reconstruction"])
+    assert losses["reconstruction"] > 0
+
+
+def test_the_paper_s_network_is_the_default() -> None:
+    learner = DCLPaper(image_shape=(32, 32))
+    assert sum(p.numel() for p in learner.net.parameters()) == 11_173_318
+    assert learner.optimiser.defaults["lr"] == 1e-3
+
+
+def test_its_novelty_is_the_ratio_of_the_two_nearest() -> None:
+    task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
+    learner.memory.add(task.exemplars)
+    learner.net = Oracle(task.test)  # type: ignore[assignment]
+    found = learner.recognise(task.test.images[:5]) if learner.lookup.follow(learner.memory) else None
+    assert found is not None
+    order = np.argsort(learner.novelty(task.test.images[:5]))
+    assert (order == np.argsort(found.misfits / found.rivals)).all()
+
+
+def test_an_affine_matrix_is_read_as_its_nearest_similarity() -> None:
+    pose = torch.tensor([[0.6, -0.3, 0.1, 0.2]])
+    np.testing.assert_allclose(_nearest_similarity(matrices_of(pose)), pose.numpy(), rtol=1e-6)
+
+
+def test_without_factors_it_says_what_to_do() -> None:
+    batch = STREAM.task(0).train[:4]
+    with pytest.raises(BadInput, match="dcl can do without"):
+        DCLPaper.tiny(image_shape=(32, 32)).learn(Batch(batch.images, batch.labels))
