@@ -24,15 +24,26 @@ def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as cache:
         first = _seconds(cache)
         later = [_seconds(cache) for _ in range(REPEATS)]
-    low, high = np.percentile(later, [10, 90])
-    warm = Row(
-        "first picture, compiled code on disk", float(np.median(later)), "s", (low, high), 2.0, at_most=True
-    )
-    return [warm, Row("first picture ever, compiling (once per machine)", first, "s")]
+    return [
+        Row("first picture, compiled code on disk", _median(later, 0), "s", goal=2.0, at_most=True),
+        Row("the same, processor time", _median(later, 1), "s"),
+        Row("first picture ever, compiling (once per machine)", first[0], "s"),
+        Row("the same, processor time", first[1], "s"),
+    ]
 
 
-def _seconds(cache: str) -> float:
-    start = time.perf_counter()
+def _median(times: list[tuple[float, float]], column: int) -> float:
+    return float(np.median([pair[column] for pair in times]))
+
+
+def _seconds(cache: str) -> tuple[float, float]:
+    """Wall and processor time; on a busy machine only the second is about us."""
+    start, before = time.perf_counter(), _processor_time()
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     subprocess.run([sys.executable, "-c", FIRST_PICTURE], check=True, env=environment)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, _processor_time() - before
+
+
+def _processor_time() -> float:
+    used = os.times()
+    return used.children_user + used.children_system

@@ -27,7 +27,8 @@ from everlearn.rendering.threads import check_threads, in_pieces
 from everlearn.shapes import Outlines
 
 BACKGROUND = 169 / 255
-PIECE = 256
+PIECE = 128
+PIECES_PER_THREAD = 4
 
 
 def render(
@@ -117,7 +118,8 @@ def _paint(
     paint = paint_gray if levels.shape[1] == 1 else colour_paint
     scaled = levels * np.float32(255) if out.dtype == np.uint8 else levels
     flat = out.reshape(-1)
-    piece = PIECE if threads > 1 else max(len(out), 1)
+    # Few enough pieces that starting one costs nothing, enough that no thread waits long for the last.
+    piece = max(PIECE, -(-len(out) // (PIECES_PER_THREAD * threads)))
     in_pieces(
         lambda begin, end: paint(begin, end, paths, where, size, scaled, flat), len(out), piece, threads
     )

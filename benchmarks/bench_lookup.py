@@ -1,0 +1,59 @@
+"""The nearest of 5,000 exemplars, beside the chunked comparison of the paper's code."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.table import Row, interleaved, ratio_row
+from everlearn.memory import ExemplarMemory
+from everlearn.memory.lookup import Lookup
+from everlearn.networks import to_tensor
+from everlearn.networks.similarity import poses_of
+from everlearn.networks.warp import normalise, to_pictures
+from everlearn.streams import sprites
+
+N_TASKS, N_IMAGES, N_CHUNKED = 500, 256, 8
+CHUNK = 64
+"""Exemplars compared at once in the paper's code."""
+
+
+def run() -> list[Row]:
+    """One thread, the same normalised pictures, the same answers."""
+    torch.set_num_threads(1)
+    stream, memory, lookup = sprites(), ExemplarMemory(), Lookup()
+    for task in stream.take(N_TASKS):
+        memory.add(task.exemplars)
+    lookup.follow(memory)
+    probe = stream.probe(N_TASKS, N_IMAGES)
+    assert probe.factors is not None
+    pictures = to_pictures(normalise(to_tensor(probe.images), poses_of(probe.factors)))
+    exemplars, few = (
+        torch.from_numpy(memory.images.astype(np.float32)),
+        torch.from_numpy(pictures[:N_CHUNKED]),
+    )
+    assert (chunked(few, exemplars).numpy() == lookup.nearest(pictures[:N_CHUNKED], 1)[0][:, 0]).all()
+    seconds = interleaved(
+        {
+            "chunked": lambda: chunked(few, exemplars),
+            "exact": lambda: lookup.nearest(pictures, 1),
+            "codes": lambda: lookup.candidates(pictures, 5),
+        },
+        rounds=10,
+    )
+    theirs = seconds["chunked"] / N_CHUNKED
+    exact, codes = seconds["exact"] / N_IMAGES, seconds["codes"] / N_IMAGES
+    return [
+        Row("the paper's chunked comparison, 5,000 exemplars", 1 / float(np.median(theirs)), "images/s"),
+        Row("nearest exemplar, exact", 1 / float(np.median(exact)), "images/s"),
+        ratio_row("nearest exemplar, exact / chunked comparison", theirs, exact, 20),
+        Row("5 candidates by their codes", 1 / float(np.median(codes)), "images/s"),
+        ratio_row("5 candidates by their codes / chunked comparison", theirs, codes, 20),
+    ]
+
+
+def chunked(pictures: Tensor, exemplars: Tensor) -> Tensor:
+    """Mean squared differences to all exemplars, some at a time; the number of the nearest."""
+    distances = [
+        (pictures[:, None] - chunk[None]).square().mean(dim=(2, 3)) for chunk in exemplars.split(CHUNK)
+    ]
+    return torch.cat(distances, dim=1).argmin(dim=1)
