@@ -49,6 +49,17 @@ def test_bars_are_as_long_as_the_costs(runs: dict[str, Record]) -> None:
 def test_only_those_who_estimate_factors_are_drawn(runs: dict[str, Record]) -> None:
     with worn(PAPER):
         panels = DRAWINGS["factors"](group([runs["naive"], runs["dcl"]]), PAPER).axes
-    assert [len(axes.get_lines()) for axes in panels] == [1, 1, 1]
+    drawn = [[line for line in axes.get_lines() if len(line.get_xdata())] for axes in panels]
+    assert [len(lines) for lines in drawn] == [1, 1, 1]
     errors = [row["factor_errors"]["angle"] for row in runs["dcl"].scores()]
-    assert panels[1].get_lines()[0].get_ydata() == pytest.approx(errors)
+    assert drawn[1][0].get_ydata() == pytest.approx(errors)
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "forgetting", "learning", "factors"])
+def test_a_learner_has_the_same_colour_everywhere(kind: str, runs: dict[str, Record]) -> None:
+    groups = group(list(runs.values()))
+    with worn(PAPER):
+        texts = [text for axes in DRAWINGS[kind](groups, PAPER).axes for text in axes.texts]
+    assert texts
+    rank = {each.name: number for number, each in enumerate(groups)}
+    assert all(text.get_color() == PAPER.colour(rank[text.get_text()]) for text in texts)

@@ -57,7 +57,7 @@ COLUMNS = (
     _column("weights", "bytes of learned parameters", "weights_bytes", in_bytes),
     _column("memory", "bytes kept of the past", "memory_bytes", in_bytes),
 )
-BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", "time", "FLOPs", "weights", "memory")
+BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", "time", "weights", "memory")
 """What fits into a terminal."""
 
 
@@ -89,7 +89,7 @@ class Comparison:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for column in columns:
             side: JustifyMethod = "left" if column.heading == "learner" else "right"
-            table.add_column(column.heading, justify=side, min_width=len(column.heading))
+            table.add_column(column.heading, justify=side, min_width=len(column.heading), overflow="fold")
         for each in self.groups:
             table.add_row(*(column.cell(each) for column in columns))
         return table

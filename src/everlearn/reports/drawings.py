@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 Groups = Sequence[Group]
 Drawing = Callable[[Groups, Look], "Figure"]
 
-PANELS = 3
+PANELS = 4
 """Score tables in a row."""
+WRITTEN = 24
+"""Up to so many cells in a row of figures each score is also written."""
 FACTORS = {
     "scale": "scale (relative)",
     "angle": "angle (radians)",
@@ -70,9 +72,11 @@ def scores(groups: Groups, look: Look) -> "Figure":
     tables = [_mean_table(each) for each in groups]
     if not any(table.size for table in tables):
         raise NothingToDraw("no task was scored yet; play at least one")
-    figure, panels = canvas(len(groups), columns=PANELS, panel_height=1.7)
+    columns = math.ceil(len(groups) / math.ceil(len(groups) / PANELS))
+    largest = max(map(len, tables))
+    figure, panels = canvas(len(groups), columns=columns, panel_height=min(2.2, 5.5 / columns))
     for axes, each, table in zip(panels, groups, tables, strict=True):
-        heat = draw_table(axes, table, look)
+        heat = draw_table(axes, table, look, written=columns * largest <= WRITTEN)
         axes.set_title(broken(each.name))
     panels[0].set_ylabel("after task")
     bar = figure.colorbar(heat, ax=panels, label="accuracy", fraction=0.05)
@@ -82,7 +86,8 @@ def scores(groups: Groups, look: Look) -> "Figure":
 
 def cost(groups: Groups, look: Look) -> "Figure":
     """What learning took and what is held, beside the accuracy it bought."""
-    height = 0.55 + 0.26 * len(groups)
+    n_lines = max(1 + each.name.count(",") for each in groups)
+    height = 0.3 + len(groups) * max(0.26, 0.08 + 0.12 * n_lines)
     figure, panels = canvas(5, columns=5, panel_height=height, share_y=True)
     measures = [each.intervals for each in groups]
     draw_bars(panels[0], "accuracy", [row["average_accuracy"] for row in measures], share, look, full=1.0)
@@ -98,35 +103,34 @@ def cost(groups: Groups, look: Look) -> "Figure":
 
 def learning(groups: Groups, look: Look) -> "Figure":
     """Accuracy inside tasks: on the one being learned, and on the earlier ones meanwhile."""
-    seen = [each for each in groups if any(run.looked_inside for run in each.runs)]
-    if not seen:
+    if not any(run.looked_inside for each in groups for run in each.runs):
         raise NothingToDraw(
             "no run was scored inside its tasks; play one with --set evaluation.inside_every=10"
         )
     figure, panels = canvas(2, columns=1, panel_height=1.6, share_x=True)
     for axes, earlier in zip(panels, (False, True), strict=True):
-        lines = [each.line(partial(Findings.learning, earlier=earlier)) for each in seen]
+        lines = [each.line(partial(Findings.learning, earlier=earlier)) for each in groups]
         draw_lines(axes, lines, look, marks=False)
         share_axis(axes, "accuracy")
         axes.set_title("on earlier tasks" if earlier else "on the task being learned")
-        name_lines(axes, _names(seen), look)
+        name_lines(axes, _names(groups), look)
     panels[0].set_xlabel("")
     return figure
 
 
 def factors(groups: Groups, look: Look) -> "Figure":
     """How far off estimates of scale, angle and place are, after each task."""
-    guessing = [each for each in groups if each.runs[0].factors]
-    if not guessing:
+    estimated = {factor for each in groups for run in each.runs for factor in run.factors}
+    if not estimated:
         raise NothingToDraw("none of these learners estimates factors; dcl does")
-    shown = [name for name in FACTORS if any(name in each.runs[0].factors for each in guessing)]
+    shown = [name for name in FACTORS if name in estimated]
     figure, panels = canvas(len(shown), columns=len(shown), panel_height=2.0)
     for axes, name in zip(panels, shown, strict=True):
-        draw_lines(axes, [each.line(partial(_error_in, name)) for each in guessing], look)
+        draw_lines(axes, [each.line(partial(_error_in, name)) for each in groups], look)
         axes.set_title(FACTORS[name])
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("mean error")
-    name_lines(panels[-1], _names(guessing), look)
+    name_lines(panels[-1], _names(groups), look)
     return figure
 
 

@@ -137,8 +137,13 @@ class Findings:
         return any(row["batch"] is not None for row in self.evaluations)
 
     def learning(self, *, earlier: bool) -> Points:
-        """Accuracy inside tasks: on the task being learned, with a gap between tasks, or on earlier ones."""
+        """Accuracy inside tasks: on the one being learned, with gaps between tasks, or on earlier ones.
+
+        No points for runs that were scored after tasks only.
+        """
         points: dict[float, float] = {}
+        if not self.looked_inside:
+            return points
         for row in self.evaluations:
             task = row["task"]
             if not earlier:

@@ -44,7 +44,8 @@ def html(records: Sequence["Record"], path: Path | str) -> Path:
 
 def _page(comparison: Comparison) -> str:
     groups = comparison.groups
-    title = f"{_listed(each.name for each in groups)} over {_counted(max(each.n_tasks for each in groups))}"
+    learners = dict.fromkeys(run.record.spec["learner"]["name"] for run in _runs(groups))
+    title = f"{_listed(learners)} over {_counted(max(each.n_tasks for each in groups))}"
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',

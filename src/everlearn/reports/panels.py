@@ -25,8 +25,6 @@ DOTTED = 30
 """Up to so many points each is marked."""
 CELLS = 40
 """Up to so many tasks a score table is drawn cell by cell."""
-WRITTEN = 8
-"""Up to so many tasks each score is also written."""
 
 
 def canvas(
@@ -99,7 +97,7 @@ def _touch(lower: Sequence[float], upper: Sequence[float], gap: float) -> bool:
     return upper[0] - lower[0] < gap * (lower[1] + upper[1]) / 2
 
 
-def draw_table(axes: "Axes", table: FloatArray, look: Look) -> "QuadMesh | AxesImage":
+def draw_table(axes: "Axes", table: FloatArray, look: Look, *, written: bool) -> "QuadMesh | AxesImage":
     """A score table as a heat map: after which task down, on which task across."""
     n = len(table)
     heat: QuadMesh | AxesImage
@@ -111,7 +109,7 @@ def draw_table(axes: "Axes", table: FloatArray, look: Look) -> "QuadMesh | AxesI
     else:
         ends = (0.5, n + 0.5, n + 0.5, 0.5)
         heat = axes.imshow(table, vmin=0, vmax=1, cmap=look.heat, extent=ends, interpolation="none")
-    if n <= WRITTEN:
+    if written:
         _write_scores(axes, table)
     axes.set_aspect("equal")
     axes.set_ylim(n + 0.5, 0.5)
