@@ -65,7 +65,7 @@ class DCLPaper(Recogniser):
         learning_rate: float = 1e-3,
         reconstruction: float = 0.0,
     ) -> None:
-        super().__init__(image_shape=image_shape, seed=seed, block=4)
+        super().__init__(image_shape=image_shape, seed=seed, block=2)
         self.reconstruction = reconstruction
         self.net = _matrix_net(backbone, image_shape, seed)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate)

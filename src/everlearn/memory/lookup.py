@@ -7,8 +7,13 @@ import numpy.typing as npt
 
 from everlearn.chance import IntArray
 from everlearn.memory.exemplars import ExemplarMemory
+from everlearn.shapes.compiled import compiled
 
 Floats = npt.NDArray[np.float32]
+Distances = npt.NDArray[np.float64]
+
+FIRST = 24
+"""Candidates looked at before more are asked for."""
 
 ORIGIN = np.float32(168)
 """Codes are of pictures less this gray, near the background of most: short vectors round better."""
@@ -78,23 +83,23 @@ class Lookup:
         """The k rows of the memory with the nearest codes, nearest first; quick, without proof."""
         return _smallest(self._bounds(pictures), min(k, len(self)))
 
-    def nearest(self, pictures: Floats, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    def nearest(self, pictures: Floats, k: int) -> tuple[IntArray, Distances]:
         """The k nearest rows of the memory and the squared distances of their pixels, nearest first."""
-        k = min(k, len(self))
-        bounds = self._bounds(pictures)
+        k, bounds = min(k, len(self)), self._bounds(pictures)
         rows, distances = np.zeros((len(pictures), k), np.int64), np.zeros((len(pictures), k))
-        open_, n = np.arange(len(pictures)), 2 * k + 8
+        if not k:
+            return rows, distances
+        known = self._memory.images.reshape(len(self), -1)
+        given = pictures.reshape(len(pictures), -1)
+        open_, n = np.arange(len(pictures)), FIRST + k
         while len(open_):
-            found = _smallest(bounds[open_], min(n, len(self)))
-            exact = np.stack([self._exact(pictures[i], some) for i, some in zip(open_, found, strict=True)])
-            order = np.argsort(exact, axis=1, kind="stable")[:, :k]
-            rows[open_] = np.take_along_axis(found, order, 1)
-            distances[open_] = np.take_along_axis(exact, order, 1)
-            if n >= len(self):
-                break
-            next_bound = np.take_along_axis(bounds[open_], found[:, -1:], 1)[:, 0]
-            slack = SLACK * np.square(pictures[open_] - ORIGIN).reshape(len(open_), -1).sum(1)
-            open_, n = open_[distances[open_, -1] + slack > next_bound], 4 * n
+            some = _smallest(bounds[open_], min(n, len(self)))
+            limits = np.take_along_axis(bounds[open_], some, 1) - SLACK * _squares(given[open_])[:, None]
+            proved = [
+                scan(given[i], known, some[j], limits[j], rows[i], distances[i]) for j, i in enumerate(open_)
+            ]
+            open_ = open_[~np.array(proved) & (n < len(self))]
+            n *= 8
         return rows, distances
 
     def _bounds(self, pictures: Floats) -> Floats:
@@ -105,10 +110,36 @@ class Lookup:
         bounds += own[:, None]
         return bounds
 
-    def _exact(self, picture: Floats, rows: IntArray) -> npt.NDArray[np.float64]:
-        difference = (self._memory.images[rows].astype(np.float32) - picture).reshape(len(rows), -1)
-        exact: npt.NDArray[np.float64] = np.square(difference, dtype=np.float64).sum(axis=1)
-        return exact
+
+@compiled
+def scan(
+    picture: Floats,
+    known: npt.NDArray[np.uint8],
+    some: IntArray,
+    limits: Floats,
+    rows: IntArray,
+    distances: Distances,
+) -> bool:
+    """Go through candidates from the most promising on, keep the nearest; True if no other can be nearer.
+
+    A candidate whose distance cannot be below its limit is not looked at once enough nearer ones are known.
+    """
+    distances[:] = np.inf
+    for candidate, limit in zip(some, limits):  # noqa: B905  (numba knows no strict)
+        if limit > distances[-1]:
+            return True
+        distance = 0.0
+        for pixel in range(len(picture)):
+            difference = picture[pixel] - np.float32(known[candidate, pixel])
+            distance += difference * difference
+        place = len(distances)
+        while place > 0 and distance < distances[place - 1]:
+            place -= 1
+        if place < len(distances):
+            distances[place + 1 :] = distances[place:-1].copy()
+            rows[place + 1 :] = rows[place:-1].copy()
+            distances[place], rows[place] = distance, candidate
+    return False
 
 
 def encode(pictures: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
@@ -132,6 +163,12 @@ def _as_rows(codes: Floats, rests: Floats) -> Floats:
 
 def _as_columns(codes: Floats, rests: Floats) -> Floats:
     return np.concatenate([-2 * codes, -2 * rests[:, None], np.ones_like(rests)[:, None]], axis=1)
+
+
+def _squares(pictures: Floats) -> Floats:
+    """The sums of squares that rounding is a share of."""
+    squares: Floats = np.square(pictures - ORIGIN).sum(axis=1)
+    return squares
 
 
 def _smallest(values: Floats, k: int) -> IntArray:
