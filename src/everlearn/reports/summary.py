@@ -3,8 +3,19 @@
 import math
 from typing import Any
 
-from everlearn.evaluation import average_accuracy, average_incremental_accuracy, forgetting
+from everlearn.reports.findings import Findings
 from everlearn.runs import Record
+
+MEASURES = (
+    "average_accuracy",
+    "average_incremental_accuracy",
+    "forgetting",
+    "seconds",
+    "images",
+    "flops",
+    "weights_bytes",
+    "memory_bytes",
+)
 
 
 def summary(record: Record) -> dict[str, Any]:
@@ -12,32 +23,19 @@ def summary(record: Record) -> dict[str, Any]:
 
     Seconds are those of the tasks that count: time lost to a crash is not in them.
     """
-    scores = record.score_table()
-    started: dict[str, Any] = next(record.events(), {})
-    ended = [event for event in record.events() if event["event"] == "task-ended"]
-    last = ended[-1] if ended else {}
+    found = Findings.of(record)
+    measures = found.measures()
     return {
         "record": str(record.folder),
         "learner": record.spec["learner"]["name"],
-        "stream": started.get("stream"),
-        "fingerprint": started.get("fingerprint"),
+        "stream": found.started.get("stream"),
+        "fingerprint": found.started.get("fingerprint"),
         "seed": record.spec["seed"],
-        "tasks": len(ended),
-        "tasks_planned": started.get("n_tasks", record.spec["n_tasks"]),
+        "tasks": found.n_tasks,
+        "tasks_planned": found.started.get("n_tasks", record.spec["n_tasks"]),
         "finished": record.is_finished,
         "exact": record.is_exact,
-        "average_accuracy": _known(average_accuracy(scores)),
-        "average_incremental_accuracy": _known(average_incremental_accuracy(scores)),
-        "forgetting": _known(forgetting(scores)),
-        "seconds": round(sum(row["seconds"] for row in record.seconds()), 3),
-        "images": sum(event["n_images"] for event in ended),
-        "flops": last.get("flops", 0.0),
-        "weights_bytes": last.get("weights_bytes", 0),
-        "memory_bytes": last.get("memory_bytes", 0),
+        **{name: None if math.isnan(measures[name]) else measures[name] for name in MEASURES},
         "spec": record.spec_hash[:16],
         "digest": record.digest,
     }
-
-
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
