@@ -134,7 +134,9 @@ def told_apart(path: Path) -> Iterator[None]:
                 "free some space and go on, nothing saved was lost"
             ) from error
         if error.errno in UNUSABLE:
-            raise BadInput(f"cannot write {path}: {error.strerror}; choose a folder you may write to") from error
+            raise BadInput(
+                f"cannot write {path}: {error.strerror}; choose a folder you may write to"
+            ) from error
         raise
 
 

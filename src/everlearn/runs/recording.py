@@ -31,7 +31,7 @@ LEARNED_EVERY = 20
 """Of the batches of a task, which are written down."""
 
 
-class Stopped(Exception):  # noqa: N818  (not an error: the run was asked to stop and is saved)
+class Stopped(Exception):
     """The run was asked to stop, is saved, and can be resumed.
 
     Attributes:

@@ -18,7 +18,9 @@ def editable_memory(learner: Learner) -> ExemplarMemory:
 def rejecting(learner: Learner) -> Rejects:
     """The learner as one that can say "I do not know this", or a complaint if it cannot."""
     if not isinstance(learner, Rejects):
-        raise BadInput(f"{_name(learner)} cannot say that it does not know; `everlearn learners` shows others")
+        raise BadInput(
+            f"{_name(learner)} cannot say that it does not know; `everlearn learners` shows others"
+        )
     return learner
 
 
