@@ -31,7 +31,7 @@ _ROOMS = (
     "reports",
 )
 
-__all__ = ["__version__", *_ROOMS]  # noqa: PLE0604
+__all__ = ["__version__", *_ROOMS]
 
 
 def __getattr__(name: str) -> ModuleType:
