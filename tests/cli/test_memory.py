@@ -28,7 +28,8 @@ def test_list_draws_what_is_remembered(run: Run, records: Path) -> None:
     facts = json.loads(run("memory", "list", RECORD, "-o", "all.png", "--json").out)
     assert [each["label"] for each in facts["classes"]] == list(range(6))
     assert facts["pictures"] == 6
-    assert Image.open("all.png").size[0] > 100
+    with Image.open("all.png") as drawn:
+        assert drawn.size[0] > 100
     assert "6 pictures of 6 classes" in run("memory", "list", RECORD).out
 
 
