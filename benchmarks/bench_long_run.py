@@ -30,7 +30,8 @@ SMALL = {
 FIXED = {**SMALL, "stream.scenario": "domain-incremental"}
 """New shapes for ever under the same two labels, so that the learner's memory does not grow."""
 GROWING = {**SMALL, "evaluation.every": 100, "evaluation.ahead": False}
-"""Two new classes a task, each remembered."""
+"""Two new classes a task, each remembered: its memory makes spare room by doubling, and looking things up and
+saving them take longer as it grows, so only the checkpoint is judged."""
 
 
 @dataclass
@@ -72,19 +73,20 @@ def _slope(tasks: Sequence[int], values: Sequence[int]) -> float:
 
 def run() -> list[Row]:
     """Both runs, each in a process of its own."""
-    return [*_rows("fixed memory", FIXED, judge_time=True), *_rows("two classes a task", GROWING)]
+    return [*_rows("fixed memory", FIXED, judged=True), *_rows("two classes a task", GROWING, judged=False)]
 
 
-def _rows(what: str, settings: Mapping[str, object], *, judge_time: bool = False) -> Iterator[Row]:
+def _rows(what: str, settings: Mapping[str, object], *, judged: bool) -> Iterator[Row]:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         seen = pool.submit(_measure, settings).result()
     yield Row(f"{what}: tasks", len(seen.task) * SAMPLE_EVERY, "tasks")
     yield Row(f"{what}: CPU time of a task", 1000 * (seen.cpu[-1] - seen.cpu[0]) / seen.task[-1], "ms")
-    yield Row(f"{what}: RSS a task", seen.rss_slope(), "bytes", goal=1024, at_most=True)
+    yield Row(f"{what}: RSS a task", seen.rss_slope(), "bytes", goal=1024 if judged else None, at_most=True)
     yield Row(f"{what}: checkpoint a task", seen.checkpoint_slope(), "bytes", goal=64, at_most=True)
-    goal = 1.2 if judge_time else None
+    goal = 1.2 if judged else None
     yield Row(f"{what}: last tenth beside the first", seen.slowdown(), "x", goal=goal, at_most=True)
-    yield Row(f"{what}: time spent saving", 100 * seen.saving / seen.seconds, "%", goal=2, at_most=True)
+    share = 100 * seen.saving / seen.seconds
+    yield Row(f"{what}: time spent saving", share, "%", goal=2 if judged else None, at_most=True)
     for name in ("handles", "threads"):
         kinds = len(set(getattr(seen, name)[len(seen.task) // 10 :]))
         yield Row(f"{what}: different numbers of {name}", kinds, "", goal=1, at_most=True)

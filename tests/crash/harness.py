@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from everlearn.learners import settings_class
 from everlearn.runs import RunSpec
 
 SEED = int(os.environ.get("CRASH_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
@@ -26,7 +27,9 @@ TINY = {
 
 
 def tiny(learner: str, **settings: Any) -> RunSpec:
-    return RunSpec.make(learner=learner, settings={**TINY, **settings})
+    """A run of a second or so; what saves and loads a network does not care how large it is."""
+    small = {"learner.backbone": "small"} if "backbone" in settings_class(learner).model_fields else {}
+    return RunSpec.make(learner=learner, settings={**TINY, **small, **settings})
 
 
 class Server:
