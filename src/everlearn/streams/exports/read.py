@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -57,6 +58,8 @@ class Exported(Stream):
         self._folder = folder
         self._codec = codec(manifest.to)
         self._records = {record.index: record for record in manifest.contents}
+        part = manifest.contents[0].parts["train"]
+        self.image_shape, self.gives_tasks = part.image_shape, part.tasks
 
     def task(self, k: int) -> Task:
         """Task number k, which must be one of those exported."""
@@ -144,7 +147,8 @@ def _verified(folder: Path, name: str, expected: str | None, *, limit: int) -> b
 
 
 def _some(test: Batch, wanted: dict[int, int], seed: int, k: int) -> Batch:
-    """So many rows of each label, or as many as there are."""
+    """So many rows of each label, or as many as there are, that say which task they are from."""
     order = draws(seed, "probe rows", k).permutation(len(test))
     rows = [order[test.labels[order] == label][:n] for label, n in wanted.items()]
-    return test[np.sort(np.concatenate(rows))]
+    chosen = test[np.sort(np.concatenate(rows))]
+    return replace(chosen, tasks=np.full(len(chosen), k, np.int64))
