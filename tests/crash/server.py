@@ -21,7 +21,7 @@ import torch
 
 from everlearn import files, runs
 from everlearn.errors import BadInput
-from everlearn.runs import checkpoint, loop, recording
+from everlearn.runs import checkpoint, loop, recording, scoring
 from everlearn.streams import arranged
 from tests.crash.disks import CrashingDisk, FullDisk, WatchedDisk
 from tests.crash.harness import tiny
@@ -29,7 +29,7 @@ from tests.crash.power import RememberingDisk
 
 PHASES = {
     "learning": (loop.Play, "_checked"),
-    "scoring": (loop.Play, "_answer"),
+    "scoring": (scoring, "answer"),
     "making a task": (arranged.ArrangedStream, "_split"),
     "saving": (checkpoint.Checkpoints, "save"),
 }

@@ -8,18 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from everlearn.chance import IntArray
 from everlearn.errors import BadInput
-from everlearn.evaluation import factor_errors
-from everlearn.learners import EstimatesFactors, Losses
+from everlearn.learners import Losses
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
+from everlearn.runs.scoring import accuracy_ahead, score
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.state import Tree, digest
 from everlearn.streams import Batch, Stream, Task
 
-PIECE = 256
-"""Images scored between two events, so that progress shows and a signal is heard soon."""
 ENDLESS_TASKS = 20
 """Tasks played of an endless stream if nobody says how many."""
 
@@ -120,7 +117,8 @@ class Play:
     def _task(self, task: Task) -> Iterator[tell.Event]:
         view = task.for_learner()
         if self.position.phase == "begin":
-            yield tell.TaskStarted(task.index, task.labels, self._accuracy_ahead(task))
+            ahead = accuracy_ahead(self.learner, self.stream, task) if self.spec.evaluation.ahead else None
+            yield tell.TaskStarted(task.index, task.labels, ahead)
             self.learner.begin(view)
             self._move(phase="learn")
         if self.position.phase == "learn":
@@ -153,42 +151,12 @@ class Play:
         return task.train if task.ordered else task.train.shuffled(self.spec.seed, task.index, epoch)
 
     def _score(self, k: int, inside: int | None = None) -> Iterator[tell.Event]:
-        probe = self.stream.probe(k + 1, self.spec.evaluation.probe_size)
-        answers = []
-        for piece in probe.pieces(PIECE):
-            answers.append(self._answer(piece))
-            yield tell.Scoring(k, sum(map(len, answers)), len(probe))
-        yield self._scored(k, probe, np.concatenate(answers), inside)
+        return score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
 
     def _score_inside(self, k: int, n_batches: int) -> Iterator[tell.Event]:
         every = self.spec.evaluation.inside_every
         if every > 0 and n_batches % every == 0:
             yield from self._score(k, inside=n_batches)
-
-    def _scored(self, k: int, probe: Batch, answers: IntArray, inside: int | None) -> tell.Scored:
-        tasks, rows = np.unique(_tasks_of(probe), return_inverse=True)
-        correct = np.bincount(rows[answers == probe.labels], minlength=len(tasks))
-        errors: dict[str, float] = {}
-        if isinstance(self.learner, EstimatesFactors) and probe.factors is not None and inside is None:
-            errors = factor_errors(self.learner.estimate(probe.images), probe.factors)
-        return tell.Scored(
-            task=k,
-            tasks=tuple(tasks.tolist()),
-            correct=tuple(correct.tolist()),
-            total=tuple(np.bincount(rows, minlength=len(tasks)).tolist()),
-            batch=inside,
-            factor_errors=errors,
-        )
-
-    def _answer(self, batch: Batch) -> IntArray:
-        return self.learner.predict(batch.images, batch.tasks if self.stream.gives_tasks else None)
-
-    def _accuracy_ahead(self, task: Task) -> float | None:
-        """Accuracy on a task before it is learned, for forward transfer."""
-        if not self.spec.evaluation.ahead or not len(task.test):
-            return None
-        right = [self._answer(piece) == piece.labels for piece in task.test.pieces(PIECE)]
-        return float(np.mean(np.concatenate(right)))
 
     def _ended(self, task: Task) -> tell.TaskEnded:
         held = self.learner.footprint()
@@ -251,9 +219,3 @@ def _check_size(spec: RunSpec, stream: Stream) -> None:
             f"batches of {spec.batch_size:,} and a probe of {spec.evaluation.probe_size:,} images need "
             f"{needed / 1e9:,.0f} GB, but there are {there_is / 1e9:,.0f}; make them or image_size smaller"
         )
-
-
-def _tasks_of(probe: Batch) -> IntArray:
-    if probe.tasks is None:
-        raise TypeError("a stream's probe must say which task each of its images came from")
-    return probe.tasks

@@ -1,0 +1,62 @@
+"""How a learner is judged along the way."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from everlearn.chance import IntArray
+from everlearn.evaluation import factor_errors
+from everlearn.factors import Factors
+from everlearn.learners import EstimatesFactors, Learner
+from everlearn.runs import events as tell
+from everlearn.streams import Batch, Stream, Task
+
+PIECE = 128
+"""Images scored between two events, so that progress shows and a signal is heard soon."""
+
+
+def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | None) -> Iterator[tell.Event]:
+    """Judge a learner on a sample of all tasks up to k; `inside` counts the batches if k is not over yet."""
+    probe = stream.probe(k + 1, size)
+    answers, estimates = [np.zeros(0, np.int64)], []
+    for piece in probe.pieces(PIECE):
+        answers.append(answer(learner, stream, piece))
+        if isinstance(learner, EstimatesFactors) and inside is None:
+            estimates.append(learner.estimate(piece.images))
+        yield tell.Scoring(k, sum(map(len, answers)), len(probe))
+    yield _scored(k, probe, np.concatenate(answers), estimates, inside)
+
+
+def accuracy_ahead(learner: Learner, stream: Stream, task: Task) -> float | None:
+    """Accuracy on a task before it is learned, for forward transfer; None without test images."""
+    right = [answer(learner, stream, piece) == piece.labels for piece in task.test.pieces(PIECE)]
+    return float(np.mean(np.concatenate(right))) if right else None
+
+
+def answer(learner: Learner, stream: Stream, batch: Batch) -> IntArray:
+    """What a learner says that the images are."""
+    return learner.predict(batch.images, batch.tasks if stream.gives_tasks else None)
+
+
+def _scored(
+    k: int, probe: Batch, answers: IntArray, estimates: list[Factors], inside: int | None
+) -> tell.Scored:
+    tasks, rows = np.unique(_tasks_of(probe), return_inverse=True)
+    correct = np.bincount(rows[answers == probe.labels], minlength=len(tasks))
+    errors: dict[str, float] = {}
+    if estimates and probe.factors is not None:
+        errors = factor_errors(Factors.concatenate(estimates), probe.factors)
+    return tell.Scored(
+        task=k,
+        tasks=tuple(tasks.tolist()),
+        correct=tuple(correct.tolist()),
+        total=tuple(np.bincount(rows, minlength=len(tasks)).tolist()),
+        batch=inside,
+        factor_errors=errors,
+    )
+
+
+def _tasks_of(probe: Batch) -> IntArray:
+    if probe.tasks is None:
+        raise TypeError("a stream's probe must say which task each of its images came from")
+    return probe.tasks
