@@ -12,7 +12,7 @@ from everlearn import reports, runs
 from everlearn.evaluation import average_accuracy
 
 FOLDER, LEARNERS = Path("demo"), ("dcl", "er", "naive")
-STREAM = "--image-size 24 --factor-values 4 --epochs 3 --batch-size 32"
+STREAM = "--image-size 32 --factor-values 4 --epochs 2 --batch-size 32"
 
 
 def play(learner: str, n_tasks: int) -> None:
