@@ -108,7 +108,7 @@ def test_another_memory_of_the_same_version_is_another_memory() -> None:
 def test_asking_for_more_than_there_is_gives_all(k: int) -> None:
     memory, lookup = filled(noise(0, 4, 8, 8)), Lookup()
     lookup.follow(memory)
-    assert lookup.candidates(memory.images.astype(np.float32), k).shape == (4, min(k, 4))
+    assert lookup.candidates(memory.images.astype(np.float32), k)[0].shape == (4, min(k, 4))
     assert lookup.nearest(memory.images.astype(np.float32), k)[0].shape == (4, min(k, 4))
 
 

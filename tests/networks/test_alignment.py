@@ -23,6 +23,10 @@ def exemplar_rows(task: Task) -> np.ndarray:
     return np.searchsorted(task.exemplars.labels, task.test.labels)
 
 
+def many(ways: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.repeat(ways[:, None], rows.shape[1], axis=1)
+
+
 def off_by(poses: torch.Tensor, size: float) -> torch.Tensor:
     n = draws(0, "test", 1).normal(4 * len(poses))
     size_, turn, x, y = torch.from_numpy(n).float().reshape(4, -1) * size
@@ -75,7 +79,9 @@ def test_fitting_finds_the_true_pose(task: Task) -> None:
     rows = exemplar_rows(task)[:, None]
     misfits, ways = np.empty((len(rows), 1)), np.empty((len(rows), 4))
     start = inverse(off_by(true, 0.03)).double().numpy()
-    fit_all(channels(task.test.images), channels(task.exemplars.images), rows, start, misfits, ways)
+    fit_all(
+        channels(task.test.images), channels(task.exemplars.images), rows, many(start, rows), misfits, ways
+    )
     errors = (inverse(torch.from_numpy(ways)).float() - true).abs()
     assert float(errors.median()) < 0.002
     assert float(errors.quantile(0.95)) < 0.02
@@ -87,7 +93,9 @@ def test_the_true_exemplar_fits_best(task: Task) -> None:
     rows = np.tile(np.arange(4), (n, 1))
     misfits, ways = np.empty((n, 4)), np.empty((n, 4))
     start = inverse(off_by(true, 0.03)).double().numpy()
-    fit_all(channels(task.test.images), channels(task.exemplars.images), rows, start, misfits, ways)
+    fit_all(
+        channels(task.test.images), channels(task.exemplars.images), rows, many(start, rows), misfits, ways
+    )
     assert (misfits.argmin(1) == exemplar_rows(task)).mean() > 0.97
 
 
@@ -115,6 +123,14 @@ def test_the_box_holds_what_differs_from_the_border() -> None:
 def test_pictures_without_content_do_no_harm() -> None:
     blank = np.full((1, 16, 16, 1), 50, np.uint8)
     misfits, ways = np.empty((1, 1)), np.empty((1, 4))
-    fit_all(blank, blank, np.zeros((1, 1), np.int64), np.array([[1.0, 0, 0, 0]]), misfits, ways)
+    fit_all(blank, blank, np.zeros((1, 1), np.int64), np.array([[[1.0, 0, 0, 0]]]), misfits, ways)
     assert misfits[0, 0] == 0
     assert np.isfinite(ways).all()
+
+
+@pytest.mark.parametrize("way", [[np.nan] * 4, [np.inf, 0, 0, 0], [1e300, -1e300, 0, 0], [0, 0, 0, 0]])
+def test_impossible_poses_do_no_harm(way: list[float]) -> None:
+    pictures = np.arange(2 * 16 * 16, dtype=np.uint8).reshape(2, 16, 16, 1)
+    misfits, ways = np.empty((2, 1)), np.empty((2, 4))
+    fit_all(pictures, pictures, np.zeros((2, 1), np.int64), np.tile(way, (2, 1, 1)), misfits, ways)
+    assert np.isfinite(misfits).all()

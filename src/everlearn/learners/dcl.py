@@ -24,7 +24,7 @@ from everlearn.networks import (
 )
 from everlearn.networks.pose_net import Average, PoseNet, look
 from everlearn.networks.practice import anywhere, nearly_canonical
-from everlearn.networks.similarity import poses_of
+from everlearn.networks.similarity import poses_of, upright
 from everlearn.streams import Batch
 from everlearn.streams.batch import Images
 
@@ -57,6 +57,8 @@ class DCL(Recogniser):
         averaging: how much of the averaged weights stays at each step; 0 answers with the newest.
         candidates: remembered pictures fitted to an image in doubt; 0 answers with the nearest.
         rounds: how often the memory is asked for candidates, each time with the pose fitted last.
+        turns: angles tried for each image, spread over the full circle. With 1 the network sees the angle, as
+            it can where things have an up; with more it learns place and size only (try 24 for characters).
         surprise: error in pose (in half image widths) below which a batch teaches nothing; 0 learns all.
         block: side of the blocks averaged for the memory's compact codes; 1 compares pictures themselves.
 
@@ -83,8 +85,9 @@ class DCL(Recogniser):
         learning_rate: float = 1e-3,
         looks: int = 2,
         averaging: float = 0.995,
-        candidates: int = 40,
+        candidates: int = 100,
         rounds: int = 3,
+        turns: int = 1,
         surprise: float = 0.008,
         block: int = 4,
     ) -> None:
@@ -94,10 +97,12 @@ class DCL(Recogniser):
         check_range("averaging", averaging, 0, 0.99999)
         check_range("learning_rate", learning_rate, 1e-9, 1)
         check_range("surprise", surprise, 0, math.inf)
-        for name, value, low in (("looks", looks, 1), ("candidates", candidates, 0), ("rounds", rounds, 1)):
-            check_range(name, value, low, 1000)
+        check_range("looks", looks, 1, 100)
+        check_range("candidates", candidates, 0, 10_000)
+        check_range("rounds", rounds, 1, 100)
+        check_range("turns", turns, 1, 360)
         self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
-        self.looks, self.candidates, self.rounds = looks, candidates, rounds
+        self.looks, self.candidates, self.rounds, self.turns = looks, candidates, rounds, turns
         self.net = PoseNet(image_shape, sight=sight, width=width, seed=seed)
         self.average = Average(self.net, averaging)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
@@ -124,9 +129,8 @@ class DCL(Recogniser):
         poses = look(self.average.net, self._tensor(images), self.looks).cpu()
         if not self.candidates:
             return nearest(images, poses, self.memory, self.lookup)
-        return recognise(
-            images, poses, self.memory, self.lookup, candidates=self.candidates, rounds=self.rounds
-        )
+        how = {"candidates": self.candidates, "rounds": self.rounds, "turns": self.turns}
+        return recognise(images, poses, self.memory, self.lookup, **how)
 
     def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
         """The share of the picture that stays unexplained, less where the second best explains much less."""
@@ -164,19 +168,24 @@ class DCL(Recogniser):
         if self.supervision == "exemplars":
             chance = self._chance("anywhere")
             rows = chance.integers(len(batch), len(self.memory))
-            return anywhere(self._tensor(self.memory.images[rows]), chance)
-        if batch.factors is None:
+            images, poses = anywhere(self._tensor(self.memory.images[rows]), chance)
+        elif batch.factors is not None:
+            images, poses = self._tensor(batch.images), poses_of(batch.factors)
+        else:
             raise BadInput("these images come without factors; set supervision to 'exemplars'")
-        images = self._tensor(batch.images)
-        return images, poses_of(batch.factors).to(images)
+        return images, self._seen(poses.to(images))
 
     def _with_near(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:
         """The lesson, and half of it again as it will be seen when looking again."""
         if self.looks == 1:
             return images, poses
         half = (len(images) + 1) // 2
-        near = nearly_canonical(images[:half], poses[:half], self._chance("near"))
-        return torch.cat([near[0], images]), torch.cat([near[1], poses])
+        near, their_poses = nearly_canonical(images[:half], poses[:half], self._chance("near"))
+        return torch.cat([near, images]), torch.cat([self._seen(their_poses), poses])
+
+    def _seen(self, poses: Tensor) -> Tensor:
+        """What of a pose the network is to see."""
+        return poses if self.turns == 1 else upright(poses)
 
     def _error(self, images: Tensor, poses: Tensor) -> float:
         return float((look(self.average.net, images, self.looks) - poses).abs().mean())

@@ -79,9 +79,11 @@ class Lookup:
         self._version = memory.version
         return True
 
-    def candidates(self, pictures: Floats, k: int) -> IntArray:
-        """The k rows of the memory with the nearest codes, nearest first; quick, without proof."""
-        return _smallest(self._bounds(pictures), min(k, len(self)))
+    def candidates(self, pictures: Floats, k: int) -> tuple[IntArray, Floats]:
+        """The k rows of the memory with the nearest codes, nearest first, and the distances of the codes."""
+        bounds = self._bounds(pictures)
+        rows = smallest(bounds, min(k, len(self)))
+        return rows, np.take_along_axis(bounds, rows, 1)
 
     def nearest(self, pictures: Floats, k: int) -> tuple[IntArray, Distances]:
         """The k nearest rows of the memory and the squared distances of their pixels, nearest first."""
@@ -93,7 +95,7 @@ class Lookup:
         given = pictures.reshape(len(pictures), -1)
         open_, n = np.arange(len(pictures)), FIRST + k
         while len(open_):
-            some = _smallest(bounds[open_], min(n, len(self)))
+            some = smallest(bounds[open_], min(n, len(self)))
             limits = np.take_along_axis(bounds[open_], some, 1) - SLACK * _squares(given[open_])[:, None]
             proved = [
                 scan(given[i], known, some[j], limits[j], rows[i], distances[i]) for j, i in enumerate(open_)
@@ -171,7 +173,7 @@ def _squares(pictures: Floats) -> Floats:
     return squares
 
 
-def _smallest(values: Floats, k: int) -> IntArray:
+def smallest(values: Floats, k: int) -> IntArray:
     """The columns of the k smallest values of each row, smallest first."""
     if k < values.shape[1]:
         some = np.argpartition(values, k - 1, axis=1)[:, :k]

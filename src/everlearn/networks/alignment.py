@@ -38,7 +38,7 @@ def fit_all(
         pictures: (n, H, W, C) to be explained.
         memory: (m, H, W, C) remembered.
         rows: (n, k) candidates among the memory.
-        ways: (n, 4) where to start: from the picture's frame to the canonical one.
+        ways: (n, k, 4) where to start: from the picture's frame to the canonical one.
         misfits: (n, k) filled with sums of squares over all pixels, in (gray levels)^2.
         best: (n, 4) filled with the way found for the best candidate.
     """
@@ -47,7 +47,7 @@ def fit_all(
     for i in range(len(pictures)):
         box = extent(pictures[i])
         for j in range(k):
-            found[j] = ways[i]
+            found[j] = ways[i, j]
             misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], N_STEPS, COARSE)
         limit = KEEP * misfits[i].min()
         for j in range(k):
@@ -107,7 +107,9 @@ def accumulate(
             x = (2 * j + 1) / W - 1
             u = (a * x - b * y + cx + 1) * (0.5 * W) - 0.5
             v = (b * x + a * y + cy + 1) * (0.5 * H) - 0.5
-            u, v = min(max(u, 0.0), W - 1.0), min(max(v, 0.0), H - 1.0)
+            # Written so that what is not a number becomes 0 too: an index must never leave the picture.
+            u = min(u, W - 1.0) if u > 0.0 else 0.0
+            v = min(v, H - 1.0) if v > 0.0 else 0.0
             m, n = min(int(v), H - 2), min(int(u), W - 2)
             s, t = u - n, v - m
             for c in range(C):

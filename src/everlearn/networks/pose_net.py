@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from everlearn.errors import check_range
 from everlearn.networks.backbones import SmallNet
-from everlearn.networks.similarity import CANONICAL, compose
+from everlearn.networks.similarity import CANONICAL, compose, not_tiny
 from everlearn.networks.tensors import seeded
 from everlearn.networks.warp import normalise
 
@@ -51,7 +51,7 @@ def look(net: nn.Module, images: Tensor, looks: int) -> Tensor:
     poses: Tensor = net(images)
     for _ in range(looks - 1):
         poses = compose(poses, net(normalise(images, poses)))
-    return poses
+    return not_tiny(poses)
 
 
 class Average:

@@ -10,6 +10,7 @@ from torch import Tensor
 from everlearn.factors import Factors
 
 CANONICAL = (1.0, 0.0, 0.0, 0.0)
+SMALLEST = 0.1
 
 
 def poses_of(factors: Factors) -> Tensor:
@@ -58,6 +59,29 @@ def inverse(poses: Tensor) -> Tensor:
     """
     z, w = _complex(poses)
     return _real(1 / z, -w / z)
+
+
+def upright(poses: Tensor) -> Tensor:
+    """The same sizes and places without any turn.
+
+    Example:
+        >>> upright(torch.tensor([[0.0, 0.5, 0.1, 0.2]]))
+        tensor([[0.5000, 0.0000, 0.1000, 0.2000]])
+    """
+    scale = torch.linalg.vector_norm(poses[:, :2], dim=1)
+    return similarity(scale, torch.zeros_like(scale), poses[:, 2], poses[:, 3])
+
+
+def not_tiny(poses: Tensor) -> Tensor:
+    """The same poses, but none smaller than a tenth of the canonical size: a point has no way back.
+
+    Example:
+        >>> not_tiny(torch.tensor([[0.01, 0.0, 0.3, 0.0], [0.0, 0.5, 0.0, 0.0]]))
+        tensor([[0.1000, 0.0000, 0.3000, 0.0000],
+                [0.0000, 0.5000, 0.0000, 0.0000]])
+    """
+    scale = torch.linalg.vector_norm(poses[:, :2], dim=1, keepdim=True).clamp_min(1e-6)
+    return torch.cat([poses[:, :2] * (SMALLEST / scale).clamp_min(1), poses[:, 2:]], dim=1)
 
 
 def similarity(scale: Tensor, angle: Tensor, x: Tensor, y: Tensor) -> Tensor:

@@ -11,16 +11,16 @@ from torch import Tensor
 
 from everlearn.chance import IntArray
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup
+from everlearn.memory.lookup import Lookup, smallest
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import fit_all
-from everlearn.networks.similarity import inverse
+from everlearn.networks.similarity import compose, inverse, similarity
 from everlearn.networks.warp import normalise, to_pictures
 from everlearn.streams.batch import Images
 
 Misfits = npt.NDArray[np.float64]
 
-FEW = 5
+FEW = 8
 """Candidates in the first round, which settles most images."""
 SURE = 0.25
 """An answer stands if its misfit is below this share of its rival's."""
@@ -90,42 +90,61 @@ def recognise(
     lookup: Lookup,
     *,
     candidates: int,
-    rounds: int,
+    rounds: int = 1,
+    turns: int = 1,
 ) -> Recognition:
     """The remembered picture that fits best once each candidate was moved to where it fits best.
 
     The pose found with the best candidate is better than the one given, even if the candidate is wrong; so
     where a few candidates leave doubt the memory is asked again with it, for more that are nearer the truth.
+
+    Args:
+        images: (n, H, W[, 3]) to recognise.
+        poses: (n, 4) in which the things shown seem to be.
+        memory: what is known.
+        lookup: the memory's codes, up to date.
+        candidates: remembered pictures fitted to an image in doubt.
+        rounds: how often the memory is asked.
+        turns: how many angles, spread over the full circle, are asked for each time.
     """
-    found = _try(images, poses, memory, lookup, min(FEW, candidates))
+    found = _try(images, poses, memory, lookup, min(FEW * turns, candidates), turns)
     for _ in range(rounds - 1):
         doubtful = np.flatnonzero(found.misfits > SURE * found.rivals)
         if not len(doubtful):
             break
         better = torch.from_numpy(found.poses[doubtful]).float()
-        again = _try(images[doubtful], better, memory, lookup, candidates)
+        again = _try(images[doubtful], better, memory, lookup, candidates, turns)
         found.replace(doubtful, found[doubtful].or_better(again))
     return found
 
 
-def _try(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, k: int) -> Recognition:
+def _try(
+    images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, k: int, turns: int
+) -> Recognition:
     """Fit the k likeliest candidates to each image."""
-    rows = lookup.candidates(_normalised(images, poses), k)
-    misfits, poses = _fit(images, memory, rows, poses)
-    return decide(memory.labels[rows], misfits, poses.numpy())
+    n, (H, W) = len(images), images.shape[1:3]
+    rows, starts = _candidates(images, poses, lookup, k, turns)
+    misfits, best = np.empty(rows.shape), np.empty((n, 4))
+    ways = inverse(starts.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
+    remembered = memory.images.reshape(len(memory), H, W, -1)
+    fit_all(images.reshape(n, H, W, -1), remembered, rows, ways, misfits, best)
+    return decide(memory.labels[rows], misfits, inverse(torch.from_numpy(best)).numpy())
+
+
+def _candidates(images: Images, poses: Tensor, lookup: Lookup, k: int, turns: int) -> tuple[IntArray, Tensor]:
+    """The rows (n, k) of pictures like the images in their poses, or turned; and the poses (n, k, 4)."""
+    n = len(images)
+    angles = torch.arange(turns) * (2 * torch.pi / turns)
+    turned = similarity(torch.ones(turns), angles, torch.zeros(turns), torch.zeros(turns))
+    tried = compose(poses.repeat_interleave(turns, 0), turned.repeat(n, 1))
+    rows, distances = lookup.candidates(_normalised(np.repeat(images, turns, axis=0), tried), k)
+    best = smallest(distances.reshape(n, -1), rows.shape[1])
+    starts = tried.reshape(n, turns, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
+    return np.take_along_axis(rows.reshape(n, -1), best, 1), starts
 
 
 def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
     return to_pictures(normalise(to_tensor(images), poses))
-
-
-def _fit(images: Images, memory: ExemplarMemory, rows: IntArray, poses: Tensor) -> tuple[Misfits, Tensor]:
-    """Fit candidates (n, k) to the pictures; the misfit of each, and the pose of the best."""
-    H, W = images.shape[1:3]
-    misfits, best = np.empty(rows.shape), np.empty((len(images), 4))
-    pictures, remembered = images.reshape(len(images), H, W, -1), memory.images.reshape(len(memory), H, W, -1)
-    fit_all(pictures, remembered, rows, inverse(poses).double().numpy(), misfits, best)
-    return misfits, inverse(torch.from_numpy(best))
 
 
 def decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:
