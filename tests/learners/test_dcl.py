@@ -220,3 +220,12 @@ def test_asking_twice_is_answered_from_memory(expert: DCL, monkeypatch: pytest.M
     expert.memory.forget(int(first[0]))
     with pytest.raises(AssertionError, match="twice"):
         expert.predict(batch.images)
+
+
+def test_turns_find_things_that_have_no_up() -> None:
+    """Without the marker nothing tells up from down, so that the network cannot see angles."""
+    stream = sprites(image_size=32, classes_per_task=5, marker=False, angle={"low": 0.0, "high": 6.28})
+    one, many = (taught(stream, 30, supervision="exemplars", turns=turns) for turns in (1, 16))
+    batch = stream.probe(N_TASKS, 100)
+    assert accuracy(many, batch) > accuracy(one, batch) + 0.1
+    assert accuracy(many, batch) > 0.6
