@@ -13,7 +13,7 @@ class GrowingHead(nn.Module):
     Example:
         >>> head = GrowingHead(n_features=3)
         >>> head.admit([7, 2, 7])
-        True
+        False
         >>> head.labels, head(torch.zeros(1, 3)).shape
         ([7, 2], torch.Size([1, 2]))
     """
