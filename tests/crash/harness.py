@@ -68,7 +68,7 @@ class Server:
         key = spec.hash + json.dumps(job)
         if key not in self._references:
             started = time.monotonic()
-            calm = self.run(tmp_path / "calm", spec, **job)
+            calm = self.run(tmp_path / f"calm-{spec.hash[:12]}", spec, **job)
             self._references[key] = {**calm, "seconds": time.monotonic() - started}
         return self._references[key]
 

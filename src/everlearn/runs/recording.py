@@ -124,6 +124,8 @@ class Recorder:
 
     def take(self, event: tell.Event) -> None:
         """Write an event down, and save if it is time."""
+        if isinstance(event, tell.RunEnded):
+            self._sync()  # the word that all is told must not reach the disk before the rest
         if isinstance(event, tell.Scored):
             self.logs[SCORES].append(event.to_json())
         elif not isinstance(event, tell.Scoring) and not _is_minor(event):
