@@ -56,7 +56,7 @@ class Server:
     def wait(self, folder: Path, pid: int) -> dict[str, Any]:
         """How it ended: its exit code, and what it said if it could."""
         code, answer = self._ask({"wait": pid}), folder.with_suffix(".answer")
-        said = json.loads(answer.read_text()) if answer.exists() else {}
+        said = json.loads(answer.read_text()) if code == 0 else {}
         assert "broke" not in said, said["broke"]
         return {"code": code, **said}
 
