@@ -91,7 +91,6 @@ def test_report_is_one_page(run: Run, records: Path) -> None:
         ("run", "--set", "epochs=1", "--set", "epochs=2"),
         ("run", "--set", "epochs=1", "--epochs", "2"),
         ("run", "--set", "epocs=1"),
-        ("run", "--set", "stream=mnist"),
         ("run", "--set", "learner.replay=3", "--learner", "er"),
         ("run", "--set", "lerner.memory_size=3"),
         ("run", "--set", "stream.image_sise=3"),

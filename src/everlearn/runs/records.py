@@ -141,12 +141,14 @@ def list_records(folder: Path | str) -> list[Record]:
 def check_free(folder: Path) -> None:
     """Complain, before anything is computed, if no record can begin in a folder."""
     with files.told_apart(folder):
-        if (folder / SPEC).exists():
+        # One look at the names: between two, another process may begin its record here.
+        is_there = folder.exists() or folder.is_symlink()
+        names = {each.name for each in folder.iterdir()} if is_there else set()
+        if SPEC in names:
             raise BadInput(
                 f"{folder} already holds a record; go on with `everlearn resume {folder}` or choose another"
             )
-        is_there = folder.exists() or folder.is_symlink()
-        if is_there and any(each.name not in BEGINNINGS for each in folder.iterdir()):
+        if names - BEGINNINGS:
             raise BadInput(f"{folder} holds something else; choose a new folder for the record")
         above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
