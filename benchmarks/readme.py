@@ -9,29 +9,28 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
 
 SHOWN = {
-    "render": "one thread",
+    "render": "pictures",
     "shapes": "shapes",
-    "accuracy": "exactness",
+    "accuracy": "error against 16 x 16 samples a pixel",
     "stream": "stream",
     "cold_start": "start",
-    "long_run": "long runs",
 }
-"""Which results are shown, and under which word."""
+"""Which results are shown, and what they are about."""
 
 
 def table() -> str:
     """Every figure that has a goal, in Markdown."""
-    lines = ["| | measured | goal |", "|---|---|---|"]
-    for name in SHOWN:
+    lines = ["| | | measured | goal |", "|---|---|---|---|"]
+    for name, about in SHOWN.items():
         path = RESULTS / f"{name}.json"
         rows = json.loads(path.read_text())["rows"] if path.exists() else []
-        lines += [_line(row) for row in rows if row["goal"] is not None]
+        lines += [_line(about, row) for row in rows if row["goal"] is not None]
     return "\n".join(lines)
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(about: str, row: dict[str, Any]) -> str:
     sign = "at most" if row["at_most"] else "at least"
-    return f"| {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
+    return f"| {about} | {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
 
 
 def _number(row: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from everlearn.shapes import Outlines
 
 BACKGROUND = 169 / 255
 PIECE = 128
-PIECES_PER_THREAD = 4
+PIECES_PER_THREAD = 16
 
 
 def render(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 
 import numpy as np
 
@@ -30,14 +30,24 @@ def check_threads(threads: int | None) -> int:
 def in_pieces(work: Work, n: int, piece: int, threads: int) -> None:
     """Call work(begin, end) for consecutive pieces of 0..n, several at a time.
 
-    Threads live only as long as the call: nothing is left behind that a forked process would miss.
+    The caller takes pieces too, so that nothing waits while helpers wake up. Helpers live only as long as
+    the call: nothing is left behind that a forked process would miss.
     """
-    begins = range(0, n, piece)
-    threads = min(threads, len(begins))
-    if threads <= 1:
-        for begin in begins:
-            work(begin, min(begin + piece, n))
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, begin, min(begin + piece, n)) for begin in begins]:
-            done.result()
+    begins = iter(range(0, n, piece))
+    failures: list[BaseException] = []
+
+    def take() -> None:
+        try:
+            for begin in begins:
+                work(begin, min(begin + piece, n))
+        except BaseException as error:  # said again in the thread of the caller
+            failures.append(error)
+
+    helpers = [Thread(target=take) for _ in range(min(threads, -(-n // piece)) - 1)]
+    for helper in helpers:
+        helper.start()
+    take()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
