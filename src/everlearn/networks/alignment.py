@@ -17,11 +17,11 @@ from everlearn.shapes.compiled import compiled
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 
-COARSE, FINE = 2, 1
+STAGES = ((1, 2), (2, 2), (3, 1))
+"""Gauss-Newton steps, and the stride at which pixels are looked at."""
 MARGIN = 3
-N_STEPS = 3
 KEEP = 4.0
-"""A candidate is fitted finely if its coarse misfit is at most this many times the smallest."""
+"""A candidate goes on to the next stage if its misfit is at most this many times the smallest."""
 WORTHWHILE = 0.98
 """A step that leaves more than this share of the misfit is the last."""
 CONTRAST = 12
@@ -32,7 +32,7 @@ CONTRAST = 12
 def fit_all(
     pictures: Bytes, memory: Bytes, rows: IntArray, ways: Floats, misfits: Floats, best: Floats
 ) -> None:
-    """Fit each picture's candidates; coarsely first, and finely those that come near the best.
+    """Fit each picture's candidates; coarsely first, and more finely those that come near the best.
 
     Args:
         pictures: (n, H, W, C) to be explained.
@@ -46,13 +46,15 @@ def fit_all(
     found = np.empty((k, 4))
     for i in range(len(pictures)):
         box = extent(pictures[i])
-        for j in range(k):
-            found[j] = ways[i, j]
-            misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], N_STEPS, COARSE)
-        limit = KEEP * misfits[i].min()
-        for j in range(k):
-            if misfits[i, j] <= limit:
-                misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], N_STEPS, FINE)
+        limit = math.inf
+        found[:] = ways[i]
+        for n_steps, stride in STAGES:
+            least = math.inf
+            for j in range(k):
+                if limit == math.inf or misfits[i, j] <= limit:
+                    misfits[i, j] = fit(pictures[i], memory[rows[i, j]], box, found[j], n_steps, stride)
+                    least = min(least, misfits[i, j])
+            limit = KEEP * least
         best[i] = found[misfits[i].argmin()]
 
 
