@@ -24,6 +24,7 @@ TEXTS = {
     "boundaries": "stream.boundaries",
     "data": "stream.data",
     "device": "device",
+    "backbone": "learner.backbone",
 }
 VALUES = {
     "tasks": "n_tasks",
@@ -77,6 +78,8 @@ class RunChoice:
     """The folder with real images; $EVERLEARN_DATA if not said."""
     learner: Annotated[Text, Parameter(group=LEARNER)] = None
     """Who learns, dcl if not said."""
+    backbone: Annotated[Text, Parameter(group=LEARNER)] = None
+    """The network behind the learner: small, resnet18 or mlp, for learners that let it be chosen."""
     memory_size: Annotated[Value, Parameter(group=LEARNER)] = None
     """How much of the past is kept, for learners that keep some."""
     learning_rate: Annotated[Value, Parameter(group=LEARNER)] = None

@@ -9,6 +9,7 @@ from everlearn.networks.flops import BACKWARD, flops_per_image
 from everlearn.networks.head import GrowingHead
 from everlearn.networks.tensors import (
     NotFinite,
+    grown,
     load_module,
     load_optimiser,
     module_state,
@@ -25,6 +26,7 @@ __all__ = [
     "NotFinite",
     "backbone",
     "flops_per_image",
+    "grown",
     "load_module",
     "load_optimiser",
     "module_state",

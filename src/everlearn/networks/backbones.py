@@ -1,5 +1,6 @@
-"""Pictures to features: a small convolutional net for two cores, and ResNet-18 for the paper's setting."""
+"""Pictures to features: a small convolutional net for two cores, ResNet-18 as in the paper, and an MLP."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -48,6 +49,31 @@ def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> n
         nn.BatchNorm2d(n_out),
         nn.ReLU(inplace=True),
     )
+
+
+class MLP(nn.Module):
+    """Two dense layers: what the literature trains on digits; no batch normalisation, no convolution.
+
+    Args:
+        image_shape: (H, W) or (H, W, 3).
+        width: units of each layer.
+    """
+
+    def __init__(self, image_shape: tuple[int, ...], width: int = 400) -> None:
+        super().__init__()
+        self.n_features = width
+        self.layers = nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(math.prod(image_shape), width),
+            nn.ReLU(inplace=True),
+            nn.Linear(width, width),
+            nn.ReLU(inplace=True),
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, width)."""
+        features: Tensor = self.layers(images)
+        return features
 
 
 class ResNet18(nn.Module):
@@ -100,7 +126,11 @@ def _halved(size: int, times: int) -> int:
     return size
 
 
-BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {"small": SmallNet, "resnet18": ResNet18}
+BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
+    "small": SmallNet,
+    "resnet18": ResNet18,
+    "mlp": MLP,
+}
 
 
 def backbone(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from everlearn.networks.tensors import grown
+
 
 class GrowingHead(nn.Module):
     """One output per label seen so far, in the order of their first appearance.
@@ -48,13 +50,6 @@ class GrowingHead(nn.Module):
         if n <= capacity:
             return False
         larger = 1 << (n - 1).bit_length()
-        self.weight = nn.Parameter(_padded(self.weight, larger))
-        self.bias = nn.Parameter(_padded(self.bias, larger))
+        self.weight = nn.Parameter(grown(self.weight.detach(), torch.Size([larger, *self.weight.shape[1:]])))
+        self.bias = nn.Parameter(grown(self.bias.detach(), torch.Size([larger])))
         return True
-
-
-def _padded(rows: Tensor, n: int) -> Tensor:
-    """The same rows with zeros below, n in all."""
-    wider = torch.zeros(n, *rows.shape[1:], dtype=rows.dtype, device=rows.device)
-    wider[: len(rows)] = rows.detach()
-    return wider

@@ -73,6 +73,21 @@ def load_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) 
     optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
 
 
+def grown(tensor: Tensor, shape: torch.Size) -> Tensor:
+    """The same numbers in a shape that may be larger, with zeros where it has more.
+
+    Example:
+        >>> grown(torch.ones(1, 2), torch.Size([2, 2]))
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
+    if tensor.shape == shape:
+        return tensor
+    larger = tensor.new_zeros(shape)
+    larger[tuple(slice(n) for n in tensor.shape)] = tensor
+    return larger
+
+
 def n_bytes(module: nn.Module) -> int:
     """The bytes of a module's weights and buffers."""
     return sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))

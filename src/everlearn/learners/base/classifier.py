@@ -1,14 +1,14 @@
 """The common part of learners that train a network with one output per label."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import IntArray
-from everlearn.errors import BadInput
+from everlearn.chance import FloatArray, IntArray
+from everlearn.errors import BadInput, check_range, unknown
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
 from everlearn.networks import (
     BACKWARD,
@@ -29,16 +29,34 @@ PREDICT_PIECE = 256
 """Images predicted at once: enough to be fast, few enough to answer a signal soon."""
 
 
-class Classifier(Learner):
-    """A backbone, a head that grows with the labels, and Adam.
+OPTIMISERS = ("adam", "sgd")
+MAX_MOMENTUM = 0.9999
 
-    A method overrides `loss` (what to minimise on a batch) or `learn` (what to do with a batch).
+
+class Shared(TypedDict, total=False):
+    """The settings of `Classifier`, which methods pass on, so that all of them are compared alike."""
+
+    image_shape: tuple[int, ...]
+    seed: int
+    backbone: str
+    optimiser: str
+    learning_rate: float
+    momentum: float
+
+
+class Classifier(Learner):
+    """A backbone, a head that grows with the labels, and an optimiser.
+
+    A method overrides `loss` (what to minimise on a batch), `descend` (how) or `learn` (what to do with a
+    batch), names its own settings in its constructor and passes the shared ones on.
 
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
-        backbone: "small" or "resnet18".
-        learning_rate: Adam's step size.
+        backbone: "small", "resnet18" or "mlp".
+        optimiser: "adam" or "sgd".
+        learning_rate: the optimiser's step size.
+        momentum: of "sgd"; Adam has its own.
     """
 
     def __init__(
@@ -47,17 +65,31 @@ class Classifier(Learner):
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         backbone: str = "small",
+        optimiser: str = "adam",
         learning_rate: float = 1e-3,
+        momentum: float = 0.0,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
         if not 0 < learning_rate < 1e6:
             raise BadInput(f"learning_rate is {learning_rate}; it must be above 0 and below a million")
-        self.body = _body(backbone, image_shape, seed)
-        self.head = self._fresh_head()
+        if optimiser not in OPTIMISERS:
+            raise unknown("optimiser", optimiser, OPTIMISERS)
+        check_range("momentum", momentum, 0, MAX_MOMENTUM)
+        if momentum and optimiser == "adam":
+            raise BadInput(f"momentum is {momentum}, but adam has its own; set optimiser to sgd or leave it")
         self.learning_rate = learning_rate
-        self.optimiser = self._fresh_optimiser()
+        self._backbone, self._optimiser, self._momentum = backbone, optimiser, momentum
+        self._device = torch.get_default_device()
+        self.restart()
         self.n_steps = 0
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.body, image_shape)
+
+    def restart(self) -> None:
+        """Begin anew: the first weights, no labels, an optimiser without a past."""
+        with self._device:
+            self.body = backbone(self._backbone, self.image_shape, self.seed)
+        self.head = self._fresh_head()
+        self.optimiser = self._fresh_optimiser()
 
     def learn(self, batch: Batch) -> Losses:
         """One step of the optimiser on the batch."""
@@ -65,19 +97,36 @@ class Classifier(Learner):
 
     def step(self, batch: Batch) -> float:
         """Minimise `loss` on the batch by one step."""
-        self.admit(batch.labels)
         self.body.train()
-        loss = self.loss(self._tensor(batch.images), self.head.columns(torch.from_numpy(batch.labels)))
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
+        loss = self.loss(*self.tensors(batch))
+        self.descend(loss)
         self.n_steps += 1
-        self.flops += len(batch) * self._flops_per_image
         return float(loss.detach())
 
     def loss(self, images: Tensor, columns: Tensor) -> Tensor:
         """What a step makes smaller: cross-entropy over all labels seen so far."""
-        return functional.cross_entropy(self.head(self.body(images)), columns)
+        return functional.cross_entropy(self.outputs(images), columns)
+
+    def descend(self, loss: Tensor) -> None:
+        """Move the weights a step down the slope of the loss."""
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+
+    def tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The images, and the column of each label; a label not seen before gets one."""
+        self.admit(batch.labels)
+        return self._tensor(batch.images), self.head.columns(torch.from_numpy(batch.labels))
+
+    def outputs(self, images: Tensor) -> Tensor:
+        """What the network says to images it learns from, (n, n_labels); the work is counted."""
+        self.flops += len(images) * self._flops_per_image
+        outputs: Tensor = self.head(self.body(images))
+        return outputs
+
+    def weights(self) -> list[nn.Parameter]:
+        """All that the optimiser moves."""
+        return [*self.body.parameters(), *self.head.parameters()]
 
     @torch.no_grad()
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
@@ -93,12 +142,20 @@ class Classifier(Learner):
             else np.empty(0, np.int64)
         )
 
+    @torch.no_grad()
+    def features(self, images: Images) -> FloatArray:
+        """What the body makes of images, (n, n_features)."""
+        self.body.eval()
+        pieces = (self._tensor(images[i : i + PREDICT_PIECE]) for i in range(0, len(images), PREDICT_PIECE))
+        none = torch.zeros(0, self.head.weight.shape[1])
+        return np.asarray(torch.cat([none, *(self.body(piece).cpu() for piece in pieces)]).double().numpy())
+
     def admit(self, labels: IntArray) -> None:
         """Make room in the head for labels not seen before; the optimiser keeps what it knows."""
         if self.head.admit(list(dict.fromkeys(labels.tolist()))):
             old = optimiser_state(self.optimiser)
             self.optimiser = self._fresh_optimiser()
-            load_optimiser(self.optimiser, _padded_to(old, self._parameters()))
+            load_optimiser(self.optimiser, _padded_to(old, self.weights()))
 
     def state(self) -> State:
         """Weights, labels, optimiser, counter."""
@@ -132,15 +189,10 @@ class Classifier(Learner):
         head = GrowingHead(int(self.body.n_features), capacity)  # type: ignore[arg-type]  # a module's number
         return head.to(next(self.body.parameters()).device)
 
-    def _parameters(self) -> list[nn.Parameter]:
-        return [*self.body.parameters(), *self.head.parameters()]
-
     def _fresh_optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self._parameters(), lr=self.learning_rate)
-
-
-def _body(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:
-    return backbone(name, image_shape, seed)
+        if self._optimiser == "sgd":
+            return torch.optim.SGD(self.weights(), lr=self.learning_rate, momentum=self._momentum)
+        return torch.optim.Adam(self.weights(), lr=self.learning_rate)
 
 
 def _padded_to(slots: dict[str, Any], parameters: list[nn.Parameter]) -> dict[str, Any]:

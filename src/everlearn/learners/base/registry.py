@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -20,16 +20,17 @@ CONTEXT = ("image_shape", "seed")
 
 
 def names() -> list[str]:
-    """The learners there are, as the command line spells them."""
+    """The learners there are, as the command line spells them: a_gem is a-gem, der_plus_plus is der++."""
     files = pkgutil.iter_modules(room.__path__)
-    return sorted(file.name.replace("_", "-") for file in files if not file.ispkg)
+    return sorted(file.name.replace("_plus", "+").replace("_", "-") for file in files if not file.ispkg)
 
 
 def learner_class(name: str) -> type[Learner]:
     """The class behind a name; its file is imported now."""
     if name not in names():
         raise unknown("learner", name, names())
-    module = importlib.import_module(f"{room.__name__}.{name.replace('-', '_')}")
+    file = name.replace("-", "_").replace("+", "_plus")
+    module = importlib.import_module(f"{room.__name__}.{file}")
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     (found,) = (c for c in own if issubclass(c, Learner))
     return found
@@ -39,18 +40,20 @@ def learner_class(name: str) -> type[Learner]:
 def settings_class(name: str) -> type[Settings]:
     """What a user can set on a learner, from its constructor; descriptions from its docstring.
 
+    What a constructor passes on unnamed is set as the constructor of the class above it says.
+
     Example:
         >>> field = settings_class("er").model_fields["memory_size"]
         >>> field.default, field.description
         (2000, 'images kept in all.')
     """
     found = learner_class(name)
-    types, said = get_type_hints(found.__init__, include_extras=True), _descriptions(found)
-    fields: dict[str, Any] = {
-        key: (types[key], Field(parameter.default, description=said.get(key)))
-        for key, parameter in inspect.signature(found).parameters.items()
-        if key not in CONTEXT
-    }
+    fields: dict[str, Any] = {}
+    for constructor in _constructors(found):
+        types = get_type_hints(constructor, include_extras=True)
+        for key, parameter in inspect.signature(constructor).parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY and key not in (*CONTEXT, *fields):
+                fields[key] = types[key], Field(parameter.default, description=_description(found, key))
     model: type[Settings] = create_model(found.__name__, __base__=Settings, __module__=__name__, **fields)
     model.kind = name
     return model
@@ -70,7 +73,21 @@ def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any
     return learner_class(name)(image_shape=image_shape, seed=seed, **checked)
 
 
-def _descriptions(found: type[Learner]) -> dict[str, str]:
+def _constructors(found: type) -> Iterator[Callable[..., None]]:
+    """A class's constructor, and those above it for as long as unnamed settings are passed on."""
+    for constructor in (c.__dict__["__init__"] for c in found.__mro__ if "__init__" in c.__dict__):
+        yield constructor
+        if all(p.kind is not p.VAR_KEYWORD for p in inspect.signature(constructor).parameters.values()):
+            break
+
+
+def _description(found: type, key: str) -> str | None:
+    """What the nearest docstring that has the argument says about it."""
+    return next((said[key] for said in map(_descriptions, found.__mro__) if key in said), None)
+
+
+@cache
+def _descriptions(found: type) -> dict[str, str]:
     """The sentence of each argument in a docstring's Args."""
     arguments = inspect.cleandoc(found.__doc__ or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     entries = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", arguments, re.MULTILINE)
