@@ -10,8 +10,10 @@ from everlearn.cli.opened import opened
 from everlearn.cli.picture import read_picture
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
+from everlearn.runs import recording
+from everlearn.runs.events import TaskEnded
 
-from .outcomes import Run, assert_refused, tree
+from .outcomes import SETTINGS, Run, assert_refused, record_of, tree
 
 RECORD = "records/dcl"
 
@@ -43,6 +45,33 @@ def test_forgetting_leaves_no_byte(run: Run, records: Path) -> None:
     assert len(list((records / "dcl" / "checkpoint").glob("*.safetensors"))) == 1
 
 
+def test_an_erased_class_is_gone_from_every_file_and_every_answer(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record_of("dcl", Path("run"), **{"stream.image_size": 64, "learner.width": 4})
+    for words in (["openset", "run", "--size", "20"], ["oneshot", "run", "--new", "2", "--size", "10"]):
+        assert run("protocol", *words).code == 0
+    assert run("memory", "rename", "run", "4", "the erased one").code == 0
+    play = opened(runs.Record("run"))
+    kept = editable_memory(play.learner)
+    others = b"".join(kept.pictures(label).tobytes() for label in kept.classes() if label != 4)
+    rows = {row.tobytes() for row in kept.pictures(4)[0] if len(set(row.tolist())) > 1}
+    own = {row for row in rows if row not in others}
+    assert len(own) > 10
+    assert all(row in everything(Path("run")) for row in own)
+
+    assert run("memory", "forget", "run", "the erased one").code == 0
+    left = everything(Path("run"))
+    assert [row for row in own if row in left] == []
+    assert b"the erased one" not in left
+    images = np.concatenate([play.stream.task(k).train.images for k in range(4)])
+    answers = opened(runs.Record("run")).learner.predict(images)
+    assert 4 in play.learner.predict(images)
+    assert 4 not in answers
+    assert set(answers.tolist()) <= {0, 1, 2, 3, 5}
+
+
 def test_an_edit_keeps_the_record_whole(run: Run, records: Path) -> None:
     """Scores stay as they were measured; the digest tells that the memory is another."""
     before = json.loads(run("show", RECORD, "--json").out)
@@ -50,8 +79,48 @@ def test_an_edit_keeps_the_record_whole(run: Run, records: Path) -> None:
     after = json.loads(run("show", RECORD, "--json").out)
     assert after["finished"]
     assert after["digest"] != before["digest"]
-    assert {**after, "digest": ""} == {**before, "digest": ""}
+    changed = {name for name in after if after[name] != before[name]}
+    assert changed == {"digest", "edits", "memory_bytes"}
+    assert after["memory_bytes"] == before["memory_bytes"] + len("boot")
     assert json.loads(run("resume", RECORD, "--json").out) == after
+
+
+def test_edits_are_part_of_the_story(run: Run, records: Path) -> None:
+    Image.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save("new.png")
+    for words in (["add", RECORD, "new.png"], ["rename", RECORD, "6", "hat"], ["forget", RECORD, "1"]):
+        assert run("memory", *words).code == 0
+    told = [event for event in runs.Record(RECORD).events() if event["event"] == "memory-edited"]
+    assert [(e["act"], e["label"], e["n_pictures"], e["n_tasks"]) for e in told] == [
+        ("add", 6, 1, 2), ("rename", 6, 1, 2), ("forget", 1, 0, 2),
+    ]  # fmt: skip
+    facts = json.loads(run("show", RECORD, "--json").out)
+    assert facts["memory_bytes"] == told[-1]["memory_bytes"] == memory().nbytes
+    out = run("show", RECORD).out
+    assert "add label 6, after 2 tasks" in out
+    assert "forget label 1, after 2 tasks" in out
+
+
+def test_a_run_goes_on_from_the_edited_memory(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edited in the middle, it neither loses the edit nor plays anything twice."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recording, "SAVING_SHARE", 1e12)
+    spec = runs.RunSpec.make(learner="dcl", settings={**SETTINGS, "learner.width": 4, "n_tasks": 3})
+    story = runs.record(spec, "run")
+    next(event for event in story if isinstance(event, TaskEnded) and event.task == 1)
+    story.close()  # type: ignore[attr-defined]  # it is a generator, and holds the record's lock
+    assert run("memory", "forget", "run", "0").code == 0
+    assert json.loads(run("show", "run", "--json").out)["finished"] is False
+    ended = json.loads(run("resume", "run", "--json").out)
+    assert (ended["tasks"], ended["finished"]) == (3, True)
+    learner = opened(runs.Record("run")).learner
+    assert editable_memory(learner).classes() == list(range(1, 9))
+    kinds = [event["event"] for event in runs.Record("run").events() if event["event"] != "learned"]
+    task = ["task-started", "task-ended"]
+    assert kinds == ["run-started", *task, *task, "memory-edited", *task, "run-ended"]
+    assert ended["memory_bytes"] == learner.footprint().memory
+    assert json.loads(run("show", "run", "--json").out) == ended
 
 
 def test_a_class_is_known_by_its_name(run: Run, records: Path) -> None:

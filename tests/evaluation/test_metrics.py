@@ -137,6 +137,34 @@ def test_adding_a_row_changes_no_earlier_point_of_the_curve(table: np.ndarray) -
     assert accuracy_curve(table[:-1, :-1]).tolist() == accuracy_curve(table)[:-1].tolist()
 
 
+@given(TABLES, st.data())
+def test_with_gaps_every_metric_is_its_formula(table: np.ndarray, data: st.DataObject) -> None:
+    gaps = data.draw(hnp.arrays(np.bool_, table.shape))
+    table = np.where(gaps, NAN, table)
+    rows = [i for i in range(len(table)) if not gaps[i].all()]
+    if not rows:
+        return
+    last = rows[-1]
+    known = [j for j in range(last) if not gaps[last, j]]
+    best = {j: max((table[i, j] for i in rows[:-1] if not gaps[i, j]), default=NAN) for j in known}
+    fresh = {j: next((table[i, j] for i in rows[:-1] if i >= j and not gaps[i, j]), NAN) for j in known}
+    chance = np.linspace(0, 1, len(table))
+    assert forgetting(table) == approx_mean([best[j] - table[last, j] for j in known])
+    assert avalanche_forgetting(table) == approx_mean([fresh[j] - table[last, j] for j in known])
+    assert accuracy_curve(table) == pytest.approx(
+        [float(approx_mean(table[i, : i + 1]).expected) for i in range(len(table))], nan_ok=True
+    )
+    assert forward_transfer(table, chance) == approx_mean(
+        table[range(len(table) - 1), range(1, len(table))] - chance[1:]
+    )
+    assert intransigence(table, chance) == approx_mean(chance - np.diag(table))
+
+
+def approx_mean(values: object) -> object:
+    there = [value for value in list(values) if not math.isnan(value)]
+    return pytest.approx(sum(there) / len(there) if there else NAN, nan_ok=True)
+
+
 def test_bad_input_is_refused() -> None:
     with pytest.raises(BadInput, match="there is no task 4"):
         average_accuracy(WORKED, after=4)

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.evaluation import ScoreTable
+from everlearn.evaluation import Row, ScoreTable
+
+NAN = float("nan")
 
 MEASUREMENTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1)), max_size=40)
 
@@ -25,13 +27,26 @@ def test_the_table_is_what_was_written_last(measured: list[tuple[int, int, float
     assert ScoreTable.from_array(array) == table
 
 
-def test_a_long_sparse_table_stays_small() -> None:
+def test_a_long_table_holds_only_what_was_measured() -> None:
     table = ScoreTable()
     for after in range(0, 100_000, 1000):
         table.add_row(after, {after: 0.5, after // 2: 0.25})
-    after, rows = table.rows()
-    assert (len(table), table.n_tasks, rows.shape) == (199, 99_001, (100, 99_001))
-    assert after.tolist() == list(range(0, 100_000, 1000))
+    assert (len(table), table.n_tasks) == (199, 99_001)
+    rows = list(table.rows())
+    assert [row.after for row in rows] == list(range(0, 100_000, 1000))
+    assert (rows[-1].tasks.tolist(), rows[-1].scores.tolist()) == ([49_500, 99_000], [0.25, 0.5])
+
+
+def test_whole_rows_replace_and_single_scores_add() -> None:
+    table = ScoreTable()
+    table.add_row(2, {1: 0.5, 0: 0.25})
+    table.add(2, 1, 0.75)
+    table.add(2, 2, 1)
+    assert [(row.tasks.tolist(), row.scores.tolist()) for row in table.rows()] == [
+        ([0, 1, 2], [0.25, 0.75, 1.0])
+    ]
+    table.put(Row.counted(2, tasks=[0, 4], correct=[1, 2], total=[2, 2]))
+    assert np.asarray(table)[2].tolist() == pytest.approx([0.5, NAN, NAN, NAN, 1.0], nan_ok=True)
 
 
 def test_an_empty_table() -> None:

@@ -80,6 +80,14 @@ def test_learning_curve_area() -> None:
     assert learning_curve_area(np.ones((3, 20))) == 1.0
 
 
+def test_learning_curve_area_worked_by_hand() -> None:
+    """Two batches count, so three points: Z_0 = 0.2, Z_1 = 0.5, Z_2 = 0.8; what comes later does not."""
+    curves = [[0.1, 0.4, 0.7, 1.0], [0.3, 0.6, 0.9, 1.0]]
+    assert learning_curve_area(curves, n_batches=2) == pytest.approx((0.2 + 0.5 + 0.8) / 3)
+    assert learning_curve_area(curves, n_batches=0) == pytest.approx(0.2), "what is known beforehand"
+    assert learning_curve_area(curves, n_batches=3) == pytest.approx((0.2 + 0.5 + 0.8 + 1.0) / 4)
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

@@ -1,4 +1,6 @@
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ import pytest
 from everlearn.evaluation import ScoreTable, average_accuracy, forgetting
 from everlearn.reports.findings import Findings
 from everlearn.runs import Record
+
+from .conftest import played
 
 
 def test_numbers_are_those_of_the_record(runs: dict[str, Record]) -> None:
@@ -26,7 +30,26 @@ def test_numbers_are_those_of_the_record(runs: dict[str, Record]) -> None:
 
 
 def test_new_classes_cannot_be_known_ahead(runs: dict[str, Record]) -> None:
-    assert Findings.of(runs["er-0"]).measures()["forward_transfer"] == 0
+    found = Findings.of(runs["er-0"])
+    assert found.ahead == {}
+    assert math.isnan(found.measures()["forward_transfer"]), "not 0, which would pass for a measurement"
+
+
+def test_forward_transfer_is_what_is_known_ahead_beyond_chance(tmp_path: Path) -> None:
+    same_labels = played(tmp_path / "run", "nearest", **{"stream.scenario": "domain-incremental"})
+    started = [event for event in same_labels.events() if event["event"] == "task-started"]
+    assert [event["labels"] for event in started] == [[0, 1, 2]] * 3
+    expected = np.mean([event["ahead"] - event["chance"] for event in started[1:]])
+    assert Findings.of(same_labels).measures()["forward_transfer"] == pytest.approx(expected)
+    assert [event["chance"] for event in started[1:]] == pytest.approx([1 / 3] * 2), "three labels, as often"
+    assert "chance" not in started[0], "it knew nothing, so chance had nothing to deal"
+
+
+def test_records_from_before_chance_was_written_do_not_guess_it(tmp_path: Path) -> None:
+    old = played(tmp_path / "run", "nearest", **{"stream.scenario": "domain-incremental"})
+    events = [{k: v for k, v in event.items() if k != "chance"} for event in old.events()]
+    (tmp_path / "run" / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    assert math.isnan(Findings.of(old).measures()["forward_transfer"])
 
 
 def test_the_worst_moment_is_no_better_than_the_end(runs: dict[str, Record]) -> None:

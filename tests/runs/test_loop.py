@@ -1,5 +1,6 @@
 from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from everlearn.learners.naive import Naive
 from everlearn.learners.nearest import Nearest
 from everlearn.runs import events as tell
 from everlearn.runs.loop import Play, play
+from everlearn.runs.scoring import look_ahead
 from everlearn.runs.state import pack, unpack
 from everlearn.streams import Batch, TaskView
 
@@ -99,6 +101,18 @@ def test_accuracy_ahead_is_measured_before_learning_or_not_at_all() -> None:
         e for e in play(tiny(n_tasks=1, **{"evaluation.ahead": False})) if isinstance(e, tell.TaskStarted)
     ]
     assert [event.ahead for event in started] == [None]
+
+
+def test_chance_is_what_the_answers_score_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted over all orders of the answers: 1, 1, 0, 9 on images that are 0, 0, 1, 1."""
+    labels, answers = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 9])
+    images = np.arange(4, dtype=np.uint8).repeat(256).reshape(4, 16, 16)
+    task = replace(Play(tiny()).stream.task(0), draw=lambda split: Batch(images, labels))
+    monkeypatch.setattr(Nearest, "predict", lambda self, images, tasks=None: answers)
+    run = Play(tiny())
+    orders = [np.mean(answers[list(order)] == labels) for order in permutations(range(4))]
+    told = look_ahead(run.learner, run.stream, task)
+    assert told == {"ahead": 0.0, "chance": pytest.approx(np.mean(orders))}
 
 
 def test_costs_add_up() -> None:

@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
     from everlearn.memory import ExemplarMemory
+    from everlearn.runs.events import MemoryEdited
 
 SHOWN = 40
 COLUMNS = 20
@@ -73,9 +74,9 @@ def add(record: Path, picture: Path, /, *, label: int | None = None, name: str |
             memory.rename(chosen, name)
         return chosen
 
-    chosen = edited(record, edit)
-    facts = {"record": str(record), "label": chosen, "name": name or str(chosen)}
-    return Answer(facts, lambda: f"label {chosen} is remembered by {picture}")
+    done = edited(record, "add", edit)
+    words = f"label {done.label} is remembered by {picture} ({_count(done.n_pictures)} of it in all)"
+    return _answer(record, done, words, name=name or str(done.label))
 
 
 @app.command
@@ -94,8 +95,8 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
         memory.rename(found, name)
         return found
 
-    found = edited(record, edit)
-    return Answer({"record": str(record), "label": found, "name": name}, lambda: f"label {found} is {name}")
+    done = edited(record, "rename", edit)
+    return _answer(record, done, f"label {done.label} is called {name}", name=name)
 
 
 @app.command
@@ -108,13 +109,27 @@ def forget(record: Path, label: str, /) -> Answer:
     """
     from everlearn.cli.opened import edited
 
-    def edit(memory: "ExemplarMemory") -> tuple[int, int]:
-        found = _label(memory, label)
-        return found, memory.forget(found)
+    n_pictures = 0
 
-    found, n_pictures = edited(record, edit)
-    facts = {"record": str(record), "label": found, "forgotten": n_pictures}
-    return Answer(facts, lambda: f"label {found} is forgotten ({n_pictures} pictures)")
+    def edit(memory: "ExemplarMemory") -> int:
+        nonlocal n_pictures
+        found = _label(memory, label)
+        n_pictures = memory.forget(found)
+        return found
+
+    done = edited(record, "forget", edit)
+    words = f"label {done.label} is forgotten: {_count(n_pictures)} erased from every file of the record"
+    return _answer(record, done, words, forgotten=n_pictures)
+
+
+def _answer(record: Path, done: "MemoryEdited", words: str, **facts: Any) -> Answer:
+    """What an edit did, and what is held since."""
+    held = {"record": str(record), "label": done.label, **facts, "memory_bytes": done.memory_bytes}
+    return Answer(held, lambda: f"{words}; {done.memory_bytes:,} bytes are remembered")
+
+
+def _count(n_pictures: int) -> str:
+    return "1 picture" if n_pictures == 1 else f"{n_pictures:,} pictures"
 
 
 def _label(memory: "ExemplarMemory", word: str) -> int:

@@ -8,12 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from everlearn.cli.answer import Answer
-from everlearn.evaluation import accuracy_curve
+from everlearn.reports.findings import Findings
+from everlearn.reports.quantities import amount, duration, exactly
 from everlearn.reports.summary import summary
 from everlearn.runs import Record
 
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_WIDTH = 60
+EDITS = 5
+"""The newest edits, which are shown."""
+SOMETIMES = {"forward transfer": "forward_transfer", "worst case": "worst_case_accuracy"}
+"""What is only known of some runs."""
 
 
 def answer(record: Record, *, note: str = "", code: int = 0) -> Answer:
@@ -24,31 +29,37 @@ def answer(record: Record, *, note: str = "", code: int = 0) -> Answer:
         note: a sentence that goes below.
         code: the exit code.
     """
-    facts = summary(record)
-    return Answer(facts, lambda: _view(record, facts, note), code)
+    found = Findings.of(record)
+    facts = summary(found)
+    return Answer(facts, lambda: _view(found, facts, note), code)
 
 
-def _view(record: Record, facts: dict[str, Any], note: str) -> RenderableType:
+def _view(found: Findings, facts: dict[str, Any], note: str) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_column()
-    for word, value in _lines(record, facts):
+    for word, value in _lines(found, facts):
         grid.add_row(word, value)
     title = Text(f" {facts['learner']} on {facts['stream'] or 'a stream not begun'}", style="bold")
     return Group("", title, "", Padding(grid, (0, 1), expand=False), *([f"\n {note}"] if note else []))
 
 
-def _lines(record: Record, facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(found: Findings, facts: dict[str, Any]) -> list[tuple[str, str]]:
     state = "finished" if facts["finished"] else f"of {facts['tasks_planned']}, not finished"
+    elsewhere = "" if facts["exact"] else "; resumed elsewhere, not exact"
+    held = [f"{amount(exactly(facts[part + '_bytes']), 'B')} of {part}" for part in ("weights", "memory")]
+    time, flops = duration(exactly(facts["seconds"])), amount(exactly(facts["flops"]), "FLOPs")
+    named = [("name", facts["name"])] if facts["name"] != found.record.folder.absolute().name else []
+    edits = [("edited", "\n".join(_edit(edit) for edit in facts["edits"][-EDITS:]))] if found.edits else []
     return [
-        (
-            "tasks",
-            f"{facts['tasks']:,} {state}" + ("" if facts["exact"] else "; resumed elsewhere, not exact"),
-        ),
-        ("accuracy", f"{_share(facts['average_accuracy'])} on all tasks seen  {_curve(record)}"),
+        *named,
+        ("tasks", f"{facts['tasks']:,} {state}{elsewhere}"),
+        ("accuracy", f"{_share(facts['average_accuracy'])} on all tasks seen  {_curve(found)}"),
         ("forgetting", _share(facts["forgetting"])),
-        ("cost", f"{facts['seconds']:,.1f} s, {facts['images']:,} images, {facts['flops']:.3g} flops"),
-        ("holds", f"{_bytes(facts['weights_bytes'])} of weights, {_bytes(facts['memory_bytes'])} of memory"),
+        *[(word, _share(facts[key])) for word, key in SOMETIMES.items() if facts[key] is not None],
+        ("cost", f"{time}, {facts['images']:,} images, {flops}"),
+        ("holds", ", ".join(held)),
+        *edits,
         ("fingerprint", str(facts["fingerprint"] or "–")),
         ("digest", facts["digest"]),
         ("record", facts["record"]),
@@ -59,13 +70,12 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _curve(record: Record) -> str:
+def _edit(edit: dict[str, Any]) -> str:
+    return f"{edit['act']} label {edit['label']}, after {edit['n_tasks']:,} tasks"
+
+
+def _curve(found: Findings) -> str:
     """Accuracy on all tasks seen, after each task, as a line of bars."""
-    curve = [value for value in accuracy_curve(record.score_table()).tolist() if value == value]
+    curve = list(found.accuracy().values())
     step = max(1, -(-len(curve) // CURVE_WIDTH))
     return "".join(BARS[round(value * (len(BARS) - 1))] for value in curve[::step])
-
-
-def _bytes(n: int) -> str:
-    power = min(3, (len(str(n)) - 1) // 3)
-    return f"{n / 1000**power:.3g} {('bytes', 'KB', 'MB', 'GB')[power]}"

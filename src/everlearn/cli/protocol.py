@@ -1,6 +1,6 @@
 """`everlearn protocol`: put questions to the learner of a record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,19 @@ from everlearn.cli.reading import read_value
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
-    from everlearn.runs import Play
+    from everlearn.runs import Play, Record
 
-FOLDER = "protocols"
-"""Where answers are kept inside a record."""
+AREAS = {
+    "roc": "area under the ROC curve",
+    "precision_recall": "area under precision and recall",
+    "acceptance": "area of known accepted, new rejected (the paper's curve)",
+}
+SHARES = {
+    "threshold": "novelty from which an image is called new",
+    "accepted": "known images accepted",
+    "rejected": "new images rejected",
+    "accuracy": "known images accepted and named rightly",
+}
 
 app = App(name="protocol", help="Put questions to the learner of a record.")
 
@@ -58,11 +67,9 @@ def openset(record: Path, /, *, size: int = 1000, accepted: float = 0.95) -> Ans
         "openset",
         lambda play, n: open_set(play.learner, play.stream, n, size=size, accepted=accepted).to_json(),
     )
-    areas = [(name, _text(facts[name]["area"])) for name in ("roc", "precision_recall", "acceptance")]
-    shares = [(name, _text(facts[name])) for name in ("threshold", "accepted", "rejected", "accuracy")]
-    return Answer(
-        facts, lambda: _table(("open set", ""), [*((f"area of {n}", a) for n, a in areas), *shares])
-    )
+    rows = [(words, _text(facts[name]["area"])) for name, words in AREAS.items()]
+    rows += [(words, _text(facts[name])) for name, words in SHARES.items()]
+    return Answer(facts, lambda: _table(("open set", ""), rows))
 
 
 @app.command
@@ -107,21 +114,20 @@ def online(record: Path, /, *, epochs: int = 5, screen: Shown) -> Answer:
     return _compared(first, other)
 
 
-def _compared(first: Any, other: Any) -> Answer:
+def _compared(first: "Record", other: "Record") -> Answer:
+    from everlearn.reports.findings import Findings
     from everlearn.reports.summary import summary
 
     by_epochs = sorted((first, other), key=lambda each: int(each.spec["epochs"]))
-    facts = dict(zip(("online", "offline"), map(summary, by_epochs), strict=True))
+    facts = dict(zip(("online", "offline"), (summary(Findings.of(each)) for each in by_epochs), strict=True))
+    kept = _keep(first, "online", facts)
     keys = ("record", "average_accuracy", "forgetting", "seconds", "images")
     rows = [(key.replace("_", " "), *(_text(facts[side][key]) for side in facts)) for key in keys]
-    return Answer(facts, lambda: _table(("", *facts), rows))
+    return Answer(kept, lambda: _table(("", *facts), rows))
 
 
 def _asked(folder: Path, name: str, ask: "Callable[[Play, int], dict[str, Any]]") -> dict[str, Any]:
     """The answer of a record's learner, also written into the record."""
-    import json
-
-    from everlearn import files
     from everlearn.cli.opened import opened
     from everlearn.runs import Record
 
@@ -131,9 +137,21 @@ def _asked(folder: Path, name: str, ask: "Callable[[Play, int], dict[str, Any]]"
     if not n_tasks:
         raise BadInput(f"{folder} has not finished a task yet; play it with `everlearn resume {folder}`")
     facts = {"record": str(folder), "learner": play.spec.learner.name, "tasks": n_tasks, **ask(play, n_tasks)}
-    files.make_folder(record.folder / FOLDER)
-    files.write(record.folder / FOLDER / f"{name}.json", json.dumps(facts, indent=1).encode() + b"\n")
-    return facts
+    return _keep(record, name, facts)
+
+
+def _keep(record: "Record", name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write an answer into the record, with what tells whether the record has changed since."""
+    import json
+
+    from everlearn import files
+    from everlearn.runs.records import PROTOCOLS
+
+    folder = record.folder / PROTOCOLS
+    files.make_folder(folder)
+    kept = {**facts, "digest": record.digest}
+    files.write(folder / f"{name}.json", json.dumps(kept, indent=1).encode() + b"\n")
+    return kept
 
 
 def _counts(text: str) -> list[int]:
@@ -144,7 +162,7 @@ def _counts(text: str) -> list[int]:
     return counts
 
 
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Any:
+def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Any:
     from everlearn.cli.catalogue import table
 
     return table(titles, rows)

@@ -12,19 +12,12 @@ def list_(folder: Path = Path("records"), /) -> Answer:
     Args:
         folder: The folder that holds them.
     """
-    from everlearn.cli.catalogue import short, table
+    from everlearn.reports.findings import Findings
     from everlearn.reports.summary import summary
     from everlearn.runs import list_records
 
-    facts = [summary(record) for record in list_records(folder)]
-    titles = ("record", "learner", "stream", "tasks", "accuracy", "forgetting", "seconds")
-    rows = [(_name(fact), *(short(_rounded(fact[key])) for key in _KEYS)) for fact in facts]
-    return Answer(
-        {"records": facts}, lambda: table(titles, rows) if rows else f"{folder} holds no records yet"
-    )
-
-
-_KEYS = ("learner", "stream", "tasks", "average_accuracy", "forgetting", "seconds")
+    facts = [summary(Findings.of(record)) for record in list_records(folder)]
+    return Answer({"records": facts}, lambda: _table(facts) if facts else f"{folder} holds no records yet")
 
 
 def show(record: Path, /) -> Answer:
@@ -39,9 +32,28 @@ def show(record: Path, /) -> Answer:
     return answer(Record(record))
 
 
-def _name(fact: dict[str, Any]) -> str:
-    return f"{fact['record']}{'' if fact['finished'] else ' (not finished)'}"
+def _table(facts: list[dict[str, Any]]) -> Any:
+    from everlearn.cli.catalogue import table
+
+    titles = ("record", "learner", "stream", "tasks", "accuracy", "forgetting", "time")
+    return table(titles, [_row(fact) for fact in facts])
 
 
-def _rounded(value: Any) -> Any:
-    return round(value, 4) if isinstance(value, float) else value
+def _row(fact: dict[str, Any]) -> tuple[str, ...]:
+    from everlearn.reports.quantities import duration, exactly, share
+
+    numbers = [exactly(fact[key]) for key in ("average_accuracy", "forgetting", "seconds")]
+    accuracy, forgetting, time = (
+        form(number) for form, number in zip((share, share, duration), numbers, strict=True)
+    )
+    said = "" if fact["name"] == Path(fact["record"]).absolute().name else f"\n“{fact['name']}”"
+    tasks = str(fact["tasks"]) if fact["finished"] else f"{fact['tasks']} of {fact['tasks_planned'] or '?'}"
+    return (
+        f"{fact['record']}{said}",
+        fact["learner"],
+        fact["stream"] or "–",
+        tasks,
+        accuracy,
+        forgetting,
+        time,
+    )

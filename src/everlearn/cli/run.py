@@ -25,22 +25,24 @@ KILLED = 128
 Folder = Annotated[
     Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=HOW)
 ]
+Name = Annotated[str | None, Parameter(show_default=False, metavar="WORDS", group=HOW)]
 
 
-def run(choice: RunChoice = ANY, *, record: Folder = None, screen: Shown) -> Answer:
+def run(choice: RunChoice = ANY, *, record: Folder = None, name: Name = None, screen: Shown) -> Answer:
     """Play a stream to a learner and keep a record that survives crashes.
 
     Args:
         choice: Which run.
         record: The folder of the record; a new one in records/ if not said.
+        name: What you call the run; shown wherever the record is.
         screen: Where progress is shown.
     """
     from everlearn import runs
 
     spec = choice.build()
-    folder = record or RECORDS / runs.folder_name(_title(spec), spec.hash)
+    folder = record or RECORDS / runs.folder_name(name or _title(spec), spec.hash)
     _check_unchanged(folder, spec)
-    story = runs.record(spec, folder)
+    story = runs.record(spec, folder, name=name)
     kept = runs.Record(folder)
     return _told(kept, played(story, kept, screen))
 

@@ -18,16 +18,19 @@ from everlearn.evaluation.metrics import (
     backward_transfer,
     final_accuracy,
     forgetting,
+    forgetting_curve,
     forward_transfer,
     intransigence,
 )
-from everlearn.evaluation.scores import ScoreTable
+from everlearn.evaluation.scores import Row, ScoreTable
 from everlearn.evaluation.stability import (
     learning_curve_area,
     min_accuracy,
+    min_accuracy_of,
     windowed_forgetting,
     windowed_plasticity,
     worst_case_accuracy,
+    worst_case_accuracy_of,
 )
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
     "Cost",
     "Curve",
     "Interval",
+    "Row",
     "ScoreTable",
     "acceptance",
     "accuracy_curve",
@@ -52,12 +56,14 @@ __all__ = [
     "factor_vae_score",
     "final_accuracy",
     "forgetting",
+    "forgetting_curve",
     "forward_transfer",
     "intransigence",
     "learning_curve_area",
     "mean_interval",
     "mig",
     "min_accuracy",
+    "min_accuracy_of",
     "precision_recall",
     "roc",
     "sap",
@@ -66,4 +72,5 @@ __all__ = [
     "windowed_forgetting",
     "windowed_plasticity",
     "worst_case_accuracy",
+    "worst_case_accuracy_of",
 ]

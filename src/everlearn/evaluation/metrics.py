@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
-from everlearn.evaluation.scores import measured_rows
+from everlearn.evaluation.scores import Row, ScoreTable, as_table
 
 
 def average_accuracy(scores: npt.ArrayLike, after: int | None = None) -> float:
@@ -39,9 +39,10 @@ def accuracy_curve(scores: npt.ArrayLike) -> FloatArray:
         >>> accuracy_curve([[1.0, 0.2], [0.6, 0.8]])
         array([1. , 0.7])
     """
-    after, table = measured_rows(scores)
-    curve = np.full(table.shape[1], np.nan)
-    curve[after] = [_mean(row[: k + 1]) for k, row in zip(after, table, strict=True)]
+    table = as_table(scores)
+    curve = np.full(table.n_tasks, np.nan)
+    for row in table.rows():
+        curve[row.after] = _mean(row.scores[row.tasks <= row.after])
     return curve
 
 
@@ -74,9 +75,23 @@ def forgetting(scores: npt.ArrayLike) -> float:
         >>> round(forgetting([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]), 3)
         0.35
     """
-    _, earlier, final = _before_and_after(scores)
-    best = np.where(np.isnan(earlier), -np.inf, earlier).max(axis=0, initial=-np.inf)
-    return _mean(np.where(np.isfinite(best), best, np.nan) - final)
+    return float(forgetting_curve(scores)[_rows(scores)[-1].after])
+
+
+def forgetting_curve(scores: npt.ArrayLike) -> FloatArray:
+    """Forgetting after each task, counted as `forgetting` does with what was measured until then.
+
+    Example:
+        >>> forgetting_curve([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]).round(3)
+        array([  nan, -0.1 ,  0.35])
+    """
+    rows = _rows(scores)
+    best, curve = np.full((2, max(1, as_table(scores).n_tasks)), np.nan)
+    for row in rows:
+        tasks, values = _before(row.after, row)
+        curve[row.after] = _mean(best[tasks] - values)
+        best[row.tasks] = np.fmax(best[row.tasks], row.scores)
+    return curve
 
 
 def avalanche_forgetting(scores: npt.ArrayLike) -> float:
@@ -89,11 +104,13 @@ def avalanche_forgetting(scores: npt.ArrayLike) -> float:
         >>> round(avalanche_forgetting([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]), 3)
         0.3
     """
-    after, earlier, final = _before_and_after(scores)
-    tasks = np.arange(len(final))
-    learned = (tasks <= after[:, None]) & ~np.isnan(earlier)
-    first = np.where(learned, np.arange(len(after))[:, None], len(after)).min(axis=0, initial=len(after))
-    return _mean(np.vstack([earlier, np.full(len(final), np.nan)])[first, tasks] - final)
+    *earlier, last = _rows(scores)
+    learned = np.full(last.after, np.nan)
+    for row in reversed(earlier):
+        tasks, values = _before(row.after + 1, row)
+        learned[tasks] = values
+    tasks, final = _before(last.after, last)
+    return _mean(learned[tasks] - final)
 
 
 def backward_transfer(scores: npt.ArrayLike) -> float:
@@ -109,22 +126,23 @@ def backward_transfer(scores: npt.ArrayLike) -> float:
 
 
 def forward_transfer(scores: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """How much better than an untaught learner a task goes before it is learned, on average.
+    """How much better than by chance a task goes before it is learned, on average.
 
-    Mean over j > 0 of scores[j - 1, j] - baseline[j] (Lopez-Paz and Ranzato 2017).
+    Mean over j > 0 of scores[j - 1, j] - baseline[j] (Lopez-Paz and Ranzato 2017). It says nothing about
+    tasks that bring new labels only, as nobody can answer with a label never heard of: leave them out.
 
     Args:
         scores: the table; it must have been measured one task ahead.
-        baseline: accuracy on each task of a learner that has learned nothing.
+        baseline: accuracy on each task without what was learned before: of an untaught network, or of
+            answers dealt at random, which is what runs write down; NaN where it is not known.
 
     Example:
         >>> round(forward_transfer([[0.9, 0.3, 0.1], [1.0, 0.8, 0.2], [0.5, 0.6, 1.0]], [0.1, 0.1, 0.1]), 3)
         0.15
     """
-    after, table = measured_rows(scores)
-    untaught = _vector("baseline", baseline, table.shape[1])
-    ahead = np.flatnonzero(after + 1 < table.shape[1])
-    return _mean(table[ahead, after[ahead] + 1] - untaught[after[ahead] + 1])
+    table = as_table(scores)
+    untaught = _vector("baseline", baseline, table.n_tasks)
+    return _mean(_shifted(table, 1) - untaught)
 
 
 def intransigence(scores: npt.ArrayLike, joint: npt.ArrayLike) -> float:
@@ -140,17 +158,30 @@ def intransigence(scores: npt.ArrayLike, joint: npt.ArrayLike) -> float:
         >>> round(intransigence([[0.9, 0.0], [1.0, 0.5]], joint=[1.0, 1.0]), 3)
         0.3
     """
-    after, table = measured_rows(scores)
-    reference = _vector("joint", joint, table.shape[1])
-    return _mean(reference[after] - table[np.arange(len(after)), after])
+    table = as_table(scores)
+    reference = _vector("joint", joint, table.n_tasks)
+    learned = _shifted(table, 0)
+    return _mean(reference - learned)
 
 
-def _before_and_after(scores: npt.ArrayLike) -> tuple[IntArray, FloatArray, FloatArray]:
-    """On all tasks before the last: after which others they were measured, these rows, and the last row."""
-    after, table = measured_rows(scores)
-    if not len(after):
-        return after, np.zeros((0, 0)), np.zeros(0)
-    return after[:-1], table[:-1, : after[-1]], table[-1, : after[-1]]
+def _rows(scores: npt.ArrayLike) -> list[Row]:
+    """All rows; of an empty table one in which nothing was measured."""
+    return list(as_table(scores).rows()) or [Row(0, np.zeros(0, np.int64), np.zeros(0))]
+
+
+def _before(task: int, row: Row) -> tuple[IntArray, FloatArray]:
+    """What a row says of the tasks before one."""
+    there = row.tasks < task
+    return row.tasks[there], row.scores[there]
+
+
+def _shifted(table: ScoreTable, ahead: int) -> FloatArray:
+    """Of each task its accuracy when it was only `ahead` tasks ahead of what was learned; NaN if unknown."""
+    found = np.full(table.n_tasks, np.nan)
+    for row in table.rows():
+        there = row.tasks == row.after + ahead
+        found[row.tasks[there]] = row.scores[there]
+    return found
 
 
 def _vector(name: str, values: npt.ArrayLike, n_tasks: int) -> FloatArray:

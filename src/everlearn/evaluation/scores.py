@@ -1,9 +1,8 @@
 """The table every metric is a function of."""
 
 import json
-from array import array
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +11,35 @@ from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
 
 
+class Row(NamedTuple):
+    """What was measured at one moment.
+
+    Attributes:
+        after: the task that was learned last, or that was being learned.
+        tasks: the tasks that were measured, rising.
+        scores: the accuracy on each of them.
+    """
+
+    after: int
+    tasks: IntArray
+    scores: FloatArray
+
+    @classmethod
+    def counted(cls, after: int, tasks: Sequence[int], correct: Sequence[int], total: Sequence[int]) -> "Row":
+        """The row of a test that was counted: right answers of so many, on tasks named in rising order.
+
+        Example:
+            >>> Row.counted(5, tasks=[2, 5], correct=[3, 1], total=[4, 4]).scores
+            array([0.75, 0.25])
+        """
+        return cls(after, np.array(tasks, np.int64), np.array(correct) / np.array(total))
+
+
 class ScoreTable:
     """scores[i, j]: accuracy on task j after task i was learned; NaN where nobody measured.
 
-    Only what was measured is stored, so a long run that is judged now and then stays small. The table turns
-    into an array by itself, so metrics take it, an array or a list of lists alike.
+    Only what was measured is stored, and metrics read no more than that, so a run of thousands of tasks
+    stays small. The table turns into an array where one is asked for.
 
     Example:
         >>> table = ScoreTable()
@@ -29,11 +52,13 @@ class ScoreTable:
     """
 
     def __init__(self) -> None:
-        self._after, self._task, self._score = array("q"), array("q"), array("d")
+        self._rows: dict[int, Row] = {}
+        self.n_tasks = 0
+        """How many tasks there are, learned or measured."""
 
     def __len__(self) -> int:
         """How many scores were measured."""
-        return len(self._score)
+        return sum(len(row.tasks) for row in self._rows.values())
 
     def __repr__(self) -> str:
         return f"<ScoreTable: {len(self)} scores on {self.n_tasks} tasks>"
@@ -41,14 +66,10 @@ class ScoreTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
             return NotImplemented
-        return np.array_equal(np.asarray(self), np.asarray(other), equal_nan=True)
+        mine, theirs = list(self.rows()), list(other.rows())
+        return len(mine) == len(theirs) and all(map(_are_equal, mine, theirs))
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks there are, learned or measured."""
-        return 1 + max((*self._after, *self._task), default=-1)
 
     def add(self, after: int, task: int, score: float) -> None:
         """Write down one measurement; a later one of the same pair counts instead of it."""
@@ -58,62 +79,75 @@ class ScoreTable:
         """Write down the scores on several tasks, measured after one."""
         for task, score in scores.items():
             _check(after, task, score)
-        for task, score in scores.items():
-            self._after.append(after)
-            self._task.append(task)
-            self._score.append(score)
+        if scores:
+            before = self._rows.get(after)
+            known = {} if before is None else dict(zip(before.tasks.tolist(), before.scores, strict=True))
+            tasks, values = zip(*sorted({**known, **scores}.items()), strict=True)
+            self.put(Row(int(after), np.array(tasks, np.int64), np.array(values, np.float64)))
+
+    def put(self, row: Row) -> None:
+        """Write down a whole row, known to be good; it counts instead of all that was measured there."""
+        self._rows[row.after] = row
+        self.n_tasks = max(self.n_tasks, row.after + 1, int(row.tasks.max(initial=-1)) + 1)
+
+    def rows(self) -> Iterator[Row]:
+        """What was measured, moment by moment."""
+        return (self._rows[after] for after in sorted(self._rows))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The table as an array, made anew at each call."""
         table = np.full((self.n_tasks, self.n_tasks), np.nan)
-        after, rows = self.rows()
-        table[after] = rows
+        for row in self._rows.values():
+            table[row.after, row.tasks] = row.scores
         return table.astype(np.float64 if dtype is None else dtype, copy=False)
-
-    def rows(self) -> tuple[IntArray, FloatArray]:
-        """The tasks after which anything was measured, and the rows of the table that belong to them."""
-        after, row = np.unique(np.array(self._after, np.int64), return_inverse=True)
-        table = np.full((len(after), self.n_tasks), np.nan)
-        table[row, np.array(self._task, np.int64)] = self._score
-        return after, table
 
     @classmethod
     def from_array(cls, scores: npt.ArrayLike) -> "ScoreTable":
         """The table of a square array with NaN where nothing was measured."""
-        table = cls()
-        for after, row in zip(*measured_rows(scores), strict=True):
-            table.add_row(
-                int(after), {int(task): float(row[task]) for task in np.flatnonzero(~np.isnan(row))}
+        square = np.asarray(scores, dtype=np.float64)
+        if square.ndim != 2 or square.shape[0] != square.shape[1]:
+            raise BadInput(
+                f"scores have shape {square.shape}; they must be (n_tasks, n_tasks): after i, on j"
             )
+        table = cls()
+        for after in np.flatnonzero(~np.isnan(square).all(axis=1)).tolist():
+            tasks = np.flatnonzero(~np.isnan(square[after]))
+            table.put(Row(after, tasks, square[after, tasks]))
+        table.n_tasks = len(square)
         return table
 
     def to_json(self) -> str:
         """All measurements as JSON: lists of after, task and score."""
-        return json.dumps({"after": list(self._after), "task": list(self._task), "score": list(self._score)})
+        rows = list(self.rows())
+        after = [row.after for row in rows for _ in row.tasks]
+        task = [task for row in rows for task in row.tasks.tolist()]
+        return json.dumps(
+            {"after": after, "task": task, "score": [s for r in rows for s in r.scores.tolist()]}
+        )
 
     @classmethod
     def from_json(cls, text: str) -> "ScoreTable":
         """The table that `to_json` wrote."""
-        table = cls()
+        rows: dict[int, dict[int, float]] = {}
         try:
             columns = json.loads(text)
-            rows = list(zip(columns["after"], columns["task"], columns["score"], strict=True))
+            for after, task, score in zip(columns["after"], columns["task"], columns["score"], strict=True):
+                rows.setdefault(after, {})[task] = score
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f"this is not a score table in JSON ({error}); `to_json` writes one") from None
-        for after, task, score in rows:
-            table.add(after, task, score)
+        table = cls()
+        for after, scores in rows.items():
+            table.add_row(after, scores)
         return table
 
 
-def measured_rows(scores: npt.ArrayLike) -> tuple[IntArray, FloatArray]:
-    """Of a score table or anything like it, the numbers of the rows that hold a score, and these rows."""
-    if isinstance(scores, ScoreTable):
-        return scores.rows()
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise BadInput(f"scores have shape {table.shape}; they must be (n_tasks, n_tasks): after i, on j")
-    after = np.flatnonzero(~np.isnan(table).all(axis=1))
-    return after, table[after]
+def as_table(scores: npt.ArrayLike) -> ScoreTable:
+    """Whatever metrics take, as a table: one itself, a square array or a list of lists."""
+    return scores if isinstance(scores, ScoreTable) else ScoreTable.from_array(scores)
+
+
+def _are_equal(one: Row, other: Row) -> bool:
+    return one.after == other.after and all(map(np.array_equal, one[1:], other[1:]))
 
 
 def _check(after: int, task: int, score: float) -> None:

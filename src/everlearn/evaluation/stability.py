@@ -8,11 +8,14 @@ Reference: De Lange, van de Ven and Tuytelaars 2023, "Continual evaluation for l
 arXiv:2205.13452.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray, IntArray
+from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
+from everlearn.evaluation.scores import Row
 
 
 def min_accuracy(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> float:
@@ -26,13 +29,17 @@ def min_accuracy(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> float:
         >>> min_accuracy([[0.9, 0.0], [0.2, 0.5], [0.8, 1.0]], learning=[0, 1, 1])
         0.2
     """
-    table, current = _checked(accuracies, learning)
-    if not len(table):
-        return float("nan")
-    earlier = np.arange(table.shape[1]) < current[-1]
-    later = current[:, None] > np.arange(table.shape[1])
-    lowest = np.where(later & ~np.isnan(table), table, np.inf).min(axis=0)
-    return _mean(lowest[earlier & np.isfinite(lowest)])
+    return min_accuracy_of(_rows(accuracies, learning))
+
+
+def min_accuracy_of(evaluations: Sequence[Row]) -> float:
+    """`min_accuracy` of a long run, given evaluation by evaluation as they touch few of its tasks."""
+    lowest = np.full(evaluations[-1].after if evaluations else 0, np.nan)
+    for row in evaluations:
+        earlier = row.tasks < row.after
+        tasks = row.tasks[earlier]
+        lowest[tasks] = np.fmin(lowest[tasks], row.scores[earlier])
+    return _mean(lowest)
 
 
 def worst_case_accuracy(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> float:
@@ -44,14 +51,18 @@ def worst_case_accuracy(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> f
         >>> worst_case_accuracy([[0.9, 0.0], [0.2, 0.5], [0.8, 1.0]], learning=[0, 1, 1])
         0.6
     """
-    table, current = _checked(accuracies, learning)
-    if not len(table):
+    return worst_case_accuracy_of(_rows(accuracies, learning))
+
+
+def worst_case_accuracy_of(evaluations: Sequence[Row]) -> float:
+    """`worst_case_accuracy` of a long run, given evaluation by evaluation as they touch few of its tasks."""
+    if not evaluations:
         return float("nan")
-    newest = int(current[-1])
-    now = float(table[-1, newest])
+    newest, tasks, scores = evaluations[-1]
+    now = _mean(scores[tasks == newest])
     if newest == 0:
         return now
-    return now / (newest + 1) + (1 - 1 / (newest + 1)) * min_accuracy(table, current)
+    return now / (newest + 1) + (1 - 1 / (newest + 1)) * min_accuracy_of(evaluations)
 
 
 def windowed_forgetting(accuracies: npt.ArrayLike, window: int) -> float:
@@ -77,10 +88,13 @@ def windowed_plasticity(accuracies: npt.ArrayLike, window: int) -> float:
 def learning_curve_area(curves: npt.ArrayLike, n_batches: int = 10) -> float:
     """How fast tasks are learned: mean accuracy before and after each of the first batches (LCA).
 
+    With Z_b the mean over tasks of the accuracy on each when b of its batches were learned, the authors
+    count Z_0 to Z_n, so n_batches + 1 points: what is known before the first batch is part of it.
+
     Args:
         curves: (n_tasks, at least n_batches + 1) accuracy on each task before its first batch, after the
             first, after the second, ...
-        n_batches: how many batches count.
+        n_batches: how many batches count, called beta in the paper.
 
     Example:
         >>> learning_curve_area([[0.0, 0.5, 1.0], [0.5, 1.0, 1.0]], n_batches=1)
@@ -110,7 +124,8 @@ def _rise(values: FloatArray, window: int) -> float:
     return max(0.0, *(float((values[lag:] - values[:-lag]).max()) for lag in lags))
 
 
-def _checked(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> tuple[FloatArray, IntArray]:
+def _rows(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> list[Row]:
+    """The evaluations one by one, without what was not measured."""
     table, current = _table(accuracies), np.asarray(learning)
     if current.shape != (len(table),) or not np.issubdtype(current.dtype, np.integer):
         raise BadInput(
@@ -120,7 +135,10 @@ def _checked(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> tuple[FloatA
         raise BadInput(f"learning names tasks {current.min()} to {current.max()}; there are {table.shape[1]}")
     if (np.diff(current) < 0).any():
         raise BadInput("learning goes back to an earlier task; give evaluations in the order they were made")
-    return table, current.astype(np.int64)
+    there = [np.flatnonzero(~np.isnan(line)) for line in table]
+    return [
+        Row(int(task), tasks, line[tasks]) for task, tasks, line in zip(current, there, table, strict=True)
+    ]
 
 
 def _table(accuracies: npt.ArrayLike) -> FloatArray:

@@ -1,24 +1,26 @@
 """What one record says, in numbers and curves."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from everlearn.evaluation import (
     Cost,
+    Row,
     ScoreTable,
     accuracy_curve,
     average_accuracy,
     average_incremental_accuracy,
     backward_transfer,
     forgetting,
+    forgetting_curve,
     forward_transfer,
-    min_accuracy,
-    worst_case_accuracy,
+    min_accuracy_of,
+    worst_case_accuracy_of,
 )
 
 if TYPE_CHECKING:
@@ -28,45 +30,70 @@ Points = Mapping[float, float]
 """A curve: what was measured (y) when so many tasks were learned (x)."""
 
 
-@dataclass(frozen=True)
+class Judged(NamedTuple):
+    """One evaluation, after a task or (with `batch`) inside it."""
+
+    row: Row
+    batch: int | None
+    factor_errors: Mapping[str, float]
+
+
+@dataclass
 class Findings:
-    """A record, read once from beginning to end.
+    """A record, read once from beginning to end; no larger than what was measured.
 
     Attributes:
         record: the record itself.
+        evaluations: what was scored after and inside tasks.
+        seconds: how long all of it took.
         started: the event that began the run; empty if it has not begun.
         ended: the event that ended each task.
-        ahead: accuracy on each task before it was learned.
-        evaluations: what was scored after and inside tasks.
+        edits: what people changed in the learner's memory.
+        ahead: accuracy on each task before it was learned, if it has a label that was met before.
+        chance: what guessing would have scored there; NaN in records that did not write it down.
         n_batches: batches in each task, over all epochs.
-        seconds: how long all of it took.
+        memory_bytes: what the learner keeps of the past, as it was last said.
     """
 
     record: "Record"
-    started: Mapping[str, Any]
-    ended: tuple[Mapping[str, Any], ...]
-    ahead: Mapping[int, float]
-    evaluations: tuple[Mapping[str, Any], ...]
-    n_batches: Mapping[int, int]
+    evaluations: tuple[Judged, ...]
     seconds: float
+    started: Mapping[str, Any] = field(default_factory=dict)
+    ended: list[Mapping[str, Any]] = field(default_factory=list)
+    edits: list[Mapping[str, Any]] = field(default_factory=list)
+    ahead: dict[int, float] = field(default_factory=dict)
+    chance: dict[int, float] = field(default_factory=dict)
+    n_batches: dict[int, int] = field(default_factory=dict)
+    memory_bytes: int = 0
 
     @classmethod
     def of(cls, record: "Record") -> "Findings":
         """All that is in a record."""
-        started: dict[str, Any] = {}
-        ended, ahead, n_batches = [], {}, {}
+        judged = tuple(map(_judged, record.scores()))
+        found = cls(record, judged, math.fsum(row["seconds"] for row in record.seconds()))
+        met: set[int] = set()
         for event in record.events():
+            found.memory_bytes = event.get("memory_bytes", found.memory_bytes)
             match event["event"]:
                 case "run-started":
-                    started = event
-                case "task-started" if event["ahead"] is not None:
-                    ahead[event["task"]] = event["ahead"]
+                    found.started = event
+                case "task-started":
+                    if not met.isdisjoint(event["labels"]):
+                        found._note_ahead(event)
+                    met.update(event["labels"])
                 case "learned":
-                    n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
+                    found.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
                 case "task-ended":
-                    ended.append(event)
-        seconds = math.fsum(row["seconds"] for row in record.seconds())
-        return cls(record, started, tuple(ended), ahead, tuple(record.scores()), n_batches, seconds)
+                    found.ended.append(event)
+                case "memory-edited":
+                    found.edits.append(event)
+        return found
+
+    def _note_ahead(self, started: Mapping[str, Any]) -> None:
+        if started["ahead"] is not None:
+            self.ahead[started["task"]] = started["ahead"]
+            unsaid = math.nan if started["ahead"] else 0.0
+            self.chance[started["task"]] = started.get("chance", unsaid)
 
     @property
     def n_tasks(self) -> int:
@@ -76,7 +103,11 @@ class Findings:
     @cached_property
     def scores(self) -> ScoreTable:
         """Accuracy on task j after task i."""
-        return self.record.score_table()
+        table = ScoreTable()
+        for judged in self.evaluations:
+            if judged.batch is None:
+                table.put(judged.row)
+        return table
 
     @cached_property
     def cost(self) -> Cost:
@@ -87,7 +118,7 @@ class Findings:
             images=sum(task["n_images"] for task in self.ended),
             flops=last.get("flops", 0),
             weight_bytes=last.get("weights_bytes", 0),
-            memory_bytes=last.get("memory_bytes", 0),
+            memory_bytes=self.memory_bytes,
         )
 
     def measures(self) -> dict[str, float]:
@@ -111,30 +142,23 @@ class Findings:
         return _measured(enumerate(accuracy_curve(self.scores).tolist(), 1))
 
     def forgetting(self) -> Points:
-        """How far earlier tasks had fallen from their best by then, as `evaluation.forgetting` counts."""
-        after, table = self.scores.rows()
-        best = np.full(table.shape[1], np.nan)
-        points = {}
-        for k, row in zip(after.tolist(), table, strict=True):
-            fallen = (best - row)[:k]
-            points[k + 1] = _mean(fallen[~np.isnan(fallen)].tolist())
-            best = np.fmax(best, row)
-        return _measured(points.items())
+        """How far earlier tasks had fallen from their best by then."""
+        return _measured(enumerate(forgetting_curve(self.scores).tolist(), 1))
 
     def factor_error(self, factor: str) -> Points:
         """The mean error in one factor; no points for learners that estimate none."""
-        rows = (row for row in self.evaluations if factor in row["factor_errors"])
-        return {row["task"] + 1: row["factor_errors"][factor] for row in rows}
+        judged = (each for each in self.evaluations if factor in each.factor_errors)
+        return {each.row.after + 1: each.factor_errors[factor] for each in judged}
 
     @property
     def factors(self) -> list[str]:
         """The factors that the learner estimates."""
-        return list(self.evaluations[-1]["factor_errors"]) if self.evaluations else []
+        return list(self.evaluations[-1].factor_errors) if self.evaluations else []
 
     @property
     def looked_inside(self) -> bool:
         """Whether the learner was also scored inside tasks."""
-        return any(row["batch"] is not None for row in self.evaluations)
+        return any(judged.batch is not None for judged in self.evaluations)
 
     def learning(self, *, earlier: bool) -> Points:
         """Accuracy inside tasks: on the one being learned, with gaps between tasks, or on earlier ones.
@@ -144,51 +168,39 @@ class Findings:
         points: dict[float, float] = {}
         if not self.looked_inside:
             return points
-        for row in self.evaluations:
-            task = row["task"]
+        for judged in self.evaluations:
+            task, tasks, scores = judged.row
             if not earlier:
                 points[math.nextafter(task, math.inf)] = math.nan
-            points[self._moment(row)] = _mean(
-                [score for j, score in _accuracies(row).items() if (j < task if earlier else j == task)]
-            )
+            points[self._moment(judged)] = _mean(scores[tasks < task if earlier else tasks == task].tolist())
         return points
 
-    def _moment(self, row: Mapping[str, Any]) -> float:
+    def _moment(self, judged: Judged) -> float:
         """How many tasks were learned at an evaluation, with a part for the one under way."""
-        part = 1.0 if row["batch"] is None else row["batch"] / self.n_batches[row["task"]]
-        return float(row["task"] + part)
+        task = judged.row.after
+        return float(task + (1.0 if judged.batch is None else judged.batch / self.n_batches[task]))
 
     def _forward_transfer(self) -> float:
-        """Judged against the learner before it began, whose every answer is "nothing known": accuracy 0."""
         table = ScoreTable()
         for task, accuracy in self.ahead.items():
-            if task > 0:
-                table.add(task - 1, task, accuracy)
-        return forward_transfer(table, np.zeros(table.n_tasks))
+            table.add(task - 1, task, accuracy)
+        chance = [self.chance.get(task, math.nan) for task in range(table.n_tasks)]
+        return forward_transfer(table, np.array(chance, np.float64))
 
     def _worst(self) -> dict[str, float]:
         """What could be relied on at every moment; only known if the learner was scored inside tasks."""
-        if not self.looked_inside:
-            return {"min_accuracy": math.nan, "worst_case_accuracy": math.nan}
-        table = np.full((len(self.evaluations), self.scores.n_tasks or self.n_tasks + 1), np.nan)
-        for line, row in zip(table, self.evaluations, strict=True):
-            for task, accuracy in _accuracies(row).items():
-                line[task] = accuracy
-        learning = [row["task"] for row in self.evaluations]
-        return {
-            "min_accuracy": min_accuracy(table, learning),
-            "worst_case_accuracy": worst_case_accuracy(table, learning),
-        }
+        rows = [judged.row for judged in self.evaluations] if self.looked_inside else []
+        return {"min_accuracy": min_accuracy_of(rows), "worst_case_accuracy": worst_case_accuracy_of(rows)}
 
 
-def _accuracies(row: Mapping[str, Any]) -> dict[int, float]:
-    pairs = zip(row["tasks"], row["correct"], row["total"], strict=True)
-    return {task: correct / total for task, correct, total in pairs}
+def _judged(scored: Mapping[str, Any]) -> Judged:
+    row = Row.counted(scored["task"], scored["tasks"], scored["correct"], scored["total"])
+    return Judged(row, scored["batch"], scored["factor_errors"])
 
 
 def _mean(values: list[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _measured(points: Any) -> Points:
+def _measured(points: Iterable[tuple[int, float]]) -> Points:
     return {x: y for x, y in points if not math.isnan(y)}

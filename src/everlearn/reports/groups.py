@@ -13,6 +13,7 @@ from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
 from everlearn.evaluation import Interval, mean_interval, student_quantile
 from everlearn.reports.findings import Findings, Points
+from everlearn.runs.differences import flat
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -79,21 +80,14 @@ def _rank(group: Group) -> float:
 
 def _identity(spec: Mapping[str, Any]) -> tuple[str, str]:
     """What is played, and under which seeds."""
-    flat = _flat(spec)
-    seeds = [flat.pop(name, None) for name in SEEDS]
-    return json.dumps(flat, sort_keys=True), json.dumps(seeds)
-
-
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return flat
+    settings = flat(spec)
+    seeds = [settings.pop(name, None) for name in SEEDS]
+    return json.dumps(settings, sort_keys=True), json.dumps(seeds)
 
 
 def _names(samples: Sequence[tuple[Findings, ...]]) -> list[str]:
     """Each learner's name, with those settings that set it apart from the others."""
-    specs = [{**_flat(runs[0].record.spec), "tasks": runs[0].n_tasks} for runs in samples]
+    specs = [{**flat(runs[0].record.spec), "tasks": runs[0].n_tasks} for runs in samples]
     names = []
     for spec in specs:
         namesakes = [other for other in specs if other["learner.name"] == spec["learner.name"]]

@@ -8,6 +8,11 @@ DASH = "–"
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
+def exactly(value: float | None) -> Interval | None:
+    """One number, about which nothing more is known."""
+    return None if value is None else Interval(value, math.nan, math.nan, 1)
+
+
 def share(interval: Interval | None) -> str:
     """An accuracy or another part of one, with how far it may be off.
 

@@ -4,38 +4,27 @@ import math
 from typing import Any
 
 from everlearn.reports.findings import Findings
-from everlearn.runs import Record
-
-MEASURES = (
-    "average_accuracy",
-    "average_incremental_accuracy",
-    "forgetting",
-    "seconds",
-    "images",
-    "flops",
-    "weights_bytes",
-    "memory_bytes",
-)
 
 
-def summary(record: Record) -> dict[str, Any]:
-    """What a run did and how it went, as plain JSON values; None for what is not known yet.
+def summary(found: Findings) -> dict[str, Any]:
+    """What a run did and how it went, as plain JSON values; None for what is not known.
 
     Seconds are those of the tasks that count: time lost to a crash is not in them.
     """
-    found = Findings.of(record)
-    measures = found.measures()
+    record, started = found.record, found.started
     return {
         "record": str(record.folder),
+        "name": record.name,
         "learner": record.spec["learner"]["name"],
-        "stream": found.started.get("stream"),
-        "fingerprint": found.started.get("fingerprint"),
+        "stream": started.get("stream"),
+        "fingerprint": started.get("fingerprint"),
         "seed": record.spec["seed"],
         "tasks": found.n_tasks,
-        "tasks_planned": found.started.get("n_tasks", record.spec["n_tasks"]),
+        "tasks_planned": started.get("n_tasks", record.spec["n_tasks"]),
         "finished": record.is_finished,
         "exact": record.is_exact,
-        **{name: None if math.isnan(measures[name]) else measures[name] for name in MEASURES},
+        **{name: None if math.isnan(value) else value for name, value in found.measures().items()},
+        "edits": [{name: edit[name] for name in ("n_tasks", "act", "label")} for edit in found.edits],
         "spec": record.spec_hash[:16],
         "digest": record.digest,
     }

@@ -11,13 +11,19 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
         >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
         ['stream.image_size was 64, is 32']
     """
-    old, new = _flat(there), _flat(here)
+    old, new = flat(there), flat(here)
     names = [name for name in {**old, **new} if old.get(name, "unset") != new.get(name, "unset")]
     return [f"{name} was {old.get(name, 'unset')}, is {new.get(name, 'unset')}" for name in names]
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their dotted names.
+
+    Example:
+        >>> flat({"seed": 0, "stream": {"image_size": 64}})
+        {'seed': 0, 'stream.image_size': 64}
+    """
+    found: dict[str, Any] = {}
     for name, value in settings.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return flat
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return found

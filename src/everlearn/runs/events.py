@@ -5,7 +5,10 @@ for byte, however often it was interrupted. Seconds are measured by the listener
 """
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+Act = Literal["add", "rename", "forget"]
+"""What people can do to a class that is remembered."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,26 @@ class RunStarted(Event):
 
 @dataclass(frozen=True)
 class TaskStarted(Event):
-    """A task is about to be learned. `ahead` is the accuracy on it before anything of it was seen."""
+    """A task is about to be learned.
+
+    Attributes:
+        task: which one.
+        labels: the labels that occur in it.
+        ahead: accuracy on it before anything of it was seen.
+        chance: what the same answers would score if they were dealt to the images at random; None if
+            that is nothing, as where all labels are new.
+    """
 
     kind = "task-started"
     task: int
     labels: tuple[int, ...]
     ahead: float | None = None
+    chance: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The event as plain JSON values, as it was before there was `chance` where there is none."""
+        told = super().to_json()
+        return told if self.chance is not None else {k: v for k, v in told.items() if k != "chance"}
 
 
 @dataclass(frozen=True)
@@ -116,6 +133,28 @@ class TaskEnded(Event):
     weights_bytes: int
     memory_bytes: int
     flops: float
+
+
+@dataclass(frozen=True)
+class MemoryEdited(Event):
+    """Somebody changed by hand what the learner remembers; from here on the run is another.
+
+    It says nothing that a class to be forgotten could be known by: neither its name nor its pictures.
+
+    Attributes:
+        n_tasks: tasks that were learned before.
+        act: what was done.
+        label: the class it was done to.
+        n_pictures: pictures of it that are kept since.
+        memory_bytes: what the learner holds in memory since.
+    """
+
+    kind = "memory-edited"
+    n_tasks: int
+    act: Act
+    label: int
+    n_pictures: int
+    memory_bytes: int
 
 
 @dataclass(frozen=True)

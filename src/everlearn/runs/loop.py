@@ -12,7 +12,7 @@ from everlearn.errors import BadInput
 from everlearn.learners import Losses
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
-from everlearn.runs.scoring import accuracy_ahead, score
+from everlearn.runs.scoring import look_ahead, score
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.state import Tree, digest
 from everlearn.streams import Batch, Stream, Task
@@ -117,8 +117,8 @@ class Play:
     def _task(self, task: Task) -> Iterator[tell.Event]:
         view = task.for_learner()
         if self.position.phase == "begin":
-            ahead = accuracy_ahead(self.learner, self.stream, task) if self.spec.evaluation.ahead else None
-            yield tell.TaskStarted(task.index, task.labels, ahead)
+            ahead = look_ahead(self.learner, self.stream, task) if self.spec.evaluation.ahead else {}
+            yield tell.TaskStarted(task.index, task.labels, **ahead)
             self.learner.begin(view)
             self._move(phase="learn")
         if self.position.phase == "learn":

@@ -17,7 +17,7 @@ from everlearn.runs.differences import differences
 from everlearn.runs.lock import RecordLock
 from everlearn.runs.logs import START, Log
 from everlearn.runs.loop import Play
-from everlearn.runs.names import check_folder
+from everlearn.runs.names import check_folder, check_name
 from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
 from everlearn.runs.signals import StopRequests
 from everlearn.runs.spec import RunSpec
@@ -51,15 +51,22 @@ class InexactResume(UserWarning):
     """The run goes on under another torch, device or thread count; its last bits may differ."""
 
 
-def record(spec: RunSpec, folder: Path | str) -> Iterator[tell.Event]:
+def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[tell.Event]:
     """Play a spec from the beginning into a new folder; tell what happens.
 
     Everything is checked, and the folder made, before the first event is asked for.
+
+    Args:
+        spec: what to play.
+        folder: where the record goes.
+        name: what people call the run; it decides nothing.
     """
     path = check_folder(folder)
+    if name is not None:
+        check_name(name)
     check_free(path)
     play = Play(spec)
-    begin(path, spec.to_json())
+    begin(path, spec.to_json(), name)
     return _recorded(Record(path), play)
 
 

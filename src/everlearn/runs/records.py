@@ -1,11 +1,13 @@
 """A run on disk: a folder that anyone can read, with or without torch.
 
 spec.json        what is played
+name.txt         what people call the run, if anything
 events.jsonl     what happened, one event a line
 scores.jsonl     right answers on past tasks, one evaluation a line
 seconds.jsonl    how long each task took here
 machine.json     what it was computed on, and whether its last bits can be relied on
 checkpoint/      where to go on
+protocols/       answers to questions that were put to the learner
 """
 
 import hashlib
@@ -18,10 +20,10 @@ from typing import Any
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.evaluation import ScoreTable
+from everlearn.evaluation import Row, ScoreTable
 from everlearn.runs.checkpoint import Checkpoints
 from everlearn.runs.lock import LOCK, RecordLock
-from everlearn.runs.names import check_folder
+from everlearn.runs.names import check_folder, check_name
 from everlearn.runs.texts import check_format, read_json
 
 SPEC = "spec.json"
@@ -29,7 +31,9 @@ EVENTS, SCORES, SECONDS = "events.jsonl", "scores.jsonl", "seconds.jsonl"
 STORY = (EVENTS, SCORES)
 """The logs that are the same for equal runs; the other files depend on the machine."""
 MACHINE = "machine.json"
-BEGINNINGS = {LOCK, f".{SPEC}.new"}
+NAME = "name.txt"
+PROTOCOLS = "protocols"
+BEGINNINGS = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new"}
 """What a record that was interrupted before it began may have left."""
 
 
@@ -58,6 +62,13 @@ class Record:
         return spec
 
     @property
+    def name(self) -> str:
+        """What people call the run: the name it was given, or that of its folder."""
+        path = self.folder / NAME
+        given = path.read_text("utf-8", errors="replace").strip() if path.is_file() else ""
+        return check_name(given) or self.folder.absolute().name
+
+    @property
     def spec_hash(self) -> str:
         """The hash of the spec as it was written."""
         return files.sha256((self.folder / SPEC).read_bytes().strip())
@@ -79,9 +90,14 @@ class Record:
         table = ScoreTable()
         for row in self.scores():
             if row["batch"] is None:
-                accuracies = [c / t for c, t in zip(row["correct"], row["total"], strict=True)]
-                table.add_row(row["task"], dict(zip(row["tasks"], accuracies, strict=True)))
+                table.put(Row.counted(row["task"], row["tasks"], row["correct"], row["total"]))
         return table
+
+    def answers(self, question: str) -> dict[str, Any] | None:
+        """What was found when a question was put to the learner; None if nobody asked since it changed."""
+        path = self.folder / PROTOCOLS / f"{question}.json"
+        found = _read(path) if path.is_file() else {}
+        return found if found.get("digest") == self.digest else None
 
     @property
     def n_tasks_played(self) -> int:
@@ -155,12 +171,14 @@ def check_free(folder: Path) -> None:
         raise BadInput(f"cannot write {folder}: {above} is not a folder you may write to; choose another")
 
 
-def begin(folder: Path, spec: str) -> None:
+def begin(folder: Path, spec: str, name: str | None = None) -> None:
     """Make a record's folder with its spec; of several at once only one succeeds."""
     check_free(folder)
     files.make_folder(folder)
     with RecordLock(folder):
         check_free(folder)
+        if name is not None:
+            files.write(folder / NAME, name.encode() + b"\n")
         files.write(folder / SPEC, spec.encode() + b"\n")
 
 

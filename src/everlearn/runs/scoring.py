@@ -27,10 +27,25 @@ def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | Non
     yield _scored(k, probe, np.concatenate(answers), estimates, inside)
 
 
-def accuracy_ahead(learner: Learner, stream: Stream, task: Task) -> float | None:
-    """Accuracy on a task before it is learned, for forward transfer; None without test images."""
-    right = [answer(learner, stream, piece) == piece.labels for piece in task.test.pieces(PIECE)]
-    return float(np.mean(np.concatenate(right))) if right else None
+def look_ahead(learner: Learner, stream: Stream, task: Task) -> dict[str, float]:
+    """Accuracy on a task before it is learned, and that of chance, for forward transfer.
+
+    A learner that knows nothing answers nothing, so its accuracy would be a baseline of 0 and guessing
+    would pass for transfer; chance is instead what the very same answers score when they are dealt to
+    the images at random. Nothing without test images.
+    """
+    if not len(task.test):
+        return {}
+    answers = np.concatenate([answer(learner, stream, piece) for piece in task.test.pieces(PIECE)])
+    chance = _chance(answers, task.test.labels)
+    return {"ahead": float(np.mean(answers == task.test.labels))} | ({"chance": chance} if chance else {})
+
+
+def _chance(answers: IntArray, labels: IntArray) -> float:
+    """The expected share of right answers over all orders of the answers."""
+    known, n_images = np.unique(labels, return_counts=True)
+    n_answers = (answers[:, None] == known).sum(axis=0)
+    return float((n_answers * n_images).sum() / len(labels) ** 2)
 
 
 def answer(learner: Learner, stream: Stream, batch: Batch) -> IntArray:

@@ -1,18 +1,17 @@
 """Which learners can be asked what."""
 
 from everlearn.errors import BadInput
-from everlearn.learners import Learner, Rejects
+from everlearn.learners import EditsMemory, Learner, Rejects
 from everlearn.memory import ExemplarMemory
 
 
 def editable_memory(learner: Learner) -> ExemplarMemory:
     """The memory that people may edit, or a complaint if this learner keeps none."""
-    memory = getattr(learner, "memory", None)
-    if not isinstance(memory, ExemplarMemory):
+    if not isinstance(learner, EditsMemory):
         raise BadInput(
             f"{_name(learner)} keeps no memory that can be edited; `everlearn learners` shows others"
         )
-    return memory
+    return learner.memory
 
 
 def rejecting(learner: Learner) -> Rejects:

@@ -1,6 +1,6 @@
 """The promise every learner makes, and the small extra powers some have."""
 
-from abc import ABC, abstractmethod
+from abc import ABC, ABCMeta, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -86,8 +86,14 @@ class Learner(ABC):
         return cls(image_shape=image_shape, seed=seed)
 
 
-@runtime_checkable
-class EditsMemory(Protocol):
+class _ByWhatItKeeps(ABCMeta):
+    """A runtime protocol would only ask whether there is any `memory`, and a reservoir is one too."""
+
+    def __instancecheck__(cls, learner: object) -> bool:
+        return isinstance(getattr(learner, "memory", None), ExemplarMemory)
+
+
+class EditsMemory(metaclass=_ByWhatItKeeps):
     """Keeps what it knows of each class where people can see and change it."""
 
     memory: ExemplarMemory
