@@ -4,7 +4,7 @@ import torch
 
 from everlearn.chance import draws
 from everlearn.networks import to_tensor
-from everlearn.networks.alignment import accumulate, extent, fit, fit_all, solve
+from everlearn.networks.alignment import MIDDLE, accumulate, extent, fit, fit_all, reach, solve
 from everlearn.networks.similarity import compose, inverse, poses_of, similarity
 from everlearn.networks.warp import normalise, to_pictures
 from everlearn.streams import Task, sprites
@@ -42,25 +42,31 @@ def test_the_misfit_is_that_of_sampling_with_torch(task: Task) -> None:
         H, W = task.test.images.shape[1:3]
         misfit = accumulate(
             channels(task.test.images)[i], channels(task.exemplars.images)[rows[i]], (0, H, 0, W),
-            ways[i].double().numpy(), 1, np.empty((4, 4)), np.empty(4),
+            ways[i].double().numpy(), 1, MIDDLE, np.empty((4, 4)), np.empty(4),
         )  # fmt: skip
         assert misfit == pytest.approx(expected[i], rel=1e-3, abs=5)
 
 
-def test_the_normal_equations_are_those_of_autograd(task: Task) -> None:
+CORNERS = tuple((x, y) for x in (-0.4, 0.4) for y in (-0.4, 0.4))
+
+
+@pytest.mark.parametrize("points", [MIDDLE, CORNERS], ids=["middle", "corners"])
+def test_the_normal_equations_are_those_of_autograd(
+    task: Task, points: tuple[tuple[float, float], ...]
+) -> None:
     way = inverse(off_by(poses_of(task.test.factors), 0.05))[0].double()  # type: ignore[arg-type]
     exemplar, picture = channels(task.exemplars.images)[0], channels(task.test.images)[0]
 
     def errors(way: torch.Tensor) -> torch.Tensor:
         given = torch.from_numpy(exemplar.astype(float)).permute(2, 0, 1)[None]
-        return (
-            normalise(given, way[None])[0].permute(1, 2, 0) - torch.from_numpy(picture.astype(float))
-        ).flatten()
+        by = torch.tensor([[1, 0, x / picture.shape[1], y / picture.shape[0]] for x, y in points]).double()
+        seen = normalise(given.repeat(len(by), 1, 1, 1), compose(way.repeat(len(by), 1), by)).mean(0)
+        return (seen.permute(1, 2, 0) - torch.from_numpy(picture.astype(float))).flatten()
 
     jacobian, error = torch.autograd.functional.jacobian(errors, way), errors(way)
     normal, right = np.empty((4, 4)), np.empty(4)
     H, W = picture.shape[:2]
-    accumulate(picture, exemplar, (0, H, 0, W), way.numpy(), 1, normal, right)
+    accumulate(picture, exemplar, (0, H, 0, W), way.numpy(), 1, points, normal, right)
     np.testing.assert_allclose(np.triu(normal), np.triu((jacobian.T @ jacobian).numpy()), rtol=1e-6)
     np.testing.assert_allclose(right, -(jacobian.T @ error).numpy(), rtol=1e-6)
 
@@ -99,15 +105,36 @@ def test_the_true_exemplar_fits_best(task: Task) -> None:
     assert (misfits.argmin(1) == exemplar_rows(task)).mean() > 0.97
 
 
+@pytest.mark.parametrize("scale", [0.5, 0.6, 0.7, 0.8])
+def test_looking_at_corners_explains_small_things_better(scale: float) -> None:
+    task = sprites(image_size=48, classes_per_task=8, factor_values=2, scale=(scale,)).task(0)
+    ways = inverse(poses_of(task.test.factors)).double().numpy()  # type: ignore[arg-type]
+    pictures, remembered = channels(task.test.images), channels(task.exemplars.images)[exemplar_rows(task)]
+    r = reach(ways[0])
+    corners = ((-r, -r), (-r, r), (r, -r), (r, r))
+
+    def misfit(points: tuple[tuple[float, float], ...]) -> float:
+        boxed, spare = (0, 48, 0, 48), (np.empty((4, 4)), np.empty(4))
+        pairs = zip(pictures, remembered, ways, strict=True)
+        return sum(accumulate(p, e, boxed, way, 1, points, *spare) for p, e, way in pairs)
+
+    assert misfit(corners) < misfit(MIDDLE)
+
+
+def test_a_thing_as_large_as_remembered_is_looked_at_in_the_middle() -> None:
+    assert reach(np.array([1.0, 0, 0, 0])) == reach(np.array([0.0, 0.8, 0, 0])) == 0
+    assert reach(np.array([0.0, 2.0, 0, 0])) == pytest.approx(0.45)
+
+
 def test_a_fit_never_makes_it_worse(task: Task) -> None:
     picture, exemplar = channels(task.test.images)[0], channels(task.exemplars.images)[1]
     for seed in range(20):
         way = np.array([1.0, 0, 0, 0]) + 0.5 * draws(seed, "test", 3).normal(4)
         H, W = picture.shape[:2]
-        before = accumulate(picture, exemplar, (0, H, 0, W), way, 1, np.empty((4, 4)), np.empty(4))
-        after = fit(picture, exemplar, (0, H, 0, W), way, 3, 1)
+        before = accumulate(picture, exemplar, (0, H, 0, W), way, 1, MIDDLE, np.empty((4, 4)), np.empty(4))
+        after = fit(picture, exemplar, (0, H, 0, W), way, 3, 1, MIDDLE)
         assert after <= before
-        again = accumulate(picture, exemplar, (0, H, 0, W), way, 1, np.empty((4, 4)), np.empty(4))
+        again = accumulate(picture, exemplar, (0, H, 0, W), way, 1, MIDDLE, np.empty((4, 4)), np.empty(4))
         assert again == pytest.approx(after)
 
 
