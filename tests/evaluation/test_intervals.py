@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile
+from everlearn.evaluation.intervals import wilson_interval
 
 # From printed tables of Student's distribution.
 KNOWN = {
@@ -91,3 +92,27 @@ def test_levels_and_degrees_must_make_sense() -> None:
         mean_interval([1.0, 2.0], level=95)
     with pytest.raises(BadInput, match="freedom 0"):
         student_quantile(0.9, 0)
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662), (50, 100, 0.4038, 0.5962)],
+)
+def test_wilson_intervals_of_the_literature(n_hits: int, n: int, low: float, high: float) -> None:
+    """81 of 263 is the example of Newcombe 1998, table I, method 3."""
+    found = wilson_interval(n_hits, n)
+    assert (found.mean, found.n) == (n_hits / n, n)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_share_lies_in_its_wilson_interval(hits: tuple[int, int]) -> None:
+    found, opposite = wilson_interval(*hits), wilson_interval(hits[1] - hits[0], hits[1])
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    assert found.low == pytest.approx(1 - opposite.high, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_hits", "n", "level"), [(-1, 5, 0.95), (6, 5, 0.95), (0, 0, 0.95), (1, 2, 1.0)])
+def test_shares_that_cannot_be_are_refused(n_hits: int, n: int, level: float) -> None:
+    with pytest.raises(BadInput):
+        wilson_interval(n_hits, n, level)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cyclopts import App
 
 from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.choosing import choice
 from everlearn.cli.reading import read_value
 from everlearn.errors import BadInput
 
@@ -26,6 +27,7 @@ SHARES = {
 }
 
 app = App(name="protocol", help="Put questions to the learner of a record.")
+app.command(choice)
 
 
 @app.command

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +73,26 @@ def bootstrap_interval(
     rows = draws(seed, "bootstrap", n).integers(n_resamples * n, n).reshape(n_resamples, n)
     low, high = np.quantile(sample[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
     return Interval(math.fsum(sample) / n, float(low), float(high), n)
+
+
+def wilson_interval(n_hits: int, n: int, level: float = 0.95) -> Interval:
+    """The share of hits with Wilson's interval, which stays between 0 and 1 and is honest near both.
+
+    Example:
+        >>> print(wilson_interval(10, 10))
+        1.000 [0.722, 1.000]
+
+    Reference: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
+    """
+    if not 0 <= n_hits <= n or n < 1:
+        raise BadInput(f"{n_hits} hits in {n} trials have no share; give 0 to n hits in at least 1 trial")
+    if not 0 < level < 1:
+        raise BadInput(f"level is {level}; it must lie between 0 and 1, such as 0.95")
+    share, z = n_hits / n, NormalDist().inv_cdf((1 + level) / 2)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    # Rounding must not push an end past the share itself, which at 0 and 1 it equals.
+    return Interval(share, max(0.0, min(share, centre - margin)), min(1.0, max(share, centre + margin)), n)
 
 
 def student_quantile(p: float, freedom: int) -> float:

@@ -1,23 +1,46 @@
 """Questions to a learner that has met its tasks.
 
 Takes a learner, the stream it met and how many tasks of it; gives typed answers: how it takes to new classes
-from one picture each, whether it knows what it does not know, how it fares in poses nobody trained. A learner
-is left as it was found, and one that lacks the power a question needs is told so in a sentence.
+from one picture each, whether it knows what it does not know, how it fares in poses nobody trained, whether
+it finds a thing again among several, which a model behind a network address may be asked too. A learner is
+left as it was found, and one that lacks the power a question needs is told so in a sentence.
 """
 
+from everlearn.evaluation.protocols.choice import (
+    Choice,
+    Chooser,
+    Question,
+    by_memory,
+    by_pixels,
+    multiple_choice,
+    questions,
+)
+from everlearn.evaluation.protocols.endpoint import Budget, Endpoint, address
 from everlearn.evaluation.protocols.one_shot import OneShot, Shots, one_shot
 from everlearn.evaluation.protocols.open_set import OpenSet, open_set
+from everlearn.evaluation.protocols.posting import Post
 from everlearn.evaluation.protocols.powers import editable_memory, rejecting
 from everlearn.evaluation.protocols.transfer import Transfer, transfer
 
 __all__ = [
+    "Budget",
+    "Choice",
+    "Chooser",
+    "Endpoint",
     "OneShot",
     "OpenSet",
+    "Post",
+    "Question",
     "Shots",
     "Transfer",
+    "address",
+    "by_memory",
+    "by_pixels",
     "editable_memory",
+    "multiple_choice",
     "one_shot",
     "open_set",
+    "questions",
     "rejecting",
     "transfer",
 ]
