@@ -1,7 +1,9 @@
 """Disks on which any single act goes wrong."""
 
 import errno
+import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 from everlearn.files import Disk
 
 Act = Callable[[], Any]
+
+BEFORE, TORN, AFTER = "before", "torn", "after"
 
 
 class WatchedDisk(Disk):
@@ -59,9 +63,56 @@ class CrashingDisk(WatchedDisk):
     def act(self, name: str, do: Act, torn: Act) -> Any:
         self.n_acts += 1
         if self.n_acts == self.at:
-            {"before": lambda: None, "torn": torn, "after": do}[self.mode]()
+            {BEFORE: lambda: None, TORN: torn, AFTER: do}[self.mode]()
             os._exit(77)
         return do()
+
+
+class KeepingDisk(WatchedDisk):
+    """Keeps what a death before, in the middle of or after each act would leave of a folder.
+
+    Most acts change no byte (an open, a sync), so most deaths leave the same: each state is kept once.
+
+    Args:
+        folder: what is written to.
+        kept: where the states go, each under its checksum; nothing is kept there of a missing folder.
+    """
+
+    def __init__(self, folder: Path, kept: Path) -> None:
+        super().__init__()
+        self._folder, self._kept = folder, kept
+        self.moments: list[tuple[int, str, str]] = []
+
+    def act(self, name: str, do: Act, torn: Act) -> Any:
+        self._keep(self.n_acts + 1, BEFORE)
+        done = super().act(name, do, torn)
+        self._keep(self.n_acts, AFTER)
+        return done
+
+    def write(self, file: int, data: bytes | memoryview) -> int:
+        half = len(data) // 2
+
+        def in_two() -> int:
+            n = Disk.write(self, file, data[:half])
+            self._keep(self.n_acts, TORN)
+            return n + Disk.write(self, file, data[half:])
+
+        return int(self.act("write", in_two, in_two))
+
+    def _keep(self, at: int, mode: str) -> None:
+        state = checksum(self._folder)
+        self.moments.append((at, mode, state))
+        if self._folder.exists() and not (self._kept / state).exists():
+            shutil.copytree(self._folder, self._kept / state)
+
+
+def checksum(folder: Path) -> str:
+    """Of every name and byte in a folder, but for the number of the process that holds its lock."""
+    sha = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        sha.update(f"\0{path.relative_to(folder)}\0".encode())
+        sha.update(path.read_bytes() if path.is_file() and path.name != ".lock" else b"")
+    return sha.hexdigest()[:16]
 
 
 class FullDisk(WatchedDisk):

@@ -25,6 +25,9 @@ TINY = {
     "evaluation.probe_size": 8,
 }
 
+Ended = dict[str, Any]
+"""How a process ended: its exit code, the seconds of processor time it took, and what it said if it could."""
+
 
 def tiny(learner: str, **settings: Any) -> RunSpec:
     """A run of a second or so; what saves and loads a network does not care how large it is."""
@@ -43,27 +46,26 @@ class Server:
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-        self._references: dict[str, dict[str, Any]] = {}
+        self._references: dict[str, Ended] = {}
 
     def start(self, folder: Path, spec: RunSpec, **job: Any) -> int:
         """Begin or go on with a run; the process number."""
         answer = folder.with_suffix(".answer")
         answer.unlink(missing_ok=True)
-        return self._ask(
-            {"start": {"folder": str(folder), "spec": spec.to_json(), "answer": str(answer), **job}}
-        )
+        job = {"folder": str(folder), "spec": spec.to_json(), "answer": str(answer), **job}
+        return int(self._ask({"start": job}))
 
-    def wait(self, folder: Path, pid: int) -> dict[str, Any]:
-        """How it ended: its exit code, and what it said if it could."""
-        code, answer = self._ask({"wait": pid}), folder.with_suffix(".answer")
-        said = json.loads(answer.read_text()) if code == 0 else {}
+    def wait(self, folder: Path, pid: int) -> Ended:
+        """How it ended."""
+        ended, answer = self._ask({"wait": pid}), folder.with_suffix(".answer")
+        said = json.loads(answer.read_text()) if ended["code"] == 0 else {}
         assert "broke" not in said, said["broke"]
-        return {"code": code, **said}
+        return {**ended, **said}
 
-    def run(self, folder: Path, spec: RunSpec, **job: Any) -> dict[str, Any]:
+    def run(self, folder: Path, spec: RunSpec, **job: Any) -> Ended:
         return self.wait(folder, self.start(folder, spec, **job))
 
-    def reference(self, tmp_path: Path, spec: RunSpec, **job: Any) -> dict[str, Any]:
+    def reference(self, tmp_path: Path, spec: RunSpec, **job: Any) -> Ended:
         """The same run without any trouble: digest, number of acts, seconds."""
         key = spec.hash + json.dumps(job)
         if key not in self._references:
@@ -79,9 +81,9 @@ class Server:
     def close(self) -> None:
         self._process.communicate()
 
-    def _ask(self, command: dict[str, Any]) -> int:
+    def _ask(self, command: dict[str, Any]) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
-        return int(json.loads(self._process.stdout.readline()))
+        return json.loads(self._process.stdout.readline())

@@ -23,7 +23,7 @@ def fill_and_go_on(server: Server, folder: Path, name: str, at: int) -> None:
 
 def test_full_at_some_acts(server: Server, tmp_path: Path) -> None:
     chance = random.Random(SEED)
-    acts = server.reference(tmp_path, tiny("er"), **SAVES)["acts"]
+    acts = server.reference(tmp_path, tiny("er"), **SAVES)["n_acts"]
     for at in (1, 2, 3, *(chance.randint(4, acts - 10) for _ in range(8))):
         fill_and_go_on(server, tmp_path / str(at), "er", at)
 
@@ -31,5 +31,5 @@ def test_full_at_some_acts(server: Server, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nearest", "er"])
 def test_full_at_every_act(server: Server, tmp_path: Path, name: str) -> None:
-    for at in range(1, server.reference(tmp_path, tiny(name), **SAVES)["acts"] + 1):
+    for at in range(1, server.reference(tmp_path, tiny(name), **SAVES)["n_acts"] + 1):
         fill_and_go_on(server, tmp_path / str(at), name, at)

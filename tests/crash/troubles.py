@@ -1,0 +1,107 @@
+"""What a job may ask to go wrong in the process that does it."""
+
+import os
+import resource
+import signal
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from everlearn import files
+from everlearn.runs import checkpoint, loop, recording, scoring
+from everlearn.runs.events import Event
+from everlearn.streams import arranged
+from everlearn.streams.exports import desk
+from tests.crash.disks import CrashingDisk, FullDisk, KeepingDisk, WatchedDisk
+from tests.crash.power import RememberingDisk
+
+PHASES: dict[str, tuple[Any, str]] = {
+    "learning": (loop.Play, "_checked"),
+    "scoring": (scoring, "answer"),
+    "making a task": (arranged.ArrangedStream, "_split"),
+    "saving": (checkpoint.Checkpoints, "save"),
+    "exporting": (desk.Desk, "_write"),
+}
+"""Of each phase, something that happens in it again and again."""
+
+marks: dict[str, Any] = {}
+"""What the process can tell of the trouble it met: which phase it was in, and its processor time then."""
+
+
+def prepare(job: dict[str, Any]) -> None:
+    """Make a run save often, and go wrong as the job says."""
+    recording.INTERVAL, recording.SAVING_SHARE = 0.0, 1e12
+    if "save_every" in job:
+        saves = count(1)
+        recording.Recorder._is_time = lambda self, event: next(saves) % job["save_every"] == 0
+    if "ticks" in job:  # equal runs write equal seconds
+        recording.time = SimpleNamespace(monotonic=count().__next__)
+    files.disk = _disk(job)
+    if "signal_in" in job:
+        _send_in_phase(job["signal_in"], job["signal"], job["n_signals"])
+    if "clock_jumps" in job:
+        jumps = count()
+        time.time = lambda: (-1.0) ** next(jumps) * 86_400.0 * next(jumps)
+    if "threads" in job:
+        torch.set_num_threads(job["threads"])
+    if "temp" in job:
+        os.environ["TMPDIR"], tempfile.tempdir = job["temp"], None
+
+
+def happens(job: dict[str, Any], event: Event) -> None:
+    """Something was told: the moment for troubles that wait for it."""
+    if event.kind == "run-started" and "signal_after" in job:
+        _send_after(job["signal_after"], job["signal"])
+    if "die_at" in job and job["die_at"] == [event.kind, getattr(event, "task", None)]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "memory_at" in job and job["memory_at"] == event.kind:
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held, held))
+
+
+def _disk(job: dict[str, Any]) -> files.Disk:
+    folder = Path(job["folder"])
+    if "crash_at" in job:
+        return CrashingDisk(job["crash_at"], job["mode"])
+    if "full_at" in job:
+        return FullDisk(job["full_at"])
+    if "keep" in job:
+        return KeepingDisk(folder, Path(job["keep"]))
+    if "remember" in job:
+        return RememberingDisk(Path(job["remember"]), folder.parent)
+    return WatchedDisk()
+
+
+def _send_in_phase(phase: str, number: int, n_signals: int) -> None:
+    """Send this process a signal in the third call of what happens in a phase."""
+    owner, name = PHASES[phase]
+    original, calls = getattr(owner, name), count(1)
+
+    def marked(self: Any, *args: Any) -> Any:
+        if next(calls) == 3:
+            _mark(phase)
+            for _ in range(n_signals):
+                signal.raise_signal(number)
+        return original(self, *args)
+
+    setattr(owner, name, marked)
+
+
+def _send_after(seconds: float, number: int) -> None:
+    """Send this process a signal when it has worked for so long, wherever it is then."""
+
+    def send(*_: Any) -> None:
+        _mark("anywhere")
+        signal.raise_signal(number)
+
+    signal.signal(signal.SIGPROF, send)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _mark(phase: str) -> None:
+    marks.update(hit=phase, cpu_at=time.process_time())
