@@ -1,0 +1,3 @@
+from tests.streams.adapters.conftest import avalanche
+
+__all__ = ["avalanche"]

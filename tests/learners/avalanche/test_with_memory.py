@@ -1,0 +1,159 @@
+"""Methods that keep images: ER, A-GEM, DER.
+
+Which images are drawn is a matter of chance, so the peer draws, and our learner is told what was drawn; what
+is made of them must be the same. When images enter a memory differs, and is tested by itself.
+"""
+
+import numpy as np
+import pytest
+import torch
+
+from everlearn.learners.a_gem import AGEM
+from everlearn.learners.der import DER
+from everlearn.learners.der_plus_plus import DERPlusPlus
+from everlearn.learners.er import ER
+from everlearn.streams import Batch
+from everlearn.streams.adapters import to_avalanche
+
+from .peer import (
+    BATCH,
+    STREAM,
+    TASKS,
+    Told,
+    agree,
+    as_sample,
+    play_ours,
+    play_theirs,
+    settings,
+    their_settings,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:No loggers specified")  # the peer's
+
+
+def test_er(avalanche) -> None:
+    """One cross-entropy over new and drawn images together."""
+    from avalanche.core import SupervisedPlugin
+    from avalanche.training import Naive as Theirs
+    from avalanche.training.plugins import ReplayPlugin
+
+    drawn = []
+
+    class Watcher(SupervisedPlugin):
+        def before_forward(self, strategy, **_):
+            new = len(strategy.mb_x) - (BATCH if strategy.clock.train_exp_counter else 0)
+            drawn.append(
+                as_sample(strategy.mb_x[new:], strategy.mb_y[new:]) if new < len(strategy.mb_x) else None
+            )
+
+    torch.manual_seed(0)
+    learner = ER(**settings())
+    replay = ReplayPlugin(mem_size=24, batch_size_mem=BATCH)
+    theirs = play_theirs(Theirs(plugins=[replay, Watcher()], **their_settings(learner)))
+    learner.memory = Told(drawn)  # type: ignore[assignment]
+    agree(play_ours(learner), theirs)
+
+
+def test_er_rehearses_the_present_task_too() -> None:
+    """The peer fills its memory when a task ends; reservoir sampling knows no tasks (Chaudhry et al. 2019,
+    algorithm 1: the memory is updated after every batch), so ours may draw images of the present one."""
+    learner = ER(**settings())
+    for batch in list(TASKS[0].train.pieces(BATCH))[:2]:
+        learner.learn(batch)
+    assert len(learner.memory) == 2 * BATCH
+
+
+def test_a_gem(avalanche) -> None:
+    """The same projection of the slope against that of the images drawn."""
+    from avalanche.training import Naive as Theirs
+    from avalanche.training.plugins import AGEMPlugin
+
+    drawn, turned = [], []
+
+    class Watched(AGEMPlugin):
+        def sample_from_memory(self):
+            images, labels, tasks = super().sample_from_memory()
+            drawn.append(as_sample(images, labels))
+            return images, labels, tasks
+
+        def after_backward(self, strategy, **kwargs):
+            before = [p.grad.clone() for p in strategy.model.parameters()]
+            super().after_backward(strategy, **kwargs)
+            pairs = zip(before, strategy.model.parameters(), strict=True)
+            turned.append(any(not torch.equal(old, p.grad) for old, p in pairs))
+
+    torch.manual_seed(0)
+    learner = AGEM(**settings())
+    theirs = play_theirs(Theirs(plugins=[Watched(10, sample_size=12)], **their_settings(learner)))
+    n_first = len(theirs.losses) - len(drawn)
+    learner.memory = Told([None] * n_first + drawn)  # type: ignore[assignment]
+    agree(play_ours(learner), theirs)
+    assert any(turned)
+    assert not all(turned)
+
+
+def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None:
+    """The peer draws sample_size // n_tasks images of each task, and breaks once there are more tasks than
+    that; the paper draws one random batch from all of the memory (its section 4)."""
+    from avalanche.training.plugins import AGEMPlugin
+
+    plugin, dataset = AGEMPlugin(10, sample_size=12), to_avalanche(STREAM).train_stream[0].dataset
+    for _ in range(12):
+        plugin.update_memory(dataset)
+    with pytest.raises(ValueError, match="batch_size"):
+        plugin.update_memory(dataset)
+    learner, images = AGEM(**settings(replay_size=12)), TASKS[0].train.images[:20]
+    for label in range(13):
+        learner.memory.add(Batch(images, np.full(20, label)))
+    assert len(learner.memory.sample(learner.replay_size)) == 12
+
+
+def der_of_the_peer(learner: DER, beta: float):
+    """What the peer tells after each step, and what it drew; all labels have an output from the start,
+    since the peer cannot compare outputs of different numbers of labels."""
+    from avalanche.core import SupervisedPlugin
+    from avalanche.training.supervised import der
+
+    drawn = []
+
+    class Watcher(SupervisedPlugin):
+        def after_forward(self, strategy, **_):
+            if strategy.replay_loader is None:
+                drawn.append(None)
+                return
+            images, labels = strategy.mb_x[:BATCH], strategy.mb_y[:BATCH]
+            drawn.append(as_sample(images, labels, outputs=strategy.batch_logits.numpy()))
+
+    torch.manual_seed(0)
+    learner.admit(np.arange(9))
+    their = {"mem_size": 24, "batch_size_mem": BATCH, "alpha": learner.alpha, "beta": beta}
+    return play_theirs(der.DER(plugins=[Watcher()], **their, **their_settings(learner))), drawn
+
+
+def test_der(avalanche) -> None:
+    """Cross-entropy on new images, and the mean square between outputs and those kept."""
+    learner = DER(**settings(alpha=0.6))
+    theirs, drawn = der_of_the_peer(learner, beta=0.0)
+    learner.memory = Told(drawn)  # type: ignore[assignment]
+    agree(play_ours(learner), theirs)
+
+
+def test_der_plus_plus(avalanche) -> None:
+    """The peer uses one draw for outputs and labels, the paper two (its algorithm 2); told the same draw
+    twice, ours does the same."""
+    learner = DERPlusPlus(**settings(alpha=0.6, beta=0.4))
+    theirs, drawn = der_of_the_peer(learner, beta=0.4)
+    learner.memory = Told([sample for sample in drawn for _ in range(2)])  # type: ignore[assignment]
+    agree(play_ours(learner), theirs)
+
+
+def test_der_keeps_what_was_said_when_an_image_was_met() -> None:
+    """The peer asks its network for outputs when a task ends; the paper keeps those of the step in which an
+    image is met (its algorithm 1), so ours differ along a task."""
+    learner = DER(**settings())
+    batch = TASKS[0].train[:BATCH]
+    learner.learn(batch)
+    assert not learner.memory.everything().extra["outputs"].any()  # what a network says before its first step
+    for _ in range(5):
+        learner.learn(batch)
+    assert learner.memory.everything().extra["outputs"][-BATCH:].any()
