@@ -98,10 +98,10 @@ def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None
     from avalanche.training.plugins import AGEMPlugin
 
     plugin, dataset = AGEMPlugin(10, sample_size=12), to_avalanche(STREAM).train_stream[0].dataset
-    for _ in range(12):
+    for _ in range(13):
         plugin.update_memory(dataset)
     with pytest.raises(ValueError, match="batch_size"):
-        plugin.update_memory(dataset)
+        plugin.sample_from_memory()
     learner, images = AGEM(**settings(replay_size=12)), TASKS[0].train.images[:20]
     for label in range(13):
         learner.memory.add(Batch(images, np.full(20, label)))
