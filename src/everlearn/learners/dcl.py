@@ -50,8 +50,10 @@ class DCL(Recogniser):
         seed: decides everything that is left to chance.
         supervision: "factors" trains on given images and their true factors; "exemplars" needs no factors
             and trains on exemplars that the learner moves about itself.
+        backbone: "small" or "resnet18", which costs about fifty times as much.
         sight: pixels a side of what the network looks at; larger pictures are averaged down.
-        width: channels of the network's first layer.
+        width: channels of the small network's first layer.
+        numbers: "similarity" learns the four numbers of a pose, "matrix" the six of its matrix.
         learning_rate: Adam's first step size; it falls with the root of the number of steps.
         looks: how often a pose is looked at, each time in the frame of the last; 1 looks once.
         averaging: how much of the averaged weights stays at each step; 0 answers with the newest.
@@ -59,6 +61,7 @@ class DCL(Recogniser):
         rounds: how often the memory is asked for candidates, each time with the pose fitted last.
         turns: angles tried for each image, spread over the full circle. With 1 the network sees the angle, as
             it can where things have an up; with more it learns place and size only (try 24 for characters).
+        sizes: sizes tried for an image in doubt, each 9 % larger than the last; 1 trusts the size seen.
         surprise: error in pose (in half image widths) below which a batch teaches nothing; 0 learns all.
         block: side of the blocks averaged for the memory's compact codes; 1 compares pictures themselves.
 
@@ -80,15 +83,18 @@ class DCL(Recogniser):
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         supervision: str = "factors",
+        backbone: str = "small",
         sight: int = 32,
         width: int = 16,
+        numbers: str = "similarity",
         learning_rate: float = 1e-3,
         looks: int = 2,
         averaging: float = 0.995,
-        candidates: int = 100,
+        candidates: int = 50,
         rounds: int = 3,
         turns: int = 1,
-        surprise: float = 0.008,
+        sizes: int = 3,
+        surprise: float = 0.012,
         block: int = 4,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed, block=block)
@@ -101,9 +107,13 @@ class DCL(Recogniser):
         check_range("candidates", candidates, 0, 10_000)
         check_range("rounds", rounds, 1, 100)
         check_range("turns", turns, 1, 360)
+        check_range("sizes", sizes, 1, 9)
         self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
-        self.looks, self.candidates, self.rounds, self.turns = looks, candidates, rounds, turns
-        self.net = PoseNet(image_shape, sight=sight, width=width, seed=seed)
+        self.looks, self.candidates = looks, candidates
+        self.rounds, self.turns, self.sizes = rounds, turns, sizes
+        self.net = PoseNet(
+            image_shape, backbone=backbone, sight=sight, width=width, numbers=numbers, seed=seed
+        )
         self.average = Average(self.net, averaging)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
         self.n_steps, self.n_calm, self.error = 0, 0, 0.0
@@ -129,8 +139,16 @@ class DCL(Recogniser):
         poses = look(self.average.net, self._tensor(images), self.looks).cpu()
         if not self.candidates:
             return nearest(images, poses, self.memory, self.lookup)
-        how = {"candidates": self.candidates, "rounds": self.rounds, "turns": self.turns}
-        return recognise(images, poses, self.memory, self.lookup, **how)
+        return recognise(
+            images,
+            poses,
+            self.memory,
+            self.lookup,
+            candidates=self.candidates,
+            rounds=self.rounds,
+            turns=self.turns,
+            sizes=self.sizes,
+        )
 
     def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
         """The share of the picture that stays unexplained, less where the second best explains much less."""
@@ -195,7 +213,7 @@ class DCL(Recogniser):
         for group in self.optimiser.param_groups:
             group["lr"] = self.learning_rate * rate
         self.net.train()
-        errors: Tensor = self.net(images) - poses
+        errors = self.net.errors(images, poses)
         self.optimiser.zero_grad(set_to_none=True)
         errors.square().mean().backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()

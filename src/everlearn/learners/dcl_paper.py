@@ -24,6 +24,7 @@ from everlearn.networks import (
     seeded,
     to_tensor,
 )
+from everlearn.networks.similarity import nearest_similarity
 from everlearn.networks.warp import sample, to_pictures
 from everlearn.streams import Batch
 from everlearn.streams.batch import Images
@@ -98,7 +99,9 @@ class DCLPaper(Recogniser):
         given = self._tensor(images)
         matrices = self.net(given).reshape(-1, 2, 3)
         rows, distances = self.lookup.nearest(to_pictures(sample(given, matrices).cpu()), 2)
-        return decide(self.memory.labels[rows], distances, _nearest_similarity(matrices.cpu()))
+        return decide(
+            self.memory.labels[rows], distances, nearest_similarity(matrices.cpu().double()).numpy()
+        )
 
     def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
         """The paper's ratio: the distance of the nearest exemplar as a share of the second nearest's."""
@@ -140,11 +143,3 @@ def _matrix_net(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Sequen
     body = backbone(name, image_shape, seed)
     with seeded(seed):
         return nn.Sequential(body, nn.Linear(int(body.n_features), 6))  # type: ignore[arg-type]
-
-
-def _nearest_similarity(matrices: Tensor) -> npt.NDArray[np.float64]:
-    """The similarity (s cos a, s sin a, x, y) closest to each affine matrix."""
-    m = matrices.double()
-    c, s = (m[:, 0, 0] + m[:, 1, 1]) / 2, (m[:, 1, 0] - m[:, 0, 1]) / 2
-    poses: npt.NDArray[np.float64] = torch.stack([c, s, m[:, 0, 2], m[:, 1, 2]], dim=1).numpy()
-    return poses

@@ -6,11 +6,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.errors import check_range
+from everlearn.errors import check_range, unknown
 from everlearn.networks.backbones import SmallNet
-from everlearn.networks.similarity import CANONICAL, compose, not_tiny
+from everlearn.networks.backbones import backbone as build
+from everlearn.networks.similarity import CANONICAL, compose, matrices_of, nearest_similarity, not_tiny
 from everlearn.networks.tensors import seeded
 from everlearn.networks.warp import normalise
+
+NUMBERS = {"similarity": 4, "matrix": 6}
+"""How a pose can be learned: as the four numbers it has, or as the 2x3 matrix they make."""
 
 
 class PoseNet(nn.Module):
@@ -18,31 +22,54 @@ class PoseNet(nn.Module):
 
     Args:
         image_shape: (H, W) or (H, W, 3).
+        backbone: "small" or "resnet18".
         sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
-        width: channels of the first layer; the others follow.
+        width: channels of the small backbone's first layer; the others follow.
+        numbers: "similarity" or "matrix": what the last layer gives and the loss is about.
         seed: decides the first weights.
     """
 
     def __init__(
-        self, image_shape: tuple[int, ...], *, sight: int = 32, width: int = 16, seed: int = 0
+        self,
+        image_shape: tuple[int, ...],
+        *,
+        backbone: str = "small",
+        sight: int = 32,
+        width: int = 16,
+        numbers: str = "similarity",
+        seed: int = 0,
     ) -> None:
         super().__init__()
         check_range("sight", sight, 8, 512)
         check_range("width", width, 1, 512)
+        if numbers not in NUMBERS:
+            raise unknown("way to learn a pose", numbers, NUMBERS)
+        self.numbers = numbers
         self.block = max(1, min(image_shape[:2]) // sight)
         seen = (image_shape[0] // self.block, image_shape[1] // self.block, *image_shape[2:])
         with seeded(seed):
-            self.body = SmallNet(seen, width=width)
-            self.head = nn.Linear(self.body.n_features, 4)
+            self.body = SmallNet(seen, width=width) if backbone == "small" else build(backbone, seen, seed)
+            self.head = nn.Linear(int(self.body.n_features), NUMBERS[numbers])  # type: ignore[arg-type]  # a module's number
         with torch.no_grad():
             self.head.weight.mul_(0.1)
-            self.head.bias.copy_(torch.tensor(CANONICAL))
+            self.head.bias.copy_(self._numbers_of(torch.tensor([CANONICAL]))[0])
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, 4)."""
+        numbers = self._see(images)
+        return numbers if self.numbers == "similarity" else nearest_similarity(numbers.reshape(-1, 2, 3))
+
+    def errors(self, images: Tensor, poses: Tensor) -> Tensor:
+        """How far off what is seen lies from the truth, number by number."""
+        return self._see(images) - self._numbers_of(poses)
+
+    def _see(self, images: Tensor) -> Tensor:
         seen = functional.avg_pool2d(images, self.block) if self.block > 1 else images
-        poses: Tensor = self.head(self.body(seen.contiguous(memory_format=torch.channels_last)))
-        return poses
+        numbers: Tensor = self.head(self.body(seen.contiguous(memory_format=torch.channels_last)))
+        return numbers
+
+    def _numbers_of(self, poses: Tensor) -> Tensor:
+        return poses if self.numbers == "similarity" else matrices_of(poses).flatten(1)
 
 
 @torch.no_grad()

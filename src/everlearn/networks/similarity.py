@@ -43,6 +43,18 @@ def matrices_of(poses: Tensor) -> Tensor:
     return torch.stack([torch.stack([c, -s, x], dim=1), torch.stack([s, c, y], dim=1)], dim=1)
 
 
+def nearest_similarity(matrices: Tensor) -> Tensor:
+    """The poses closest to (n, 2, 3) matrices that may also shear or stretch.
+
+    Example:
+        >>> nearest_similarity(torch.tensor([[[1.2, 0.0, 0.5], [0.0, 0.8, 0.0]]]))
+        tensor([[1.0000, 0.0000, 0.5000, 0.0000]])
+    """
+    m = matrices
+    c, s = (m[:, 0, 0] + m[:, 1, 1]) / 2, (m[:, 1, 0] - m[:, 0, 1]) / 2
+    return torch.stack([c, s, m[:, 0, 2], m[:, 1, 2]], dim=1)
+
+
 def compose(outer: Tensor, inner: Tensor) -> Tensor:
     """First `inner`, then `outer`."""
     (z, w), (u, v) = _complex(outer), _complex(inner)

@@ -22,6 +22,8 @@ Misfits = npt.NDArray[np.float64]
 
 FEW = 8
 """Candidates in the first round, which settles most images."""
+LARGER = 1.09
+"""The next size tried: about as far off as a network is in size where it has never seen the shape."""
 SURE = 0.25
 """An answer stands if its misfit is below this share of its rival's."""
 
@@ -92,6 +94,7 @@ def recognise(
     candidates: int,
     rounds: int = 1,
     turns: int = 1,
+    sizes: int = 1,
 ) -> Recognition:
     """The remembered picture that fits best once each candidate was moved to where it fits best.
 
@@ -106,24 +109,37 @@ def recognise(
         candidates: remembered pictures fitted to an image in doubt.
         rounds: how often the memory is asked.
         turns: how many angles, spread over the full circle, are asked for each time.
+        sizes: how many sizes are asked for where there is doubt.
     """
-    found = _try(images, poses, memory, lookup, min(FEW * turns, candidates), turns)
+    found = _try(images, poses, memory, lookup, min(FEW * turns, candidates), around(turns, 1))
     for _ in range(rounds - 1):
         doubtful = np.flatnonzero(found.misfits > SURE * found.rivals)
         if not len(doubtful):
             break
         better = torch.from_numpy(found.poses[doubtful]).float()
-        again = _try(images[doubtful], better, memory, lookup, candidates, turns)
+        again = _try(images[doubtful], better, memory, lookup, candidates, around(turns, sizes))
         found.replace(doubtful, found[doubtful].or_better(again))
     return found
 
 
+def around(turns: int, sizes: int) -> Tensor:
+    """Changes of pose worth trying, (turns * sizes, 4): angles over the full circle, sizes about the first.
+
+    Example:
+        >>> around(1, 3)[:, 0]
+        tensor([0.9174, 1.0000, 1.0900])
+    """
+    angle = (torch.arange(turns) * (2 * torch.pi / turns)).repeat(sizes)
+    scale = (LARGER ** (torch.arange(sizes) - (sizes - 1) / 2)).repeat_interleave(turns)
+    return similarity(scale, angle, torch.zeros_like(scale), torch.zeros_like(scale))
+
+
 def _try(
-    images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, k: int, turns: int
+    images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup, k: int, changes: Tensor
 ) -> Recognition:
     """Fit the k likeliest candidates to each image."""
     n, (H, W) = len(images), images.shape[1:3]
-    rows, starts = _candidates(images, poses, lookup, k, turns)
+    rows, starts = _candidates(images, poses, lookup, k, changes)
     misfits, best = np.empty(rows.shape), np.empty((n, 4))
     ways = inverse(starts.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
     remembered = memory.images.reshape(len(memory), H, W, -1)
@@ -131,15 +147,15 @@ def _try(
     return decide(memory.labels[rows], misfits, inverse(torch.from_numpy(best)).numpy())
 
 
-def _candidates(images: Images, poses: Tensor, lookup: Lookup, k: int, turns: int) -> tuple[IntArray, Tensor]:
-    """The rows (n, k) of pictures like the images in their poses, or turned; and the poses (n, k, 4)."""
-    n = len(images)
-    angles = torch.arange(turns) * (2 * torch.pi / turns)
-    turned = similarity(torch.ones(turns), angles, torch.zeros(turns), torch.zeros(turns))
-    tried = compose(poses.repeat_interleave(turns, 0), turned.repeat(n, 1))
-    rows, distances = lookup.candidates(_normalised(np.repeat(images, turns, axis=0), tried), k)
+def _candidates(
+    images: Images, poses: Tensor, lookup: Lookup, k: int, changes: Tensor
+) -> tuple[IntArray, Tensor]:
+    """The rows (n, k) of pictures like the images in their poses, or changed; and the poses (n, k, 4)."""
+    n, m = len(images), len(changes)
+    tried = compose(poses.repeat_interleave(m, 0), changes.repeat(n, 1))
+    rows, distances = lookup.candidates(_normalised(np.repeat(images, m, axis=0), tried), k)
     best = smallest(distances.reshape(n, -1), rows.shape[1])
-    starts = tried.reshape(n, turns, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
+    starts = tried.reshape(n, m, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
     return np.take_along_axis(rows.reshape(n, -1), best, 1), starts
 
 

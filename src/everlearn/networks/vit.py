@@ -1,0 +1,151 @@
+"""A vision transformer whose weights are named as timm names them, so that its files can be used."""
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+HEAD_WIDTH = 64
+"""Features per attention head, as in all of timm's plain vision transformers; files do not say."""
+LUMA = (0.299, 0.587, 0.114)
+"""How bright red, green and blue are to the eye."""
+
+
+class ViT(nn.Module):
+    """Cuts a picture into patches that look at one another; tells what the class token has seen at last.
+
+    Args:
+        image_size: pixels a side of the pictures it looks at; others are resized.
+        patch_size: pixels a side of a patch.
+        n_channels: 1 for gray, 3 for colour; other pictures are made so.
+        n_features: length of a token, a multiple of 64.
+        depth: how often tokens look at one another.
+        n_hidden: units inside each block's dense layers; four times the features if not said.
+        n_classes: outputs of the classifier that it was trained with; 0 has none.
+
+    Example:
+        >>> net = ViT(image_size=32, patch_size=8, depth=2)
+        >>> net(net.seen(np.zeros((5, 64, 64, 3), np.uint8))).shape
+        torch.Size([5, 128])
+
+    Reference: Dosovitskiy et al. 2020, "An image is worth 16x16 words", arXiv:2010.11929.
+    """
+
+    def __init__(
+        self,
+        *,
+        image_size: int = 32,
+        patch_size: int = 8,
+        n_channels: int = 1,
+        n_features: int = 128,
+        depth: int = 4,
+        n_hidden: int | None = None,
+        n_classes: int = 0,
+    ) -> None:
+        super().__init__()
+        self.image_size, self.n_channels, self.n_features = image_size, n_channels, n_features
+        n_patches = (image_size // patch_size) ** 2
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, n_features))
+        self.pos_embed = nn.Parameter(torch.zeros(1, 1 + n_patches, n_features))
+        self.patch_embed = _Patches(n_channels, n_features, patch_size)
+        self.blocks = nn.Sequential(
+            *(_Block(n_features, n_hidden or 4 * n_features) for _ in range(depth)),
+        )
+        self.norm = nn.LayerNorm(n_features, eps=1e-6)
+        self.head: nn.Module = nn.Linear(n_features, n_classes) if n_classes else nn.Identity()
+        _initialise(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, n_features): what the class token has seen."""
+        return self.encode(self.tokens(images))[:, 0]
+
+    def classify(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, n_classes)."""
+        outputs: Tensor = self.head(self(images))
+        return outputs
+
+    def tokens(self, images: Tensor) -> Tensor:
+        """The class token and the patches (n, 1 + n_patches, n_features), each knowing its place."""
+        patches = self.patch_embed(images)
+        first = self.cls_token.expand(len(patches), -1, -1)
+        return torch.cat([first, patches], dim=1) + self.pos_embed
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Let tokens, these or more, look at one another."""
+        encoded: Tensor = self.norm(self.blocks(tokens))
+        return encoded
+
+    def seen(self, images: npt.NDArray[np.uint8]) -> Tensor:
+        """Pictures (n, H, W[, 3]) as this network looks at them: in its size and colours, from -1 to 1."""
+        device = self.cls_token.device
+        given = torch.from_numpy(np.ascontiguousarray(images)).to(device).float() / 127.5 - 1
+        given = given.unsqueeze(1) if given.ndim == 3 else given.permute(0, 3, 1, 2)
+        if given.shape[1] > self.n_channels:
+            given = (given * torch.tensor(LUMA, device=device)[:, None, None]).sum(1, keepdim=True)
+        given = given.expand(-1, self.n_channels, -1, -1)
+        size = (self.image_size, self.image_size)
+        if given.shape[2:] == size or not len(given):
+            return given
+        return functional.interpolate(given, size, mode="bilinear", antialias=True)
+
+
+class _Patches(nn.Module):
+    def __init__(self, n_channels: int, n_features: int, patch_size: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(n_channels, n_features, patch_size, patch_size)
+
+    def forward(self, images: Tensor) -> Tensor:
+        maps: Tensor = self.proj(images)
+        return maps.flatten(2).transpose(1, 2)
+
+
+class _Block(nn.Module):
+    def __init__(self, n_features: int, n_hidden: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(n_features, eps=1e-6)
+        self.attn = _Attention(n_features)
+        self.norm2 = nn.LayerNorm(n_features, eps=1e-6)
+        self.mlp = _Dense(n_features, n_hidden)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        tokens = tokens + self.attn(self.norm1(tokens))
+        changed: Tensor = tokens + self.mlp(self.norm2(tokens))
+        return changed
+
+
+class _Attention(nn.Module):
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.n_heads = max(1, n_features // HEAD_WIDTH)
+        self.qkv = nn.Linear(n_features, 3 * n_features)
+        self.proj = nn.Linear(n_features, n_features)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        n, m, d = tokens.shape
+        parts = self.qkv(tokens).reshape(n, m, 3, self.n_heads, d // self.n_heads)
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # each (n, n_heads, m, d / n_heads)
+        seen = functional.scaled_dot_product_attention(queries, keys, values)
+        mixed: Tensor = self.proj(seen.transpose(1, 2).reshape(n, m, d))
+        return mixed
+
+
+class _Dense(nn.Module):
+    def __init__(self, n_features: int, n_hidden: int) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(n_features, n_hidden)
+        self.fc2 = nn.Linear(n_hidden, n_features)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        changed: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
+        return changed
+
+
+def _initialise(net: ViT) -> None:
+    """Small random weights, so that at first every block leaves its tokens nearly as they are."""
+    for module in net.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.trunc_normal_(module.weight, std=0.02)
+            nn.init.zeros_(module.bias)
+    nn.init.trunc_normal_(net.pos_embed, std=0.02)
+    nn.init.normal_(net.cls_token, std=1e-6)
