@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -408,60 +407,6 @@ def test_links_inside_a_record_are_not_followed(break_off: BreakOff, tmp_path: P
     with pytest.raises(BadInput, match="cannot write"):
         finish(resume(folder))
     assert precious.read_text() == "keep me"
-
-
-# Cadence
-
-
-class Clock:
-    """A clock that a test turns, and a disk that takes time."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-def saved_at(
-    clock: Clock, recorder: recording.Recorder, event: Event, step: float, saving: float
-) -> list[float]:
-    moments = []
-
-    def save(self: recording.Recorder) -> None:
-        moments.append(clock.now)
-        clock.now += saving
-        self._saved_at, self._saving = clock.now, saving
-
-    recording.Recorder.checkpoint = save  # type: ignore[method-assign]
-    while clock.now < 1000:
-        clock.now += step
-        if recorder._is_time(event):
-            recorder.checkpoint()
-    return moments
-
-
-@pytest.mark.parametrize(
-    ("event", "step", "saving", "gap"),
-    [
-        (Learned(0, 0, 0, 1, 1), 1.0, 0.01, 60.0),
-        (Learned(0, 0, 0, 1, 1), 1.0, 3.0, 150.0),
-        (TaskEnded(0, 1, {}, 0, 0, 0.0), 5.0, 0.01, 5.0),
-        (TaskEnded(0, 1, {}, 0, 0, 0.0), 0.1, 0.1, 5.0),
-    ],
-)
-def test_saving_is_as_often_as_it_may(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, event: Event, step: float, saving: float, gap: float
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(recording, "time", clock)
-    monkeypatch.setattr(recording, "SAVING_SHARE", 0.02)
-    monkeypatch.setattr(recording.Recorder, "checkpoint", recording.Recorder.checkpoint)
-    recorder = recording.Recorder(None, recording.Play(tiny()))  # type: ignore[arg-type]
-    moments = saved_at(clock, recorder, event, step, saving)
-    gaps = [b - a - saving for a, b in pairwise(moments)]
-    assert min(gaps) == pytest.approx(gap, abs=step)
-    assert max(gaps) == pytest.approx(gap, abs=step)
 
 
 def test_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> None:

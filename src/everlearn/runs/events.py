@@ -75,6 +75,17 @@ class Learned(Event):
 
 
 @dataclass(frozen=True)
+class LookingAhead(Event):
+    """The learner is asked about a task it has not met: so many of so many images are answered."""
+
+    kind = "looking-ahead"
+    safe = True
+    task: int
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Scoring(Event):
     """An evaluation is under way: so many of so many images are answered."""
 

@@ -1,17 +1,15 @@
 """The one loop in which every learner meets every stream."""
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
-
-import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.learners import Losses
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
+from everlearn.runs.limits import check_size
 from everlearn.runs.scoring import look_ahead, score
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.state import Tree, digest
@@ -30,7 +28,7 @@ class Position:
     """What comes next: a task, a phase of it and, while learning, an epoch and a batch."""
 
     task: int = 0
-    phase: Literal["begin", "learn", "score"] = "begin"
+    phase: Literal["start", "begin", "learn", "score"] = "start"
     epoch: int = 0
     batch: int = 0
 
@@ -69,14 +67,15 @@ class Play:
         self.spec = spec
         self.stream = spec.stream.build()
         self.n_tasks = _n_tasks(spec, self.stream)
-        _check_size(spec, self.stream)
+        check_size(spec, self.stream)
         self.learner = spec.build_learner(self.stream.image_shape)
         self.position, self.tally = Position(), Tally()
 
     def events(self) -> Iterator[tell.Event]:
         """Play on to the end; say what happens."""
-        if self.position == Position():
+        if self.position.phase == "start":
             yield self._started()
+            self._move(phase="begin")
         while self.position.task < self.n_tasks:
             yield from self._task(self.stream.task(self.position.task))
         yield self.ended()
@@ -117,8 +116,7 @@ class Play:
     def _task(self, task: Task) -> Iterator[tell.Event]:
         view = task.for_learner()
         if self.position.phase == "begin":
-            ahead = look_ahead(self.learner, self.stream, task) if self.spec.evaluation.ahead else {}
-            yield tell.TaskStarted(task.index, task.labels, **ahead)
+            yield from self._start(task)
             self.learner.begin(view)
             self._move(phase="learn")
         if self.position.phase == "learn":
@@ -128,8 +126,14 @@ class Play:
         if self._is_due(task.index):
             yield from self._score(task.index)
         ended = self._ended(task)
-        self.position, self.tally = Position(task=task.index + 1), Tally()
+        self.position, self.tally = Position(task.index + 1, "begin"), Tally()
         yield ended
+
+    def _start(self, task: Task) -> Iterator[tell.Event]:
+        ahead: dict[str, float] = {}
+        if self.spec.evaluation.ahead:
+            ahead = yield from look_ahead(self.learner, self.stream, task)
+        yield tell.TaskStarted(task.index, task.labels, **ahead)
 
     def _learn(self, task: Task) -> Iterator[tell.Event]:
         size, first = self.spec.batch_size, self.position
@@ -207,15 +211,3 @@ def _n_tasks(spec: RunSpec, stream: Stream) -> int:
     if stream.n_tasks is not None and (spec.n_tasks or 0) > stream.n_tasks:
         raise BadInput(f"n_tasks is {spec.n_tasks}, but {stream.id} has only {stream.n_tasks}; play fewer")
     return spec.n_tasks or stream.n_tasks or ENDLESS_TASKS
-
-
-def _check_size(spec: RunSpec, stream: Stream) -> None:
-    """Refuse what cannot fit before any of it is asked for."""
-    pixels = math.prod(stream.image_shape)
-    needed = pixels * (spec.evaluation.probe_size + np.dtype(np.float32).itemsize * spec.batch_size)
-    there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there_is:
-        raise BadInput(
-            f"batches of {spec.batch_size:,} and a probe of {spec.evaluation.probe_size:,} images need "
-            f"{needed / 1e9:,.0f} GB, but there are {there_is / 1e9:,.0f}; make them or image_size smaller"
-        )

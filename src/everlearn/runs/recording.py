@@ -14,10 +14,12 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.runs import events as tell
 from everlearn.runs.differences import differences
+from everlearn.runs.limits import told_of_memory
 from everlearn.runs.lock import RecordLock
 from everlearn.runs.logs import START, Log
 from everlearn.runs.loop import Play
 from everlearn.runs.names import check_folder, check_name
+from everlearn.runs.pace import Pace
 from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
 from everlearn.runs.signals import StopRequests
 from everlearn.runs.spec import RunSpec
@@ -26,7 +28,7 @@ from everlearn.runs.state import Tree
 INTERVAL = 60.0
 """Seconds of work that may be lost at most."""
 SAVING_SHARE = 0.02
-"""The part of the time that saving may take; short tasks share a checkpoint because of it."""
+"""The part of the time that saving may take, unless more than INTERVAL would be lost."""
 LEARNED_EVERY = 20
 """Of the batches of a task, which are written down."""
 
@@ -84,7 +86,7 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[tell.Eve
 
 
 def _recorded(saved: Record, play: Play) -> Iterator[tell.Event]:
-    with RecordLock(saved.folder), StopRequests() as requests:
+    with told_of_memory(saved.folder), RecordLock(saved.folder), StopRequests() as requests:
         last = saved.last_event
         if last is not None and last["event"] == tell.RunEnded.kind:
             yield tell.RunEnded(last["n_tasks"], last["digest"])
@@ -109,8 +111,8 @@ class Recorder:
     def __init__(self, saved: Record, play: Play) -> None:
         self.record, self.play = saved, play
         self.exact = True
-        self._saving = 0.0
-        self._saved_at = self._task_at = time.monotonic()
+        self._pace = Pace(interval=INTERVAL, share=SAVING_SHARE, clock=time.monotonic)
+        self._task_at = time.monotonic()
 
     def __enter__(self) -> Self:
         self.logs = {name: Log(self.record.folder / name) for name in (*STORY, SECONDS)}
@@ -135,7 +137,7 @@ class Recorder:
             self._sync()  # the word that all is told must not reach the disk before the rest
         if isinstance(event, tell.Scored):
             self.logs[SCORES].append(event.to_json())
-        elif not isinstance(event, tell.Scoring) and not _is_minor(event):
+        elif not _is_minor(event):
             self.logs[EVENTS].append(event.to_json())
         if isinstance(event, tell.TaskEnded):
             self._note_seconds(event.task)
@@ -146,25 +148,22 @@ class Recorder:
 
     def checkpoint(self) -> None:
         """Save everything the rest of the run depends on."""
-        started = time.monotonic()
-        self._sync()
-        tree = {
-            "play": self.play.state(),
-            "logs": {name: log.mark() for name, log in self.logs.items()},
-            "machine": machine(self.play.spec.device),
-            "exact": self.exact,
-            "seconds": started - self._task_at,
-        }
-        self.record.checkpoints.save(self.number + 1, tree)
-        self.number += 1
-        self._saved_at = time.monotonic()
-        self._saving = self._saved_at - started
+        with self._pace.saving():
+            self._sync()
+            tree = {
+                "play": self.play.state(),
+                "logs": {name: log.mark() for name, log in self.logs.items()},
+                "machine": machine(self.play.spec.device),
+                "exact": self.exact,
+                "seconds": time.monotonic() - self._task_at,
+            }
+            self.record.checkpoints.save(self.number + 1, tree)
+            self.number += 1
 
     def _is_time(self, event: tell.Event) -> bool:
-        waited = time.monotonic() - self._saved_at
         is_end = isinstance(event, tell.TaskEnded)
         is_last = is_end and self.play.position.task == self.play.n_tasks
-        return is_last or ((is_end or waited >= INTERVAL) and waited * SAVING_SHARE >= self._saving)
+        return is_last or self._pace.is_time(after_task=is_end)
 
     def _go_back(self) -> int:
         """Return to the newest checkpoint that can be used, or to the very beginning."""
@@ -243,4 +242,6 @@ def machine(device: str) -> dict[str, Any]:
 
 
 def _is_minor(event: tell.Event) -> bool:
-    return isinstance(event, tell.Learned) and event.batch % LEARNED_EVERY != 0
+    if isinstance(event, tell.Learned):
+        return event.batch % LEARNED_EVERY != 0
+    return isinstance(event, tell.LookingAhead | tell.Scoring)

@@ -1,6 +1,6 @@
 """How a learner is judged along the way."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | Non
     yield _scored(k, probe, np.concatenate(answers), estimates, inside)
 
 
-def look_ahead(learner: Learner, stream: Stream, task: Task) -> dict[str, float]:
+def look_ahead(learner: Learner, stream: Stream, task: Task) -> Generator[tell.Event, None, dict[str, float]]:
     """Accuracy on a task before it is learned, and that of chance, for forward transfer.
 
     A learner that knows nothing answers nothing, so its accuracy would be a baseline of 0 and guessing
@@ -36,7 +36,10 @@ def look_ahead(learner: Learner, stream: Stream, task: Task) -> dict[str, float]
     """
     if not len(task.test):
         return {}
-    answers = np.concatenate([answer(learner, stream, piece) for piece in task.test.pieces(PIECE)])
+    answers = np.zeros(0, np.int64)
+    for piece in task.test.pieces(PIECE):
+        answers = np.concatenate([answers, answer(learner, stream, piece)])
+        yield tell.LookingAhead(task.index, len(answers), len(task.test))
     chance = _chance(answers, task.test.labels)
     return {"ahead": float(np.mean(answers == task.test.labels))} | ({"chance": chance} if chance else {})
 
