@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,8 @@ from everlearn.reports.findings import Findings
 from everlearn.reports.groups import group
 from everlearn.reports.looks import LOOKS, worn
 from everlearn.runs import Record
+
+from .conftest import played
 
 PAPER = LOOKS["paper"]
 
@@ -17,7 +21,7 @@ def test_lines_show_the_curves(runs: dict[str, Record]) -> None:
     for line, each in zip(axes.get_lines(), groups, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), each.line(Findings.accuracy).mean)
     assert [text.get_text() for text in axes.texts] != []
-    assert {text.get_text() for text in axes.texts} == {each.name for each in groups}
+    assert {text.get_text() for text in axes.texts} == {each.short for each in groups}
 
 
 def test_only_groups_with_several_seeds_have_a_band(runs: dict[str, Record]) -> None:
@@ -34,6 +38,19 @@ def test_heat_maps_hold_the_score_tables(runs: dict[str, Record]) -> None:
     for axes, each in zip(panels, groups, strict=False):
         drawn = axes.collections[0].get_array().filled(np.nan).reshape(3, 3)
         np.testing.assert_array_equal(drawn, np.asarray(each.runs[0].scores))
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "forgetting", "scores"])
+def test_tasks_are_counted_in_whole_numbers(kind: str, tmp_path: Path) -> None:
+    two = played(tmp_path / "run", "nearest", n_tasks=2)
+    with worn(PAPER):
+        figure = DRAWINGS[kind](group([two]), PAPER)
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)
 
 
 def test_bars_are_as_long_as_the_costs(runs: dict[str, Record]) -> None:
@@ -61,5 +78,5 @@ def test_a_learner_has_the_same_colour_everywhere(kind: str, runs: dict[str, Rec
     with worn(PAPER):
         texts = [text for axes in DRAWINGS[kind](groups, PAPER).axes for text in axes.texts]
     assert texts
-    rank = {each.name: number for number, each in enumerate(groups)}
+    rank = {each.short: number for number, each in enumerate(groups)}
     assert all(text.get_color() == PAPER.colour(rank[text.get_text()]) for text in texts)

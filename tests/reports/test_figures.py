@@ -15,9 +15,9 @@ BEGINNINGS = {".svg": b"<?xml", ".pdf": b"%PDF-", ".png": b"\x89PNG"}
 @pytest.mark.parametrize("ending", BEGINNINGS)
 @pytest.mark.parametrize("kind", FIGURES)
 def test_equal_records_give_equal_bytes(
-    kind: str, ending: str, runs: dict[str, Record], tmp_path: Path
+    kind: str, ending: str, runs: dict[str, Record], asked: dict[str, Record], tmp_path: Path
 ) -> None:
-    records = [runs[name] for name in ("er-0", "er-1", "dcl")]
+    records = [*(runs[name] for name in ("er-0", "er-1", "dcl")), *asked.values()]
     first = figure(kind, records, tmp_path / f"first{ending}").read_bytes()
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         second = figure(kind, records, tmp_path / f"second{ending}").read_bytes()

@@ -1,3 +1,4 @@
+import json
 import math
 import shutil
 from pathlib import Path
@@ -12,6 +13,8 @@ from everlearn.evaluation import mean_interval
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import _line, group
 from everlearn.runs import Record
+
+from .conftest import played
 
 
 def test_seeds_become_one_group(runs: dict[str, Record]) -> None:
@@ -31,6 +34,34 @@ def test_names_tell_apart_what_differs(runs: dict[str, Record]) -> None:
 def test_a_difference_outside_the_learner_is_told_of_all(runs: dict[str, Record]) -> None:
     names = {each.name for each in group([runs["er-0"], runs["naive"]])}
     assert names == {"er, inside_every 1", "naive, inside_every 0"}
+
+
+def test_figures_say_no_more_than_is_needed(runs: dict[str, Record]) -> None:
+    groups = group([runs["er-0"], runs["er-small"], runs["naive"]])
+    assert {each.short for each in groups} == {"er, memory_size 2000", "er, memory_size 4", "naive"}
+
+
+def test_a_name_that_people_gave_is_used(runs: dict[str, Record], tmp_path: Path) -> None:
+    called = played(tmp_path / "a", "er", n_tasks=1, name="my first <run>")
+    groups = {each.name: each.short for each in group([called, runs["naive"]])}
+    assert "my first <run>" in groups.values()
+    assert any(name.startswith("my first <run>: er, ") for name in groups)
+
+
+def test_an_edited_run_is_no_second_seed_and_no_copy(runs: dict[str, Record], tmp_path: Path) -> None:
+    copy = Record(shutil.copytree(runs["dcl"].folder, tmp_path / "copy"))
+    edit = {
+        "event": "memory-edited",
+        "n_tasks": 3,
+        "act": "forget",
+        "label": 1,
+        "n_pictures": 0,
+        "memory_bytes": 9,
+    }
+    with (copy.folder / "events.jsonl").open("a") as log:
+        log.write(json.dumps(edit) + "\n")
+    groups = group([runs["dcl"], copy])
+    assert sorted(each.short for each in groups) == ["dcl, edits 0", "dcl, edits 1"]
 
 
 def test_the_best_comes_first(runs: dict[str, Record]) -> None:

@@ -46,8 +46,10 @@ def _read(page: str) -> Reader:
 
 
 @pytest.fixture(scope="module")
-def page(runs: dict[str, Record], tmp_path_factory: pytest.TempPathFactory) -> str:
-    return html(list(runs.values()), tmp_path_factory.mktemp("page") / "report.html").read_text("utf-8")
+def page(runs: dict[str, Record], asked: dict[str, Record], tmp_path_factory: pytest.TempPathFactory) -> str:
+    return html([*asked.values(), *runs.values()], tmp_path_factory.mktemp("page") / "report.html").read_text(
+        "utf-8"
+    )
 
 
 def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
@@ -94,8 +96,10 @@ def test_names_from_outside_stay_words(page: str) -> None:
     assert "<b>&" not in page
 
 
-def test_equal_records_give_equal_pages(page: str, runs: dict[str, Record], tmp_path: Path) -> None:
-    assert html(list(runs.values()), tmp_path / "again.html").read_text("utf-8") == page
+def test_equal_records_give_equal_pages(
+    page: str, runs: dict[str, Record], asked: dict[str, Record], tmp_path: Path
+) -> None:
+    assert html([*asked.values(), *runs.values()], tmp_path / "again.html").read_text("utf-8") == page
 
 
 def test_what_is_not_there_is_left_out(runs: dict[str, Record], unfinished: Record, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ def compare(
 def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dark: bool = False) -> Answer:
     """Draw a figure over records: accuracy, forgetting, scores, cost, learning or factors.
 
+    Of records whose learner was asked with `everlearn protocol` also openset, oneshot, transfer or online.
+
     Args:
         kind: What is drawn.
         runs: Records, or folders that hold records.

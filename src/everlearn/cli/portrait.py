@@ -49,7 +49,7 @@ def _lines(found: Findings, facts: dict[str, Any]) -> list[tuple[str, str]]:
     elsewhere = "" if facts["exact"] else "; resumed elsewhere, not exact"
     held = [f"{amount(exactly(facts[part + '_bytes']), 'B')} of {part}" for part in ("weights", "memory")]
     time, flops = duration(exactly(facts["seconds"])), amount(exactly(facts["flops"]), "FLOPs")
-    named = [("name", facts["name"])] if facts["name"] != found.record.folder.absolute().name else []
+    named = [("name", facts["name"])] if facts["name"] else []
     edits = [("edited", "\n".join(_edit(edit) for edit in facts["edits"][-EDITS:]))] if found.edits else []
     return [
         *named,

@@ -46,7 +46,7 @@ def _row(fact: dict[str, Any]) -> tuple[str, ...]:
     accuracy, forgetting, time = (
         form(number) for form, number in zip((share, share, duration), numbers, strict=True)
     )
-    said = "" if fact["name"] == Path(fact["record"]).absolute().name else f"\n“{fact['name']}”"
+    said = f"\n“{fact['name']}”" if fact["name"] else ""
     tasks = str(fact["tasks"]) if fact["finished"] else f"{fact['tasks']} of {fact['tasks_planned'] or '?'}"
     return (
         f"{fact['record']}{said}",

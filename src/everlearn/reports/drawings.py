@@ -5,13 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
 from everlearn.evaluation import Interval
 from everlearn.reports.findings import Findings, Points
 from everlearn.reports.groups import Group
+from everlearn.reports.heat import mean_table
 from everlearn.reports.looks import Look
 from everlearn.reports.panels import (
     broken,
@@ -69,15 +67,15 @@ def forgetting(groups: Groups, look: Look) -> "Figure":
 
 def scores(groups: Groups, look: Look) -> "Figure":
     """Accuracy on every task after every task, as a heat map for each learner."""
-    tables = [_mean_table(each) for each in groups]
+    tables = [mean_table([run.scores for run in each.runs]) for each in groups]
     if not any(table.size for table in tables):
         raise NothingToDraw("no task was scored yet; play at least one")
     columns = math.ceil(len(groups) / math.ceil(len(groups) / PANELS))
-    largest = max(map(len, tables))
+    sizes = [max(run.scores.n_tasks for run in each.runs) for each in groups]
     figure, panels = canvas(len(groups), columns=columns, panel_height=min(2.2, 5.5 / columns))
-    for axes, each, table in zip(panels, groups, tables, strict=True):
-        heat = draw_table(axes, table, look, written=columns * largest <= WRITTEN)
-        axes.set_title(broken(each.name))
+    for axes, each, table, n in zip(panels, groups, tables, sizes, strict=True):
+        heat = draw_table(axes, table, n, look, written=columns * max(sizes) <= WRITTEN)
+        axes.set_title(broken(each.short))
     panels[0].set_ylabel("after task")
     bar = figure.colorbar(heat, ax=panels, label="accuracy", fraction=0.05)
     bar.outline.set_visible(False)
@@ -86,7 +84,7 @@ def scores(groups: Groups, look: Look) -> "Figure":
 
 def cost(groups: Groups, look: Look) -> "Figure":
     """What learning took and what is held, beside the accuracy it bought."""
-    n_lines = max(1 + each.name.count(",") for each in groups)
+    n_lines = max(1 + each.short.count(",") for each in groups)
     height = 0.3 + len(groups) * max(0.26, 0.08 + 0.12 * n_lines)
     figure, panels = canvas(5, columns=5, panel_height=height, share_y=True)
     measures = [each.intervals for each in groups]
@@ -96,7 +94,7 @@ def cost(groups: Groups, look: Look) -> "Figure":
     draw_bars(panels[3], "FLOPs", [row["flops"] for row in measures], amount, look)
     held = [_sum(row["weights_bytes"], row["memory_bytes"]) for row in measures]
     draw_bars(panels[4], "bytes held", held, partial(amount, unit="B"), look)
-    panels[0].set_yticks(range(len(groups)), [broken(each.name) for each in groups])
+    panels[0].set_yticks(range(len(groups)), [broken(each.short) for each in groups])
     panels[0].invert_yaxis()
     return figure
 
@@ -145,14 +143,7 @@ DRAWINGS: dict[str, Drawing] = {
 
 
 def _names(groups: Groups) -> list[str]:
-    return [each.name for each in groups]
-
-
-def _mean_table(group: Group) -> FloatArray:
-    """The score table, averaged over the seeds that have a score."""
-    tables = np.array([np.asarray(run.scores) for run in group.runs])
-    n = (~np.isnan(tables)).sum(axis=0)
-    return np.where(n > 0, np.nansum(tables, axis=0) / np.maximum(n, 1), np.nan)
+    return [each.short for each in groups]
 
 
 def _sum(first: Interval | None, second: Interval | None) -> Interval | None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from everlearn import files
 from everlearn.errors import BadInput, unknown
-from everlearn.reports.drawings import DRAWINGS
+from everlearn.reports import answers, drawings
 from everlearn.reports.groups import group
 from everlearn.reports.looks import LOOKS, encoded, worn
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
+DRAWINGS = {**drawings.DRAWINGS, **answers.DRAWINGS}
 FIGURES = {kind: inspect.getdoc(draw) or kind for kind, draw in DRAWINGS.items()}
 """Every kind of figure, and what it shows."""
 ENDINGS = (".svg", ".pdf", ".png")

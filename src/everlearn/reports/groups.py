@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,13 @@ from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
 from everlearn.evaluation import Interval, mean_interval, student_quantile
 from everlearn.reports.findings import Findings, Points
-from everlearn.runs.differences import flat
+from everlearn.reports.naming import SEEDS, full_names, settings, short_names
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
 LEVEL = 0.95
 """How sure intervals and bands are."""
-SEEDS = ("seed", "stream.seed")
 
 
 class Line(NamedTuple):
@@ -37,11 +36,13 @@ class Group:
     """Runs of one spec under different seeds.
 
     Attributes:
-        name: the learner, and what sets it apart from the others it is compared with.
+        name: the learner, and all that sets it apart from the others it is compared with.
+        short: the least that tells it from them, for figures.
         runs: what each seed found.
     """
 
     name: str
+    short: str
     runs: tuple[Findings, ...]
 
     @property
@@ -53,7 +54,7 @@ class Group:
     def intervals(self) -> dict[str, Interval | None]:
         """Every measure over the seeds; None where it is undefined for all of them."""
         measures = [run.measures() for run in self.runs]
-        return {name: _interval([each[name] for each in measures]) for name in measures[0]}
+        return {name: interval([each[name] for each in measures]) for name in measures[0]}
 
     def line(self, curve: Callable[[Findings], Points]) -> Line:
         """A curve of every run, drawn into one."""
@@ -66,11 +67,11 @@ def group(records: Sequence["Record"]) -> list[Group]:
         raise BadInput("there is nothing to compare; give at least one record")
     together: dict[str, dict[str, Findings]] = {}
     for record in records:
-        run, (key, seeds) = Findings.of(record), _identity(record.spec)
-        together.setdefault(f"{key} {run.n_tasks}", {}).setdefault(seeds, run)
+        run = Findings.of(record)
+        key, seeds = _identity(run)
+        together.setdefault(key, {}).setdefault(seeds, run)
     samples = [tuple(runs.values()) for runs in together.values()]
-    groups = [Group(name, runs) for name, runs in zip(_names(samples), samples, strict=True)]
-    return sorted(groups, key=_rank)
+    return sorted(map(Group, full_names(samples), short_names(samples), samples), key=_rank)
 
 
 def _rank(group: Group) -> float:
@@ -78,39 +79,16 @@ def _rank(group: Group) -> float:
     return math.inf if accuracy is None else -accuracy.mean
 
 
-def _identity(spec: Mapping[str, Any]) -> tuple[str, str]:
-    """What is played, and under which seeds."""
-    settings = flat(spec)
-    seeds = [settings.pop(name, None) for name in SEEDS]
-    return json.dumps(settings, sort_keys=True), json.dumps(seeds)
+def _identity(run: Findings) -> tuple[str, str]:
+    """What was played, and under which seeds; whoever edits a memory has done it for one run only."""
+    played = settings(run)
+    seeds = [played.pop(name, None) for name in SEEDS]
+    edits = [(edit["n_tasks"], edit["act"], edit["label"]) for edit in run.edits]
+    return json.dumps([played, edits], sort_keys=True), json.dumps(seeds)
 
 
-def _names(samples: Sequence[tuple[Findings, ...]]) -> list[str]:
-    """Each learner's name, with those settings that set it apart from the others."""
-    specs = [{**flat(runs[0].record.spec), "tasks": runs[0].n_tasks} for runs in samples]
-    names = []
-    for spec in specs:
-        namesakes = [other for other in specs if other["learner.name"] == spec["learner.name"]]
-        told = [
-            name
-            for name in spec
-            if name not in (*SEEDS, "learner.name", "n_tasks")
-            and _differs(name, namesakes if name.startswith("learner.") else specs)
-        ]
-        names.append(", ".join([spec["learner.name"], *(_said(name, spec[name]) for name in told)]))
-    return names
-
-
-def _differs(name: str, specs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a setting that all of them have is not the same in all."""
-    return all(name in spec for spec in specs) and any(spec[name] != specs[0][name] for spec in specs)
-
-
-def _said(name: str, value: Any) -> str:
-    return str(value) if name == "stream.stream" else f"{name.rpartition('.')[2]} {value}"
-
-
-def _interval(values: list[float]) -> Interval | None:
+def interval(values: list[float]) -> Interval | None:
+    """What several seeds say together; None if none of them says anything."""
     there = [value for value in values if not math.isnan(value)]
     return mean_interval(there, LEVEL) if there else None
 

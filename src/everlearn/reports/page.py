@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from everlearn import files
 from everlearn.reports.comparison import Column, Comparison, compare
-from everlearn.reports.drawings import DRAWINGS, NothingToDraw
-from everlearn.reports.figures import FIGURES, check_path
+from everlearn.reports.drawings import NothingToDraw
+from everlearn.reports.figures import DRAWINGS, FIGURES, check_path
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import LOOKS, inlined, worn
@@ -161,7 +161,7 @@ def _run(run: Findings) -> str:
         "machine": machine or DASH,
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
-    head = f"<b>{escape(record.folder.name)}</b>{escape(record.spec['learner']['name'])}"
+    head = f"<b>{escape(record.name or record.folder.name)}</b>{escape(record.spec['learner']['name'])}"
     seed = f"seed {record.spec['seed']}, digest {record.digest[:SHORT]}"
     spec = escape(write_toml(record.spec))
     return f"<details><summary>{head}, {seed}</summary><dl>{listed}</dl><pre>{spec}</pre></details>\n"

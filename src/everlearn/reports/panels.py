@@ -1,7 +1,7 @@
 """The parts that figures are made of: panels with lines, tables or bars, and names where they belong."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
+    from matplotlib.ticker import MaxNLocator
 
 WIDTH = 5.5
 """Inches: the text width of a paper."""
@@ -53,7 +54,14 @@ def draw_lines(axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool =
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
-    axes.locator_params(axis="x", integer=True)
+    axes.xaxis.set_major_locator(whole_numbers())
+
+
+def whole_numbers() -> "MaxNLocator":
+    """Ticks for counting, even where only one or two whole numbers are in view."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins="auto", integer=True, min_n_ticks=1)
 
 
 def share_axis(axes: "Axes", name: str) -> None:
@@ -97,9 +105,10 @@ def _touch(lower: Sequence[float], upper: Sequence[float], gap: float) -> bool:
     return upper[0] - lower[0] < gap * (lower[1] + upper[1]) / 2
 
 
-def draw_table(axes: "Axes", table: FloatArray, look: Look, *, written: bool) -> "QuadMesh | AxesImage":
-    """A score table as a heat map: after which task down, on which task across."""
-    n = len(table)
+def draw_table(
+    axes: "Axes", table: FloatArray, n: int, look: Look, *, written: bool
+) -> "QuadMesh | AxesImage":
+    """A score table of n tasks as a heat map: after which task down, on which task across."""
     heat: QuadMesh | AxesImage
     if n <= CELLS:
         edges = np.arange(n + 1) + 0.5
@@ -115,7 +124,8 @@ def draw_table(axes: "Axes", table: FloatArray, look: Look, *, written: bool) ->
     axes.set_ylim(n + 0.5, 0.5)
     axes.set_xlabel("on task")
     axes.spines[:].set_visible(False)
-    axes.locator_params(integer=True)
+    axes.xaxis.set_major_locator(whole_numbers())
+    axes.yaxis.set_major_locator(whole_numbers())
     return heat
 
 
@@ -141,6 +151,30 @@ def draw_bars(
     for row, (length, value) in enumerate(zip(lengths, values, strict=True)):
         axes.barh(row, length, height=0.6, color=look.colour(row))
         axes.text(length + 0.04 * longest, row, form(value), va="center", fontsize=6.5)
+    _bare(axes, title, longest)
+
+
+def draw_pairs(
+    axes: "Axes",
+    title: str,
+    pairs: Mapping[int, tuple[Interval | None, Interval | None]],
+    form: Callable[[Interval | None], str],
+    look: Look,
+    full: float | None = None,
+) -> None:
+    """Two bars for each group, known by its number; the second is pale, and numbers stand beside them."""
+    lengths = [0.0 if value is None else max(0.0, value.mean) for pair in pairs.values() for value in pair]
+    longest = full or max(lengths) or 1.0
+    for row, (number, pair) in enumerate(pairs.items()):
+        for place, (value, alpha) in enumerate(zip(pair, (1.0, 0.45), strict=True)):
+            y, length = row + (place - 0.5) * 0.36, lengths[2 * row + place]
+            axes.barh(y, length, height=0.32, color=look.colour(number), alpha=alpha)
+            axes.text(length + 0.04 * longest, y, form(value), va="center", fontsize=6.5)
+    _bare(axes, title, longest)
+
+
+def _bare(axes: "Axes", title: str, longest: float) -> None:
+    """Bars with numbers beside them need no axis, but room for the numbers."""
     axes.set_title(title)
     axes.set_xlim(0, longest * 2.0)
     axes.set_xticks([])

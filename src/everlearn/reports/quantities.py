@@ -26,6 +26,21 @@ def share(interval: Interval | None) -> str:
     return f"{mean:.3f}" + (f" ±{interval.half_width:.3f}" if interval.n > 1 else "")
 
 
+def digits(interval: Interval | None) -> str:
+    """A small number by its first two digits, with how far it may be off.
+
+    Example:
+        >>> digits(Interval(0.00347, math.nan, math.nan, n=1)), digits(Interval(0.0123, 0.01, 0.0146, n=2))
+        ('0.0035', '0.012 ±0.002')
+    """
+    if interval is None:
+        return DASH
+    decimals = max(0, 1 - math.floor(math.log10(abs(interval.mean) or 1)))
+    return f"{interval.mean:.{decimals}f}" + (
+        f" ±{interval.half_width:.{decimals}f}" if interval.n > 1 else ""
+    )
+
+
 def amount(interval: Interval | None, unit: str = "") -> str:
     """A large number by its first digits.
 

@@ -14,7 +14,7 @@ def summary(found: Findings) -> dict[str, Any]:
     record, started = found.record, found.started
     return {
         "record": str(record.folder),
-        "name": record.name,
+        "name": record.name or None,
         "learner": record.spec["learner"]["name"],
         "stream": started.get("stream"),
         "fingerprint": started.get("fingerprint"),

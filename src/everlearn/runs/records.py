@@ -63,10 +63,9 @@ class Record:
 
     @property
     def name(self) -> str:
-        """What people call the run: the name it was given, or that of its folder."""
+        """What people call the run; empty if they gave it no name."""
         path = self.folder / NAME
-        given = path.read_text("utf-8", errors="replace").strip() if path.is_file() else ""
-        return check_name(given) or self.folder.absolute().name
+        return check_name(path.read_text("utf-8", errors="replace").strip()) if path.is_file() else ""
 
     @property
     def spec_hash(self) -> str:
