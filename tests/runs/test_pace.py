@@ -42,7 +42,7 @@ def test_every_task_is_saved_where_that_is_cheap() -> None:
 def test_short_tasks_share_a_checkpoint() -> None:
     moments = play(task=0.1, n_tasks=10_000, saving=0.1)
     assert 0.019 < 0.1 * len(moments) / (moments[-1] + 0.1) < 0.02
-    assert work_between(moments, 0.1)[2:] == pytest.approx([5.0] * (len(moments) - 2), abs=0.2)
+    assert work_between(moments, 0.1)[2:] == pytest.approx([5.0] * (len(moments) - 2), abs=0.3)
 
 
 def test_the_first_task_is_saved_at_once() -> None:

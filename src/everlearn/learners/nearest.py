@@ -13,6 +13,9 @@ from everlearn.streams.batch import Images
 STEPS = 16
 """Parts of a gray level to which averages are rounded: whole numbers add up exactly in any order."""
 
+AT_ONCE = 256
+"""Classes compared at a time, so that answering needs the same room however many there are."""
+
 
 class Nearest(Learner):
     """Answer with the class whose average picture is nearest, pixel by pixel.
@@ -52,12 +55,14 @@ class Nearest(Learner):
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         """The class with the smallest squared distance; the first of equals."""
-        if not len(self._rows):
-            return np.full(len(images), -1, np.int64)
-        means = _means(self._rows["sums"], self._rows["counts"])
-        # |x - m|² without |x|², which is the same for every class.
-        distances = (means * means).sum(1) - 2 * STEPS * (self._flat(images).astype(np.float64) @ means.T)
-        return np.asarray(self._rows["labels"][distances.argmin(1)])
+        given = self._flat(images).astype(np.float64)
+        answers, least = np.full(len(images), -1, np.int64), np.full(len(images), np.inf)
+        for start in range(0, len(self._rows), AT_ONCE):
+            labels, distances = self._distances(given, slice(start, start + AT_ONCE))
+            nearer = distances.min(1) < least
+            answers[nearer] = labels[distances[nearer].argmin(1)]
+            least[nearer] = distances[nearer].min(1)
+        return answers
 
     def state(self) -> State:
         """The sums and counts."""
@@ -74,6 +79,11 @@ class Nearest(Learner):
     def footprint(self) -> Footprint:
         """The bytes of the averages."""
         return Footprint(weights=0, memory=self._rows.used_bytes)
+
+    def _distances(self, given: AnyArray, some: slice) -> tuple[IntArray, AnyArray]:
+        """The labels of some classes, and how far they are from each image: |x - m|² without |x|²."""
+        means = _means(self._rows["sums"][some], self._rows["counts"][some])
+        return self._rows["labels"][some], (means * means).sum(1) - 2 * STEPS * (given @ means.T)
 
     def _flat(self, images: Images) -> Images:
         return images.reshape(len(images), math.prod(self.image_shape))
