@@ -3,8 +3,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.dcl_paper import DCLPaper, _nearest_similarity
-from everlearn.networks.similarity import matrices_of
+from everlearn.learners.dcl_paper import DCLPaper
 from everlearn.streams import Batch, sprites
 
 STREAM = sprites(image_size=32, classes_per_task=4, factor_values=4)
@@ -70,11 +69,6 @@ def test_its_novelty_is_the_ratio_of_the_two_nearest() -> None:
     assert found is not None
     order = np.argsort(learner.novelty(task.test.images[:5]))
     assert (order == np.argsort(found.misfits / found.rivals)).all()
-
-
-def test_an_affine_matrix_is_read_as_its_nearest_similarity() -> None:
-    pose = torch.tensor([[0.6, -0.3, 0.1, 0.2]])
-    np.testing.assert_allclose(_nearest_similarity(matrices_of(pose)), pose.numpy(), rtol=1e-6)
 
 
 def test_without_factors_it_says_what_to_do() -> None:

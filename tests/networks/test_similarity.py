@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.factors import Factors
-from everlearn.networks.similarity import CANONICAL, compose, factors_of, inverse, matrices_of, poses_of
+from everlearn.networks.similarity import (
+    CANONICAL,
+    compose,
+    factors_of,
+    inverse,
+    matrices_of,
+    nearest_similarity,
+    poses_of,
+)
 
 number = st.floats(-1, 1)
 pose = st.tuples(st.floats(0.2, 3), st.floats(0, 6.28), number, number)
@@ -45,3 +53,10 @@ def test_factors_come_back(one: tuple[float, ...]) -> None:
 def test_the_matrices_are_those_of_the_factors() -> None:
     factors = Factors(scale=[0.5, 2.0], angle=[1.0, 4.0], x=[0.1, 0.9], y=[0.2, 0.7])
     np.testing.assert_allclose(matrices_of(poses_of(factors)).numpy(), factors.matrices(), atol=1e-6)
+
+
+@given(pose)
+def test_a_matrix_without_shear_is_its_own_nearest_similarity(
+    given: tuple[float, float, float, float],
+) -> None:
+    torch.testing.assert_close(nearest_similarity(matrices_of(poses(given))), poses(given))
