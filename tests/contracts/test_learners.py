@@ -8,7 +8,7 @@ import torch
 
 from everlearn import learners
 from everlearn.learners import Learner
-from everlearn.runs.state import digest, pack, unpack
+from everlearn.memory.packing import digest, pack, unpack
 from everlearn.streams import Batch, Task, sprites
 
 NAMES = learners.names()

@@ -7,7 +7,7 @@ from everlearn.errors import BadInput
 from everlearn.learners import EditsMemory, EstimatesFactors, Rejects
 from everlearn.learners.base.recognition import Recognition
 from everlearn.learners.dcl import DCL
-from everlearn.runs.state import pack
+from everlearn.memory.packing import pack
 from everlearn.streams import Batch, Stream, sprites
 from everlearn.streams.batch import Images
 
@@ -33,7 +33,7 @@ def state_of_an_expert() -> bytes:
 
 @pytest.fixture
 def expert() -> DCL:
-    from everlearn.runs.state import unpack
+    from everlearn.memory.packing import unpack
 
     learner = DCL(image_shape=(32, 32), width=8)
     learner.load(unpack(state_of_an_expert()))

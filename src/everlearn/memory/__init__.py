@@ -9,8 +9,9 @@ from everlearn.memory.class_balanced import ClassBalanced
 from everlearn.memory.exemplars import Exemplar, ExemplarMemory
 from everlearn.memory.herding import Herding, herd
 from everlearn.memory.memory import Memory, Sample
+from everlearn.memory.packing import digest, pack, unpack
 from everlearn.memory.reservoir import Reservoir
-from everlearn.memory.saving import State, digest, open_state, save_state
+from everlearn.memory.saving import State, open_state, save_state
 
 __all__ = [
     "ClassBalanced",
@@ -24,5 +25,7 @@ __all__ = [
     "digest",
     "herd",
     "open_state",
+    "pack",
     "save_state",
+    "unpack",
 ]

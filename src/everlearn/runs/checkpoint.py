@@ -9,7 +9,7 @@ from pathlib import Path
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.runs.state import Tree, pack, unpack
+from everlearn.memory.packing import Tree, pack, unpack
 
 KEPT = 2
 FORMAT = 1

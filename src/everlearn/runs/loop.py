@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from everlearn.errors import BadInput
 from everlearn.learners import Losses
+from everlearn.memory.packing import Tree, digest
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
 from everlearn.runs.limits import check_size
 from everlearn.runs.scoring import look_ahead, score
 from everlearn.runs.spec import RunSpec
-from everlearn.runs.state import Tree, digest
 from everlearn.streams import Batch, Stream, Task
 
 ENDLESS_TASKS = 20

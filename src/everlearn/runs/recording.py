@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from everlearn import files
 from everlearn.errors import BadInput
+from everlearn.memory.packing import Tree
 from everlearn.runs import events as tell
 from everlearn.runs.differences import differences
 from everlearn.runs.limits import told_of_memory
@@ -23,7 +24,6 @@ from everlearn.runs.pace import Pace
 from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
 from everlearn.runs.signals import StopRequests
 from everlearn.runs.spec import RunSpec
-from everlearn.runs.state import Tree
 
 INTERVAL = 60.0
 """Seconds of work that may be lost at most."""

@@ -1,4 +1,4 @@
-"""A learner's state as bytes: named arrays and plain JSON values, never code."""
+"""What is kept as bytes: named arrays and plain JSON values, never code."""
 
 import hashlib
 import json
