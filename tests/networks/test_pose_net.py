@@ -14,7 +14,7 @@ def test_a_fresh_net_sees_nearly_the_canonical_pose(numbers: str, backbone: str)
     net = PoseNet((32, 32), numbers=numbers, backbone=backbone).eval()
     poses = net(torch.rand(3, 1, 32, 32, generator=torch.Generator().manual_seed(0)))
     assert poses.shape == (3, 4)
-    assert float((poses - torch.tensor(CANONICAL)).abs().max()) < 1
+    assert float((poses - torch.tensor(CANONICAL)).detach().abs().max()) < 0.5
 
 
 def test_errors_are_about_the_numbers_that_are_learned() -> None:
@@ -31,17 +31,17 @@ def test_errors_are_about_the_numbers_that_are_learned() -> None:
 @pytest.mark.parametrize("numbers", ["similarity", "matrix"])
 def test_it_learns_to_see(numbers: str) -> None:
     net = PoseNet((32, 32), width=8, numbers=numbers)
-    bar = torch.zeros(64, 1, 32, 32)
-    bar[:, :, 12:20, 8:28] = 1
+    corner = torch.zeros(64, 1, 32, 32)
+    corner[:, :, 12:20, 8:28] = corner[:, :, 8:28, 8:14] = 1
     optimiser = torch.optim.Adam(net.parameters(), lr=2e-3)
     losses = []
-    for step in range(60):
-        loss = net.errors(*anywhere(bar, draws(0, "test", step))).square().mean()
+    for step in range(100):
+        loss = net.errors(*anywhere(corner, draws(0, "test", step))).square().mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         losses.append(float(loss.detach()))
-    assert sum(losses[-10:]) < 0.6 * sum(losses[:10])
+    assert sum(losses[-10:]) < 0.3 * sum(losses[:10])
 
 
 def test_bad_settings_are_refused() -> None:
