@@ -47,7 +47,8 @@ SHOTS = {
 def openset(groups: Groups, look: Look) -> "Figure":
     """How well classes never met are told from known ones, with the area under each curve."""
     _check_asked(groups, "openset")
-    figure, panels = canvas(len(TRADES), columns=len(TRADES), panel_height=2.2 + 0.12 * len(groups))
+    n_names = sum(bool(_answers(each.runs, "openset")) for each in groups)
+    figure, panels = canvas(len(TRADES), columns=len(TRADES), panel_height=1.9 + 0.14 * n_names)
     for axes, trade in zip(panels, TRADES, strict=True):
         for number, each in enumerate(groups):
             found = [answer[trade.name] for answer in _answers(each.runs, "openset")]
@@ -151,7 +152,9 @@ def _finish_trade(axes: "Axes", trade: Trade) -> None:
         axes.plot([], [], linestyle="", label=f"{PAPER_AREA:.2f}  {PAPER}")
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=trade.x, ylabel=trade.y, title=trade.title)
     axes.grid(visible=True)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.3), frameon=False, fontsize=6.5, handlelength=1.4)
+    axes.set_yticks([0, 0.5, 1])
+    axes.set_box_aspect(1)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), frameon=False, fontsize=6.5, handlelength=1.4)
 
 
 def _draw_paper(axes: "Axes", name: str, look: Look) -> None:

@@ -42,7 +42,7 @@ def _column(heading: str, meaning: str, measure: str, form: Callable[[Interval |
 in_bytes = partial(amount, unit="B")
 
 COLUMNS = (
-    Column("learner", "who learned, and what sets it apart", lambda group: group.name, "played"),
+    Column("learner", "who learned, and what sets it apart", lambda group: group.short, "played"),
     Column("tasks", "played so far", lambda group: _tasks(group), "played"),
     Column("seeds", "runs that differ only in their seeds", lambda group: str(len(group.runs)), "played"),
     _column("accuracy", "at the end, mean over all tasks", "average_accuracy", share),

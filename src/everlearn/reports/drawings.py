@@ -72,7 +72,9 @@ def scores(groups: Groups, look: Look) -> "Figure":
         raise NothingToDraw("no task was scored yet; play at least one")
     columns = math.ceil(len(groups) / math.ceil(len(groups) / PANELS))
     sizes = [max(run.scores.n_tasks for run in each.runs) for each in groups]
-    figure, panels = canvas(len(groups), columns=columns, panel_height=min(2.2, 5.5 / columns))
+    figure, panels = canvas(
+        len(groups), columns=columns, panel_height=min(2.2, 5.5 / columns), width=1.2 + 2.4 * columns
+    )
     for axes, each, table, n in zip(panels, groups, tables, sizes, strict=True):
         heat = draw_table(axes, table, n, look, written=columns * max(sizes) <= WRITTEN)
         axes.set_title(broken(each.short))

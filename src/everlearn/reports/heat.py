@@ -7,7 +7,7 @@ import numpy as np
 from everlearn.chance import FloatArray
 from everlearn.evaluation import ScoreTable
 
-FINEST = 400
+FINEST = 200
 """Cells in a row of a score table; more could not be told apart on paper."""
 
 

@@ -127,8 +127,9 @@ def _table(comparison: Comparison, columns: Sequence[Column]) -> str:
 
 def _table_row(number: int, group: Group, columns: Sequence[Column]) -> str:
     swatch = f'<span class="swatch" style="background: var(--line-{number % len(LOOKS["paper"].colours)})">'
-    first, *rest = (escape(column.cell(group)) for column in columns)
-    return f"<tr><td>{swatch}</span>{first}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+    more = f"<small>{escape(group.name)}</small>" if group.name != group.short else ""
+    cells = "".join(f"<td>{escape(column.cell(group))}</td>" for column in columns[1:])
+    return f"<tr><td>{swatch}</span>{escape(group.short)}{more}</td>{cells}</tr>"
 
 
 def _given(group: Group) -> str:

@@ -13,10 +13,10 @@ from everlearn.reports.looks import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
-    from matplotlib.ticker import MaxNLocator
 
 WIDTH = 5.5
 """Inches: the text width of a paper."""
@@ -29,14 +29,20 @@ CELLS = 40
 
 
 def canvas(
-    n: int, *, columns: int = 1, panel_height: float = 2.6, share_x: bool = False, share_y: bool = False
+    n: int,
+    *,
+    columns: int = 1,
+    panel_height: float = 2.6,
+    width: float = WIDTH,
+    share_x: bool = False,
+    share_y: bool = False,
 ) -> tuple["Figure", list["Axes"]]:
     """A figure with n panels, row by row."""
     from matplotlib.figure import Figure
 
     columns = min(columns, n)
     rows = math.ceil(n / columns)
-    figure = Figure(figsize=(WIDTH, 0.3 + panel_height * rows))
+    figure = Figure(figsize=(min(width, WIDTH), 0.3 + panel_height * rows))
     figure.set_layout_engine("constrained", w_pad=0.07, h_pad=0.07)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel().tolist()
     for axes in grid[n:]:
@@ -54,14 +60,15 @@ def draw_lines(axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool =
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
-    axes.xaxis.set_major_locator(whole_numbers())
+    count_along(axes.xaxis)
 
 
-def whole_numbers() -> "MaxNLocator":
-    """Ticks for counting, even where only one or two whole numbers are in view."""
-    from matplotlib.ticker import MaxNLocator
+def count_along(axis: "Axis") -> None:
+    """Let an axis count: whole numbers, even where only one or two of them are in view."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    return MaxNLocator(nbins="auto", integer=True, min_n_ticks=1)
+    axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
 def share_axis(axes: "Axes", name: str) -> None:
@@ -124,8 +131,8 @@ def draw_table(
     axes.set_ylim(n + 0.5, 0.5)
     axes.set_xlabel("on task")
     axes.spines[:].set_visible(False)
-    axes.xaxis.set_major_locator(whole_numbers())
-    axes.yaxis.set_major_locator(whole_numbers())
+    count_along(axes.xaxis)
+    count_along(axes.yaxis)
     return heat
 
 
