@@ -63,9 +63,3 @@ def test_the_folder_for_temporary_files_does_not_matter(server: Server, tmp_path
     with tempfile.TemporaryDirectory() as elsewhere:
         kill_at_random(server, tmp_path / "run", "er", chance, n_kills=5, temp=elsewhere)
         assert not list(Path(elsewhere).iterdir())
-
-
-def test_a_jumping_clock_changes_nothing(server: Server, tmp_path: Path) -> None:
-    spec = tiny("er")
-    calm = server.reference(tmp_path, spec)
-    assert server.run(tmp_path / "run", spec, clock_jumps=True)["digest"] == calm["digest"]

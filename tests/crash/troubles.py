@@ -29,6 +29,9 @@ PHASES: dict[str, tuple[Any, str]] = {
 }
 """Of each phase, something that happens in it again and again."""
 
+LITTLE = 8 << 20
+"""Bytes that a process may still ask for when there is no memory."""
+
 marks: dict[str, Any] = {}
 """What the process can tell of the trouble it met: which phase it was in, and its processor time then."""
 
@@ -57,11 +60,18 @@ def happens(job: dict[str, Any], event: Event) -> None:
     """Something was told: the moment for troubles that wait for it."""
     if event.kind == "run-started" and "signal_after" in job:
         _send_after(job["signal_after"], job["signal"])
-    if "die_at" in job and job["die_at"] == [event.kind, getattr(event, "task", None)]:
+    here = [event.kind, getattr(event, "task", None)]
+    if job.get("die_at") == here:
         os.kill(os.getpid(), signal.SIGKILL)
-    if "memory_at" in job and job["memory_at"] == event.kind:
-        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (held, held))
+    if job.get("memory_ends_at") == here:
+        _allow_little_memory()
+
+
+def _allow_little_memory() -> None:
+    """Enough to go on with small things, and to say what the matter is."""
+    n_pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = n_pages * resource.getpagesize() + LITTLE
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _disk(job: dict[str, Any]) -> files.Disk:

@@ -1,13 +1,13 @@
 """Small runs, kept whole or broken off."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from everlearn.runs import RunSpec, record, recording
-from everlearn.runs.events import TaskEnded
+from everlearn.runs import RunSpec, record, recording, resume
+from everlearn.runs.events import Event, RunEnded, TaskEnded
 
 TINY = {
     "stream.image_size": 16,
@@ -37,6 +37,24 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 BreakOff = Callable[..., Path]
+
+
+def finish(story: Iterator[Event]) -> RunEnded:
+    *_, last = story
+    assert isinstance(last, RunEnded)
+    return last
+
+
+def play_a_task(folder: Path) -> None:
+    """Go on until a task ends, and leave."""
+    story = resume(folder)
+    while not isinstance(next(story), TaskEnded):
+        pass
+    story.close()  # type: ignore[attr-defined]  # a generator
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.fixture
