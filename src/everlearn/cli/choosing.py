@@ -110,9 +110,8 @@ def choice(
         found = dict(_found(choosers, asked, screen))
     facts |= {"answers": {name: [each.to_json() for each in given] for name, given in found.items()}}
     facts |= {"out": None if out is None else str(out), **_spent(endpoint)}
-    _keep(record, facts)
     _draw(found, out)
-    return Answer(facts, lambda: _table(found))
+    return Answer(_keep(record, facts), lambda: _table(found))
 
 
 def _prepared(
@@ -130,6 +129,8 @@ def _prepared(
 
         play = opened(Record(check_path(record)))
         source, n_tasks, about = play.stream, play.position.task, str(record)
+        if not n_tasks:
+            raise BadInput(f"{record} has not finished a task yet; play it with `everlearn resume {record}`")
         choosers[play.spec.learner.name] = stack.enter_context(by_memory(play.learner))
     asked = questions(source, n_tasks, counts=counts, n_trials=trials)
     return asked, choosers, {"record": about, "stream": source.id, "tasks": n_tasks, "trials": trials}
@@ -151,12 +152,17 @@ def _spent(endpoint: "Endpoint | None") -> dict[str, Any]:
     return {"asked": endpoint.n_asked, "known": endpoint.n_known, "cost": round(endpoint.cost, 6)}
 
 
-def _keep(record: Path | None, facts: dict[str, Any]) -> None:
+def _keep(record: Path | None, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write the answers into the record, with what tells whether the record has changed since."""
     from everlearn import files
+    from everlearn.runs.records import PROTOCOLS, Record
 
-    if record is not None:
-        files.make_folder(record / "protocols")
-        files.write(record / "protocols" / "choice.json", json.dumps(facts, indent=1).encode() + b"\n")
+    if record is None:
+        return facts
+    kept = {**facts, "digest": Record(record).digest}
+    files.make_folder(record / PROTOCOLS)
+    files.write(record / PROTOCOLS / "choice.json", json.dumps(kept, indent=1).encode() + b"\n")
+    return kept
 
 
 def _check_out(out: Path) -> None:

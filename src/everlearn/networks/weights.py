@@ -50,13 +50,13 @@ def save_vit(net: ViT, path: Path) -> None:
 def _checked(path: Path) -> Path:
     if path.suffix in PICKLED:
         raise BadInput(
-            f"{str(path)!r} may run code when it is opened, so it is not; where you trust it, convert it once "
+            f"{str(path)!r} may run code when it is opened, so it is not; if you trust it, convert it once "
             "with safetensors.torch.save_file(torch.load(path, weights_only=True), 'weights.safetensors')"
         )
     if "\0" in str(path) or not path.is_file():
         raise BadInput(
-            f"there are no weights {str(path)!r:.200}; give a .safetensors file, hub:OWNER/NAME, or make some "
-            "with `everlearn pretrain`"
+            f"there are no weights {str(path)!r:.200}; give a .safetensors file or hub:OWNER/NAME, or make "
+            "some with `everlearn pretrain`"
         )
     return path
 
@@ -75,8 +75,8 @@ def _fetched(name: str) -> Path:
         return Path(huggingface_hub.hf_hub_download(name, HUB_FILE))
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"{name} cannot be fetched from the hub ({type(error).__name__}); check the name and the network, "
-            "or give the path of a file"
+            f"{name} cannot be fetched from the hub ({type(error).__name__}); check name and network, or "
+            "give the path of a file"
         ) from None
 
 
@@ -114,5 +114,5 @@ def _fitting(found: Weights, path: Path) -> ViT:
 
 def _other(path: Path, why: str) -> BadInput:
     return BadInput(
-        f"{str(path)!r} is not a plain vision transformer ({why}); give one such as timm's vit_tiny_patch16_224"
+        f"{str(path)!r} is no plain vision transformer ({why}); give one such as timm's vit_tiny_patch16_224"
     )

@@ -42,20 +42,12 @@ def _drawn(found: Mapping[str, Sequence[Choice]], look: Look) -> "Figure":
     figure, (axes,) = canvas(1)
     draw_lines(axes, [_line(choices) for choices in found.values()], look)
     counts = sorted({each.n_choices for choices in found.values() for each in choices})
+    guess = np.linspace(counts[0], counts[-1])
+    axes.plot(guess, 1 / guess, color=look.colour(len(found)), linewidth=1, linestyle="--", zorder=1)
     share_axis(axes, "accuracy")
     axes.set_xlabel("number of choices")
     axes.set_xticks(counts)
-    name_lines(axes, list(found), look)
-    guess = np.linspace(counts[0], counts[-1])
-    axes.plot(guess, 1 / guess, color=look.ink, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    axes.annotate(
-        "a guess",
-        (counts[0], 1 / counts[0]),
-        (4, -12),
-        textcoords="offset points",
-        color=look.ink,
-        fontsize=7,
-    )
+    name_lines(axes, [*found, "a guess"], look)
     return figure
 
 

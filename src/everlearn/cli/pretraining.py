@@ -1,0 +1,77 @@
+"""`everlearn pretrain`: make the network that some learners start from."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.choose import ANY, StreamChoice
+from everlearn.cli.reading import check_path
+from everlearn.errors import BadInput
+
+if TYPE_CHECKING:
+    from everlearn.streams import Stream
+
+Out = Parameter(name=["--out", "-o"], metavar="FILE")
+
+CLOTHES = {"stream": "fashion", "classes_per_task": 10, "image_size": 32, "drawn_size": 28}
+"""All of Fashion-MNIST in one task, as large as the network looks at it."""
+
+
+def pretrain(
+    stream: StreamChoice = ANY,
+    *,
+    out: Annotated[Path, Out] = Path("vit.safetensors"),
+    epochs: int = 2,
+    batch_size: int = 64,
+    screen: Shown,
+) -> Answer:
+    """Train a small vision transformer on the first task of a stream; l2p prompts it on another.
+
+    Takes minutes on one core, and starts over if it is interrupted.
+
+    Args:
+        stream: Which stream; all of Fashion-MNIST as one task if not said.
+        out: The .safetensors file to write.
+        epochs: Passes over the images.
+        batch_size: Images per step.
+        screen: Where progress is shown.
+    """
+    _check_out(out)
+    built = _built(stream)
+    from everlearn.networks import pretraining, weights
+
+    task = built.task(0)
+    with screen.progress(f"Pretraining on {built.id}") as progress:
+        net = pretraining.pretrain(task.train, epochs=epochs, batch_size=batch_size, progress=progress)
+    weights.save_vit(net, out)
+    classes = sorted(set(task.train.labels.tolist()))
+    facts: dict[str, Any] = {
+        "out": str(out),
+        "stream": built.id,
+        "classes": len(classes),
+        "images": len(task.train),
+        "epochs": epochs,
+        "accuracy": pretraining.accuracy(net, task.test, classes),
+    }
+    return Answer(
+        facts, lambda: f"{out} tells {len(classes)} classes apart with accuracy {facts['accuracy']:.3f}"
+    )
+
+
+def _built(choice: StreamChoice) -> "Stream":
+    from everlearn import streams
+
+    if choice.stream is None and choice.spec is None and choice.exported is None:
+        return streams.build({**CLOTHES, **{k: v for k, v in choice.settings().items() if k != "stream"}})
+    return choice.build()
+
+
+def _check_out(out: Path) -> None:
+    path = check_path(out)
+    if path.suffix != ".safetensors" or path.is_dir() or not path.parent.is_dir():
+        raise BadInput(
+            f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors, in a folder "
+            "that exists"
+        )

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from everlearn.errors import BadInput
+from everlearn.networks.vit import ViT
+from everlearn.networks.weights import open_vit, save_vit
+
+from .test_vit import TIMM_TINY
+
+
+def saved(path: Path, **changes: torch.Tensor | None) -> str:
+    tensors = ViT(image_size=16, depth=2, n_classes=3).state_dict() | {
+        name.replace("__", "."): tensor for name, tensor in changes.items()
+    }
+    kept = {name: tensor.contiguous() for name, tensor in tensors.items() if tensor is not None}
+    safetensors.torch.save_file(kept, path)
+    return str(path)
+
+
+def test_a_file_of_timm_loads_strictly(tmp_path: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    weights = {name: torch.randn(shape, generator=generator).half() for name, shape in TIMM_TINY.items()}
+    safetensors.torch.save_file(weights, tmp_path / "tiny.safetensors")
+    net = open_vit(str(tmp_path / "tiny.safetensors"))
+    assert (net.image_size, net.n_channels, net.n_features, len(net.blocks)) == (224, 3, 192, 12)
+    assert net.blocks[0].attn.n_heads == 3
+    for name, tensor in net.state_dict().items():
+        torch.testing.assert_close(tensor, weights[name].float(), rtol=0, atol=0)
+
+
+def test_what_is_saved_opens_the_same(tmp_path: Path) -> None:
+    net = ViT(image_size=32, n_channels=3, depth=1, n_hidden=100, n_classes=5)
+    save_vit(net, tmp_path / "net.safetensors")
+    other = open_vit(str(tmp_path / "net.safetensors"))
+    for (name, ours), (same, theirs) in zip(
+        net.state_dict().items(), other.state_dict().items(), strict=True
+    ):
+        assert name == same
+        assert torch.equal(ours, theirs)
+
+
+def test_one_without_a_classifier_opens_too(tmp_path: Path) -> None:
+    path = saved(tmp_path / "net.safetensors", head__weight=None, head__bias=None)
+    assert isinstance(open_vit(path).head, torch.nn.Identity)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"blocks__1__ls1__gamma": torch.zeros(128)}, r"blocks\.1\.ls1\.gamma is \(128,\) and must be None"),
+        ({"norm__weight": None}, r"norm\.weight is None and must be \(128,\)"),
+        ({"norm__bias": torch.zeros(64)}, r"norm\.bias is \(64,\) and must be \(128,\)"),
+        ({"pos_embed": torch.zeros(1, 4, 128)}, "pos_embed"),
+        ({"pos_embed": torch.zeros(1, 1, 128)}, "0 patches"),
+        ({"pos_embed": None}, "lacks patches, positions or blocks"),
+        ({"patch_embed__proj__weight": torch.zeros(128, 2, 8, 8)}, "2 channels"),
+        ({"patch_embed__proj__weight": torch.zeros(100, 1, 8, 8)}, "100 features"),
+        ({"patch_embed__proj__weight": torch.zeros(128)}, "lacks patches"),
+    ],
+)
+def test_another_network_is_refused(
+    tmp_path: Path, changes: dict[str, torch.Tensor | None], why: str
+) -> None:
+    with pytest.raises(BadInput, match=why):
+        open_vit(saved(tmp_path / "net.safetensors", **changes))
+
+
+@pytest.mark.parametrize("name", ["net.pt", "net.pth", "pytorch_model.bin"])
+def test_files_that_may_run_code_are_not_opened(tmp_path: Path, name: str) -> None:
+    torch.save({"cls_token": torch.zeros(1)}, tmp_path / name)
+    with pytest.raises(BadInput, match=r"may run code .* safetensors\.torch\.save_file"):
+        open_vit(str(tmp_path / name))
+
+
+def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "net.safetensors").write_bytes(b"\x80\x04not weights")
+    with pytest.raises(BadInput, match="no safetensors file"):
+        open_vit(str(tmp_path / "net.safetensors"))
+    for path in (tmp_path / "missing.safetensors", tmp_path, Path("a\0b")):
+        with pytest.raises(BadInput, match="there are no weights"):
+            open_vit(str(path))
+    with pytest.raises(BadInput, match=r"ends in \.safetensors"):
+        save_vit(ViT(), tmp_path / "net.pt")
+
+
+@pytest.mark.parametrize("name", ["", "vit", "../../etc/passwd", "a/b/c"])
+def test_what_is_no_name_on_the_hub_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match="no name on the hub"):
+        open_vit(f"hub:{name}")
+
+
+def test_a_hub_out_of_reach_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(BadInput, match="cannot be fetched from the hub"):
+        open_vit("hub:timm/vit_tiny_patch16_224.augreg_in21k")
