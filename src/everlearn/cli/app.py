@@ -36,6 +36,7 @@ app.command("everlearn.cli.records:show", name="show", help="Say what a record h
 app.command("everlearn.cli.comparing:compare", name="compare", help="Put records side by side.")
 app.command("everlearn.cli.comparing:plot", name="plot", help="Draw a figure over records.")
 app.command("everlearn.cli.comparing:report", name="report", help="Write one web page over records.")
+app.command("everlearn.cli.pretraining:pretrain", name="pretrain", help="Train what l2p starts from.")
 app.command("everlearn.cli.learners:learners", name="learners", help="List the learners, or settings of one.")
 app.command("everlearn.cli.memory:app", name="memory", help="Look at what a learner remembers, and edit it.")
 app.command("everlearn.cli.protocol:app", name="protocol", help="Put questions to the learner of a record.")
