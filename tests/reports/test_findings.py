@@ -1,5 +1,6 @@
 import json
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from everlearn.evaluation import ScoreTable, average_accuracy, forgetting
 from everlearn.reports.findings import Findings
+from everlearn.reports.heat import mean_table
 from everlearn.runs import Record
 
 from .conftest import played
@@ -100,3 +102,21 @@ def test_a_run_under_way(unfinished: Record) -> None:
     assert found.n_tasks == 1
     assert math.isnan(found.measures()["forgetting"])
     assert list(found.accuracy()) == [1]
+
+
+def test_a_long_record_is_read_in_little_room(tmp_path: Path) -> None:
+    """Three thousand tasks, ten of them in each probe: as a square table 72 MB, as measured half a MB."""
+    record = played(tmp_path / "run", "nearest", n_tasks=1)
+    row = {"event": "scored", "batch": None, "factor_errors": {}, "correct": [1] * 10, "total": [2] * 10}
+    with (record.folder / "scores.jsonl").open("w") as log:
+        for task in range(9, 3000):
+            tasks = list(range(0, task, max(1, task // 9)))[:9]
+            log.write(json.dumps({**row, "task": task, "tasks": [*tasks, task]}) + "\n")
+    tracemalloc.start()
+    found = Findings.of(record)
+    measures, table = found.measures(), mean_table([found.scores])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (measures["average_accuracy"], measures["forgetting"]) == (0.5, 0.0)
+    assert len(table) < 3000
+    assert peak < 8e6

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -5,7 +6,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.runs import Record, record, to_tensorboard, to_wandb
-from everlearn.runs.events import Event
+from everlearn.runs.events import Event, Scored
 
 from .conftest import tiny
 
@@ -18,16 +19,25 @@ def test_listening_changes_nothing_and_writes_curves(tmp_path: Path, digest: str
     assert Record(tmp_path / "run").digest == digest
     board = accumulator.EventAccumulator(str(tmp_path / "board")).Reload()
     assert {"accuracy", "learn/distance", "memory_bytes"} <= set(board.Tags()["scalars"])
-    told = [row["correct"] for row in Record(tmp_path / "run").scores()]
-    assert len(board.Scalars("accuracy")) == len(told)
+    told = [sum(row["correct"]) / sum(row["total"]) for row in Record(tmp_path / "run").scores()]
+    assert [point.value for point in board.Scalars("accuracy")] == pytest.approx(told)
 
 
 def test_weights_and_biases_listen(tmp_path: Path, digest: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("wandb")
+    """The real package, offline; what it wrote is read back."""
+    wandb = pytest.importorskip("wandb", exc_type=ImportError)
     monkeypatch.setenv("WANDB_SILENT", "true")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
-    *_, _last = to_wandb(record(tiny(), tmp_path / "run"), mode="disabled")
+    story = to_wandb(record(tiny(), tmp_path / "run"), mode="offline")
+    told = [event.accuracy for event in story if isinstance(event, Scored)]
+    wandb.teardown()
     assert Record(tmp_path / "run").digest == digest
+    (log,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    written = log.read_bytes()
+    # A name, the tag of protobuf field 16 with a length, then the number in JSON.
+    values = list(map(float, re.findall(rb"accuracy\x82\x01.([0-9.e-]+)", written, re.DOTALL)))
+    assert values == [value for value in told for _ in ("history", "summary")]
+    assert {b"learn/distance", b"memory_bytes"} <= set(re.findall(rb"[a-z_/]{10,}", written))
 
 
 @pytest.mark.parametrize(

@@ -86,3 +86,30 @@ def test_records_are_listed_by_name(break_off: BreakOff, tmp_path: Path) -> None
     assert [found.folder.name for found in list_records(tmp_path)] == ["a", "b"]
     with pytest.raises(BadInput, match="there is no folder"):
         list_records(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["Größe: 2/3 ☂", "[bold]x", "x" * 200])
+def test_a_record_keeps_the_name_that_people_gave_it(tmp_path: Path, name: str, digest: str) -> None:
+    *_, _last = record(tiny(), tmp_path / "run", name=name)
+    assert Record(tmp_path / "run").name == name
+    assert Record(tmp_path / "run").digest == digest, "a name decides nothing"
+
+
+def test_a_record_without_a_name_has_none(tmp_path: Path) -> None:
+    record(tiny(), tmp_path / "run")
+    assert Record(tmp_path / "run").name == ""
+
+
+def test_a_name_that_cannot_be_shown_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no name for a run"):
+        record(tiny(), tmp_path / "run", name="a\nb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_left_by_a_crash_is_no_record_and_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "name.txt").write_text("left behind\n")
+    with pytest.raises(BadInput, match="is not a record"):
+        Record(tmp_path / "run")
+    record(tiny(), tmp_path / "run", name="mine")
+    assert Record(tmp_path / "run").name == "mine"
