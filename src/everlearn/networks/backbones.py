@@ -7,7 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.errors import unknown
-from everlearn.networks.tensors import seeded
+from everlearn.networks.tensors import MID_GRAY, seeded
+
+DIGITS_MEAN, DIGITS_SPREAD = 0.1307, 0.3081
+"""Mean and standard deviation of MNIST's pixels."""
 
 
 class SmallNet(nn.Module):
@@ -54,6 +57,8 @@ def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> n
 class MLP(nn.Module):
     """Two dense layers: what the literature trains on digits; no batch normalisation, no convolution.
 
+    Pixels are standardised as they usually are for digits, since plain descent is sensitive to it.
+
     Args:
         image_shape: (H, W) or (H, W, 3).
         width: units of each layer.
@@ -72,7 +77,7 @@ class MLP(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, width)."""
-        features: Tensor = self.layers(images)
+        features: Tensor = self.layers((images + (MID_GRAY - DIGITS_MEAN)) / DIGITS_SPREAD)
         return features
 
 
