@@ -2,12 +2,15 @@
 
 import random
 import signal
+import time
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from everlearn import learners
 from everlearn.errors import BadInput
+from everlearn.runs import RunSpec, play
 from everlearn.streams.exports import FORMATS, load
 
 from .disks import checksum
@@ -78,6 +81,19 @@ def test_fifty_signals_at_random_moments(server: Server, tmp_path: Path) -> None
     names = ("dcl", "er", "naive", "nearest")
     heard = (signal_at_random(server, tmp_path / str(i), chance.choice(names), chance) for i in range(1000))
     assert sum(islice(filter(None, heard), 50)) == 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", learners.names())
+def test_no_learner_is_deaf_for_long(name: str) -> None:
+    """With pictures, batches and network as large as they are if nobody says otherwise."""
+    list(play(tiny(name, n_tasks=1)))  # what is compiled once a machine is no part of a run
+    heard, stretches = time.process_time(), []
+    for event in play(RunSpec.make(learner=name, settings={"stream.factor_values": 2, "n_tasks": 1})):
+        if event.safe:
+            stretches.append(time.process_time() - heard)
+            heard = time.process_time()
+    assert max(stretches) < SOON
 
 
 @pytest.mark.parametrize("number", NUMBERS)
