@@ -1,6 +1,8 @@
 """Disentangled continual learning: learn how things move, write down what they are."""
 
 import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +78,18 @@ class DCL(Recogniser):
     Reference: Dziadzio et al. 2023, "Infinite dSprites for disentangled continual learning",
     arXiv:2312.16731.
     """
+
+    ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "a small network": {"backbone": "resnet18"},
+        "four numbers for a pose": {"numbers": "matrix"},
+        "looking again": {"looks": 1},
+        "averaging weights": {"averaging": 0.0},
+        "checking before answering": {"candidates": 0},
+        "asking again in doubt": {"rounds": 1},
+        "trying other sizes": {"sizes": 1},
+        "training when surprised": {"surprise": 0.0},
+        "compact codes": {"block": 1},
+    }
 
     def __init__(
         self,

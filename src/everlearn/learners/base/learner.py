@@ -1,6 +1,7 @@
 """The promise every learner makes, and the small extra powers some have."""
 
 from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -43,6 +44,9 @@ class Learner(ABC):
 
     given: ClassVar[str] = "labelled images"
     """What the method is given beyond a rival's due, for tables: factor labels, exemplars, past images."""
+
+    ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """What the method is made of, and the settings that switch each idea off; `everlearn ablate` tries it."""
 
     flops: float = 0.0
     """Estimated floating-point operations spent on learning so far; whoever trains adds to it and keeps it
