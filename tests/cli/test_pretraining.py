@@ -6,7 +6,7 @@ import pytest
 from everlearn import runs
 from everlearn.networks.weights import open_vit
 
-from .outcomes import SETTINGS, SMALL, Run, assert_refused
+from .outcomes import SMALL, Run, assert_refused
 
 
 def test_a_network_is_made_that_a_run_can_start_from(
@@ -18,9 +18,8 @@ def test_a_network_is_made_that_a_run_can_start_from(
     assert (facts["classes"], facts["epochs"], facts["out"]) == (10, 1, "small.safetensors")
     assert 0 <= facts["accuracy"] <= 1
     assert open_vit("small.safetensors").n_features == 128
-    settings = {**SETTINGS, "n_tasks": 1, "learner.weights": "small.safetensors"}
-    for _ in runs.record(runs.RunSpec.make(learner="l2p", settings=settings), tmp_path / "record"):
-        pass
+    started = ("--learner", "l2p", "--weights", "small.safetensors", "--tasks", "1", "--record", "record")
+    assert run("run", *SMALL, *started).code == 0
     assert runs.Record(tmp_path / "record").spec["learner"]["settings"]["weights"] == "small.safetensors"
 
 

@@ -25,6 +25,7 @@ TEXTS = {
     "data": "stream.data",
     "device": "device",
     "backbone": "learner.backbone",
+    "weights": "learner.weights",
 }
 VALUES = {
     "tasks": "n_tasks",
@@ -84,6 +85,8 @@ class RunChoice:
     """How much of the past is kept, for learners that keep some."""
     learning_rate: Annotated[Value, Parameter(group=LEARNER)] = None
     """The optimiser's step size."""
+    weights: Annotated[Text, Parameter(group=LEARNER, metavar="FILE")] = None
+    """What a pretrained learner starts from: a .safetensors file with timm's names, or hub:OWNER/NAME."""
 
     def build(self) -> "RunSpec":
         """The spec that was chosen."""
