@@ -30,6 +30,8 @@ def test_means_are_means() -> None:
     sums = of(np.arange(60))
     for label, mean in zip(sums.labels, sums.means(), strict=True):
         np.testing.assert_allclose(mean, VECTORS[label == LABELS].mean(0), atol=GRAIN)
+    some = np.array([20, 0, 20])
+    np.testing.assert_array_equal(sums.means(some), sums.means()[sums.positions(some)])
 
 
 @given(st.permutations(range(60)), st.integers(0, 60))

@@ -15,13 +15,6 @@ class Prototypes(Frozen):
     network can learn different classes in different places and `merge`. Expect it to fail where later
     classes differ in what the first task gave no reason to see: its features are as good as that task.
 
-    Args:
-        image_shape: (H, W) or (H, W, 3) of the images to come.
-        seed: decides everything that is left to chance.
-        backbone: "small" or "resnet18".
-        learning_rate: Adam's step size while the network is trained.
-        trained_tasks: tasks that train the network; 0 freezes it as it was initialised.
-
     Example:
         >>> from everlearn.streams import sprites
         >>> stream = sprites(image_size=16, factor_values=2)

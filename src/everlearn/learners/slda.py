@@ -1,9 +1,12 @@
 """Streaming linear discriminant analysis: one mean per class, one covariance for all."""
 
+from typing import Unpack
+
 import numpy as np
 
 from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import check_range
+from everlearn.learners.base.classifier import Shared
 from everlearn.learners.base.frozen import Frozen
 from everlearn.learners.base.learner import Footprint, State
 
@@ -17,11 +20,6 @@ class SLDA(Frozen):
     beat `prototypes` where features vary together, and to fail where the first task's features do.
 
     Args:
-        image_shape: (H, W) or (H, W, 3) of the images to come.
-        seed: decides everything that is left to chance.
-        backbone: "small" or "resnet18".
-        learning_rate: Adam's step size while the network is trained.
-        trained_tasks: tasks that train the network; 0 freezes it as it was initialised.
         shrinkage: how much of the identity is mixed into the covariance; 1 compares means only.
 
     Example:
@@ -34,23 +32,8 @@ class SLDA(Frozen):
     analysis", arXiv:1909.01520; on a network of the first task: Panos et al. 2023, arXiv:2303.13199.
     """
 
-    def __init__(
-        self,
-        *,
-        image_shape: tuple[int, ...] = (64, 64),
-        seed: int = 0,
-        backbone: str = "small",
-        learning_rate: float = 1e-3,
-        trained_tasks: int = 1,
-        shrinkage: float = 1e-4,
-    ) -> None:
-        super().__init__(
-            image_shape=image_shape,
-            seed=seed,
-            backbone=backbone,
-            learning_rate=learning_rate,
-            trained_tasks=trained_tasks,
-        )
+    def __init__(self, *, shrinkage: float = 1e-4, trained_tasks: int = 1, **shared: Unpack[Shared]) -> None:
+        super().__init__(trained_tasks=trained_tasks, **shared)
         check_range("shrinkage", shrinkage, 1e-9, 1)
         self.shrinkage = shrinkage
         self.scatter = np.zeros((self.sums.n_features, self.sums.n_features))
@@ -94,11 +77,12 @@ class SLDA(Frozen):
         return Footprint(weights=held.weights, memory=held.memory + self.scatter.nbytes)
 
     def _scatter_to_known(self, label: int, own: FloatArray) -> FloatArray:
-        (row,) = self.sums.positions(np.array([label]))
+        which = np.array([label])
+        (row,) = self.sums.positions(which)
         if row < 0:
             return np.zeros_like(self.scatter)
         before, n = int(self.sums.counts[row]), len(own)
-        gap = own.mean(0) - self.sums.means()[row]
+        gap = own.mean(0) - self.sums.means(which)[0]
         return np.outer(gap, gap) * (before * n / (before + n))
 
     def _discriminants(self) -> tuple[FloatArray, FloatArray]:

@@ -71,11 +71,12 @@ class ClassSums:
         if len(other):
             self._accumulate(other.labels, other._rows["sums"], other.counts)
 
-    def means(self) -> FloatArray:
-        """The mean of each label, (n_labels, n_features), in the order of `labels`."""
+    def means(self, labels: IntArray | None = None) -> FloatArray:
+        """The means of some labels that were met, or of all in the order of `labels`: (n, n_features)."""
         if not len(self):
             return np.zeros((0, self.n_features))
-        return np.asarray(self._rows["sums"] * GRAIN / self.counts[:, None], np.float64)
+        rows = slice(None) if labels is None else self.positions(labels)
+        return np.asarray(self._rows["sums"][rows] * GRAIN / self.counts[rows, None], np.float64)
 
     def positions(self, labels: IntArray) -> IntArray:
         """Where each label is in `labels`; -1 where it was never met."""

@@ -1,13 +1,13 @@
 """The common part of learners that train a network on the first tasks, freeze it, and count on it."""
 
 from abc import abstractmethod
+from typing import Unpack
 
 import numpy as np
-import torch
 
 from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import PREDICT_PIECE, Classifier
+from everlearn.learners.base.classifier import PREDICT_PIECE, Classifier, Shared
 from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.memory.class_sums import ClassSums
 from everlearn.networks import BACKWARD, n_bytes
@@ -25,23 +25,11 @@ class Frozen(Classifier):
     keep of features) and `decide` (whose features these are).
 
     Args:
-        image_shape: (H, W) or (H, W, 3) of the images to come.
-        seed: decides everything that is left to chance.
-        backbone: "small" or "resnet18".
-        learning_rate: Adam's step size.
         trained_tasks: tasks that train the network; 0 freezes it as it was initialised.
     """
 
-    def __init__(
-        self,
-        *,
-        image_shape: tuple[int, ...] = (64, 64),
-        seed: int = 0,
-        backbone: str = "small",
-        learning_rate: float = 1e-3,
-        trained_tasks: int = 1,
-    ) -> None:
-        super().__init__(image_shape=image_shape, seed=seed, backbone=backbone, learning_rate=learning_rate)
+    def __init__(self, *, trained_tasks: int = 1, **shared: Unpack[Shared]) -> None:
+        super().__init__(**shared)
         check_range("trained_tasks", trained_tasks, 0, MAX_TASKS)
         self.trained_tasks, self.n_ended = trained_tasks, 0
         self.sums = ClassSums(n_features=int(self.body.n_features))  # type: ignore[arg-type]  # a number
@@ -66,8 +54,8 @@ class Frozen(Classifier):
         features = self.features(batch.images)
         self.flops += len(batch) * self._flops_per_image / (1 + BACKWARD)
         self.gather(features, batch.labels)
-        means = self.sums.means()[self.sums.positions(batch.labels)]
-        return {"distance": float(np.square(features - means).sum(1).mean())}
+        apart = features - self.sums.means(batch.labels)
+        return {"distance": float(np.square(apart).sum(1).mean())}
 
     def end(self, task: TaskView) -> None:
         """Freeze the network if this was the last task to train it."""
@@ -86,15 +74,6 @@ class Frozen(Classifier):
         if not len(self.sums):
             return np.full(len(images), -1, np.int64)
         return self.decide(self.features(images))
-
-    @torch.no_grad()
-    def features(self, images: Images) -> FloatArray:
-        """The features (n, n_features) of images, with the network as it is now."""
-        self.body.eval()
-        starts = range(0, len(images), PREDICT_PIECE)
-        parts = [self.body(self._tensor(images[i : i + PREDICT_PIECE])).cpu() for i in starts]
-        none = torch.zeros(0, self.sums.n_features)
-        return np.asarray(torch.cat([none, *parts]).double().numpy())
 
     def state(self) -> State:
         """The network's state, how many tasks ended, sums and counts."""
