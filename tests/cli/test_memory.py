@@ -96,8 +96,8 @@ def test_edits_are_part_of_the_story(run: Run, records: Path) -> None:
     facts = json.loads(run("show", RECORD, "--json").out)
     assert facts["memory_bytes"] == told[-1]["memory_bytes"] == memory().nbytes
     out = run("show", RECORD).out
-    assert "add label 6, after 2 tasks" in out
-    assert "forget label 1, after 2 tasks" in out
+    assert "added to label 6 after 2 tasks" in out
+    assert "forgot label 1 after 2 tasks" in out
 
 
 def test_a_run_goes_on_from_the_edited_memory(

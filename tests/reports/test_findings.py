@@ -33,7 +33,7 @@ def test_numbers_are_those_of_the_record(runs: dict[str, Record]) -> None:
 
 def test_new_classes_cannot_be_known_ahead(runs: dict[str, Record]) -> None:
     found = Findings.of(runs["er-0"])
-    assert found.ahead == {}
+    assert (found.before, found.chance) == (dict.fromkeys(range(3), 0.0), {})
     assert math.isnan(found.measures()["forward_transfer"]), "not 0, which would pass for a measurement"
 
 
@@ -87,6 +87,21 @@ def test_learning_inside_tasks(runs: dict[str, Record]) -> None:
     assert math.isnan(before[1.0])
     assert before[3.0] == pytest.approx(np.mean(np.asarray(found.scores)[2, :2]))
     assert now[3.0] == np.asarray(found.scores)[2, 2]
+
+
+def test_the_area_of_learning_curves(tmp_path: Path) -> None:
+    """Counted by hand from what was written down: before the first batch, and after each of ten."""
+    settings = {"evaluation.inside_every": 1, "batch_size": 2, "n_tasks": 2, "learner.width": 4}
+    run = played(tmp_path / "run", "dcl", **settings)
+    curves = {0: [0.0], 1: [0.0]}
+    for row in run.scores():
+        if row["batch"] is not None and row["batch"] <= 10:
+            place = row["tasks"].index(row["task"])
+            curves[row["task"]].append(row["correct"][place] / row["total"][place])
+    assert [len(curve) for curve in curves.values()] == [11, 11]
+    assert Findings.of(run).measures()["learning_curve_area"] == pytest.approx(np.mean(list(curves.values())))
+    sparse = played(tmp_path / "sparse", "nearest", **{"evaluation.inside_every": 2, "batch_size": 2})
+    assert math.isnan(Findings.of(sparse).measures()["learning_curve_area"])
 
 
 def test_factor_errors(runs: dict[str, Record]) -> None:

@@ -1,5 +1,6 @@
 """`everlearn memory`: look at what a learner remembers, and edit it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,13 +154,28 @@ def _facts(memory: "ExemplarMemory") -> dict[str, Any]:
 
 
 def _view(facts: dict[str, Any]) -> Any:
+    """Most classes are a label and one picture, and said together; the others get a line each."""
     from rich.console import Group
 
     from everlearn.cli.catalogue import table
 
-    rows = [tuple(map(str, each.values())) for each in facts["classes"][:SHOWN]]
-    more = len(facts["classes"]) - len(rows)
+    plain = [c["label"] for c in facts["classes"] if c["pictures"] == 1 and c["name"] == str(c["label"])]
+    special = [tuple(map(str, c.values())) for c in facts["classes"] if c["label"] not in set(plain)]
     count = f"{facts['pictures']:,} pictures of {len(facts['classes']):,} classes, {facts['bytes']:,} bytes"
-    below = [f"… and {more:,} more (--json lists all)"] if more else []
-    drawn = [f"drawn to {facts['picture']}"] if "picture" in facts else []
-    return Group(count, table(("label", "name", "pictures"), rows), *below, *drawn)
+    lines: list[Any] = [f"one picture each, without a name: {_ranges(plain)}"] if plain else []
+    lines += [table(("label", "name", "pictures"), special[:SHOWN])] if special else []
+    lines += [f"… and {len(special) - SHOWN:,} more (--json lists all)"] if len(special) > SHOWN else []
+    lines += [f"drawn to {facts['picture']}"] if "picture" in facts else []
+    return Group(count, *lines)
+
+
+def _ranges(labels: Sequence[int]) -> str:
+    """Rising labels in as few words as possible.
+
+    Example:
+        >>> _ranges([0, 1, 2, 5, 7, 8])
+        '0–2, 5, 7–8'
+    """
+    first = [label for label, before in zip(labels, [None, *labels], strict=False) if before != label - 1]
+    last = [label for label, after in zip(labels, [*labels[1:], None], strict=True) if after != label + 1]
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in zip(first, last, strict=True))

@@ -15,9 +15,14 @@ from everlearn.runs import Record
 
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_WIDTH = 60
+ACTS = {"add": "added to", "rename": "renamed", "forget": "forgot"}
 EDITS = 5
 """The newest edits, which are shown."""
-SOMETIMES = {"forward transfer": "forward_transfer", "worst case": "worst_case_accuracy"}
+SOMETIMES = {
+    "forward transfer": "forward_transfer",
+    "worst case": "worst_case_accuracy",
+    "learning curve": "learning_curve_area",
+}
 """What is only known of some runs."""
 
 
@@ -71,7 +76,7 @@ def _share(value: float | None) -> str:
 
 
 def _edit(edit: dict[str, Any]) -> str:
-    return f"{edit['act']} label {edit['label']}, after {edit['n_tasks']:,} tasks"
+    return f"{ACTS[edit['act']]} label {edit['label']} after {edit['n_tasks']:,} tasks"
 
 
 def _curve(found: Findings) -> str:

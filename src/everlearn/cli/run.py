@@ -65,7 +65,7 @@ def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopp
     from everlearn.cli.watch import watch
     from everlearn.runs import Stopped
 
-    with _plain_warnings(), screen.progress(record.spec["learner"]["name"]) as progress:
+    with _plain_warnings(), screen.progress(f"{record.spec['learner']['name']}, task") as progress:
         try:
             watch(story, record, progress)
         except Stopped as stop:

@@ -41,6 +41,8 @@ def _column(heading: str, meaning: str, measure: str, form: Callable[[Interval |
 
 in_bytes = partial(amount, unit="B")
 
+FORWARD = "transfer: accuracy on tasks not yet learned beyond chance; nothing where all their labels are new"
+
 COLUMNS = (
     Column("learner", "who learned, and what sets it apart", lambda group: group.short, "played"),
     Column("tasks", "played so far", lambda group: _tasks(group), "played"),
@@ -49,7 +51,8 @@ COLUMNS = (
     _column("on the way", "mean over all evaluations", "average_incremental_accuracy", share),
     _column("forgetting", "fall of earlier tasks from their best", "forgetting", share),
     _column("backward", "transfer: what later tasks did to earlier ones", "backward_transfer", share),
-    _column("forward", "transfer: accuracy on tasks not yet learned", "forward_transfer", share),
+    _column("forward", FORWARD, "forward_transfer", share),
+    _column("learning", "curve: accuracy over the first 10 batches of a task", "learning_curve_area", share),
     _column("worst case", "accuracy that could be relied on at every moment", "worst_case_accuracy", share),
     _column("time", "of the whole run, on its machine", "seconds", duration),
     _column("images", "learned from, each as often as it was shown", "images", amount),

@@ -19,12 +19,16 @@ from everlearn.evaluation import (
     forgetting,
     forgetting_curve,
     forward_transfer,
+    learning_curve_area,
     min_accuracy_of,
     worst_case_accuracy_of,
 )
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
+
+FIRST_BATCHES = 10
+"""Of each task, those that say how fast it is learned."""
 
 Points = Mapping[float, float]
 """A curve: what was measured (y) when so many tasks were learned (x)."""
@@ -49,8 +53,9 @@ class Findings:
         started: the event that began the run; empty if it has not begun.
         ended: the event that ended each task.
         edits: what people changed in the learner's memory.
-        ahead: accuracy on each task before it was learned, if it has a label that was met before.
-        chance: what guessing would have scored there; NaN in records that did not write it down.
+        before: accuracy on each task before it was learned.
+        chance: what guessing would have scored there, for tasks with a label that was met before; NaN in
+            records that did not write it down.
         n_batches: batches in each task, over all epochs.
         memory_bytes: what the learner keeps of the past, as it was last said.
     """
@@ -61,7 +66,7 @@ class Findings:
     started: Mapping[str, Any] = field(default_factory=dict)
     ended: list[Mapping[str, Any]] = field(default_factory=list)
     edits: list[Mapping[str, Any]] = field(default_factory=list)
-    ahead: dict[int, float] = field(default_factory=dict)
+    before: dict[int, float] = field(default_factory=dict)
     chance: dict[int, float] = field(default_factory=dict)
     n_batches: dict[int, int] = field(default_factory=dict)
     memory_bytes: int = 0
@@ -78,8 +83,8 @@ class Findings:
                 case "run-started":
                     found.started = event
                 case "task-started":
-                    if not met.isdisjoint(event["labels"]):
-                        found._note_ahead(event)
+                    if event["ahead"] is not None:
+                        found._note_before(event, is_new=met.isdisjoint(event["labels"]))
                     met.update(event["labels"])
                 case "learned":
                     found.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
@@ -89,9 +94,9 @@ class Findings:
                     found.edits.append(event)
         return found
 
-    def _note_ahead(self, started: Mapping[str, Any]) -> None:
-        if started["ahead"] is not None:
-            self.ahead[started["task"]] = started["ahead"]
+    def _note_before(self, started: Mapping[str, Any], *, is_new: bool) -> None:
+        self.before[started["task"]] = started["ahead"]
+        if not is_new:
             unsaid = math.nan if started["ahead"] else 0.0
             self.chance[started["task"]] = started.get("chance", unsaid)
 
@@ -129,6 +134,7 @@ class Findings:
             "forgetting": forgetting(self.scores),
             "backward_transfer": backward_transfer(self.scores),
             "forward_transfer": self._forward_transfer(),
+            "learning_curve_area": self._learning_curve_area(),
             **self._worst(),
             "seconds": self.cost.seconds,
             "images": self.cost.images,
@@ -182,10 +188,20 @@ class Findings:
 
     def _forward_transfer(self) -> float:
         table = ScoreTable()
-        for task, accuracy in self.ahead.items():
-            table.add(task - 1, task, accuracy)
+        for task in self.chance:
+            table.add(task - 1, task, self.before[task])
         chance = [self.chance.get(task, math.nan) for task in range(table.n_tasks)]
         return forward_transfer(table, np.array(chance, np.float64))
+
+    def _learning_curve_area(self) -> float:
+        """Only known if the learner was scored after each of the first ten batches of a task."""
+        curves = {task: [accuracy] for task, accuracy in self.before.items()}
+        for judged in self.evaluations:
+            task, tasks, scores = judged.row
+            if judged.batch == len(curves.get(task, ())):
+                curves[task].extend(scores[tasks == task].tolist())
+        whole = [curve[: FIRST_BATCHES + 1] for curve in curves.values() if len(curve) > FIRST_BATCHES]
+        return learning_curve_area(whole, FIRST_BATCHES) if whole else math.nan
 
     def _worst(self) -> dict[str, float]:
         """What could be relied on at every moment; only known if the learner was scored inside tasks."""
