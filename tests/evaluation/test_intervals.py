@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from everlearn.chance import draws
 from everlearn.errors import BadInput
-from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile
-from everlearn.evaluation.intervals import wilson_interval
+from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile, wilson_interval
 
 # From printed tables of Student's distribution.
 KNOWN = {

@@ -9,7 +9,13 @@ from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc
 from everlearn.evaluation.disentanglement import factor_vae_score, mig, sap
 from everlearn.evaluation.estimates import angle_error, factor_errors, factor_errors_each
 from everlearn.evaluation.importance import DCI, completeness_of, dci, disentanglement_of
-from everlearn.evaluation.intervals import Interval, bootstrap_interval, mean_interval, student_quantile
+from everlearn.evaluation.intervals import (
+    Interval,
+    bootstrap_interval,
+    mean_interval,
+    student_quantile,
+    wilson_interval,
+)
 from everlearn.evaluation.metrics import (
     accuracy_curve,
     avalanche_forgetting,
@@ -69,6 +75,7 @@ __all__ = [
     "sap",
     "student_quantile",
     "threshold_for",
+    "wilson_interval",
     "windowed_forgetting",
     "windowed_plasticity",
     "worst_case_accuracy",

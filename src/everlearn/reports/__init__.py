@@ -4,6 +4,7 @@ Takes images, records and score tables; gives contact sheets, animations, tables
 Knows nothing of how a run is played.
 """
 
+from everlearn.reports.choosing import choice_figure
 from everlearn.reports.comparison import Comparison, compare
 from everlearn.reports.figures import FIGURES, figure
 from everlearn.reports.looks import LOOKS
@@ -17,6 +18,7 @@ __all__ = [
     "LOOKS",
     "Comparison",
     "Heading",
+    "choice_figure",
     "compare",
     "figure",
     "html",
