@@ -57,6 +57,19 @@ def test_a_second_signal_ends_it_at_once_and_loses_nothing(
     assert server.run(folder, spec)["digest"] == server.reference(tmp_path, spec)["digest"]
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("task", [0, 1])
+def test_a_step_that_never_ends_is_given_up(
+    server: Server, tmp_path: Path, task: int, number: signal.Signals
+) -> None:
+    spec, folder = tiny("naive"), tmp_path / "run"
+    ended = server.run(folder, spec, deaf_in=task, signal=int(number), patience=0.2)
+    assert ended["stopped"] == number.name
+    assert "inside a long step, which will be done again from the last checkpoint; go on" in ended["said"]
+    assert ended["cpu"] - ended["cpu_at"] < SOON
+    assert server.run(folder, spec)["digest"] == server.reference(tmp_path, spec)["digest"]
+
+
 def signal_at_random(server: Server, folder: Path, name: str, chance: random.Random) -> bool:
     """Whether the run was still there to hear it."""
     spec, number = tiny(name), chance.choice(NUMBERS)

@@ -13,9 +13,10 @@ from typing import Any
 import torch
 
 from everlearn import files
-from everlearn.runs import checkpoint, loop, recording, scoring
+from everlearn.learners.naive import Naive
+from everlearn.runs import checkpoint, loop, recording, scoring, signals
 from everlearn.runs.events import Event
-from everlearn.streams import arranged
+from everlearn.streams import TaskView, arranged
 from everlearn.streams.exports import desk
 from tests.crash.disks import CrashingDisk, FullDisk, KeepingDisk, WatchedDisk
 from tests.crash.power import RememberingDisk
@@ -50,6 +51,9 @@ def prepare(job: dict[str, Any]) -> None:
     if "clock_jumps" in job:
         jumps = count()
         time.time = lambda: (-1.0) ** next(jumps) * 86_400.0 * next(jumps)
+    signals.PATIENCE = job.get("patience", 3600.0)  # on a busy machine any step may take long
+    if "deaf_in" in job:
+        _make_deaf(job["deaf_in"], job["signal"])
     if "threads" in job:
         torch.set_num_threads(job["threads"])
     if "temp" in job:
@@ -100,6 +104,19 @@ def _send_in_phase(phase: str, number: int, n_signals: int) -> None:
         return original(self, *args)
 
     setattr(owner, name, marked)
+
+
+def _make_deaf(task: int, number: int) -> None:
+    """Let the last step of a task never end, and send this process a signal there."""
+
+    def end(self: Naive, view: TaskView) -> None:
+        if view.index == task:
+            _mark("a long step")
+            signal.raise_signal(number)
+            while True:
+                pass
+
+    Naive.end = end  # type: ignore[method-assign]
 
 
 def _send_after(seconds: float, number: int) -> None:

@@ -22,7 +22,7 @@ from everlearn.runs.loop import Play
 from everlearn.runs.names import check_folder, check_name
 from everlearn.runs.pace import Pace
 from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
-from everlearn.runs.signals import StopRequests
+from everlearn.runs.signals import StepGivenUp, StopRequests
 from everlearn.runs.spec import RunSpec
 
 INTERVAL = 60.0
@@ -34,14 +34,14 @@ LEARNED_EVERY = 20
 
 
 class Stopped(Exception):
-    """The run was asked to stop, is saved, and can be resumed.
+    """The run was asked to stop and can be resumed, from here or, where a step took too long, from before it.
 
     Attributes:
         signal: what asked.
     """
 
-    def __init__(self, folder: Path, received: signal.Signals) -> None:
-        super().__init__(f"stopped by {received.name} and saved; go on with `everlearn resume {folder}`")
+    def __init__(self, folder: Path, received: signal.Signals, how: str = "and saved") -> None:
+        super().__init__(f"stopped by {received.name} {how}; go on with `everlearn resume {folder}`")
         self.signal = received
 
 
@@ -92,12 +92,23 @@ def _recorded(saved: Record, play: Play) -> Iterator[tell.Event]:
             yield tell.RunEnded(last["n_tasks"], last["digest"])
             return
         with Recorder(saved, play) as recorder:
-            for event in play.events():
-                recorder.take(event)
-                yield event
-                if event.safe and requests.received is not None:
-                    recorder.checkpoint()
-                    raise Stopped(saved.folder, requests.received)
+            try:
+                yield from _heedful(recorder, requests)
+            except StepGivenUp as end:
+                how = "inside a long step, which will be done again from the last checkpoint"
+                raise Stopped(saved.folder, end.received, how) from None
+
+
+def _heedful(recorder: "Recorder", requests: StopRequests) -> Iterator[tell.Event]:
+    """Play and record until the end, or until somebody asks to stop."""
+    for event in recorder.play.events():
+        recorder.take(event)
+        with requests.aside():
+            yield event
+        if event.safe and requests.received is not None:
+            requests.be_patient()
+            recorder.checkpoint()
+            raise Stopped(recorder.record.folder, requests.received)
 
 
 class Recorder:
