@@ -98,10 +98,10 @@ def test_answers_of_a_record_that_changed_since_do_not_count(
     asked: dict[str, Record], tmp_path: Path
 ) -> None:
     copy = Record(shutil.copytree(asked["dcl-0"].folder, tmp_path / "copy"))
-    assert copy.answers("oneshot") == kept(copy, "oneshot")
+    assert copy.answers()["oneshot"] == kept(copy, "oneshot")
     with (copy.folder / "scores.jsonl").open("a") as log:
         log.write("{}\n")
-    assert copy.answers("oneshot") is None
+    assert copy.answers() == {}
 
 
 def test_the_page_shows_the_answers(asked: dict[str, Record], tmp_path: Path) -> None:

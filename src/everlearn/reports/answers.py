@@ -69,7 +69,7 @@ def oneshot(groups: Groups, look: Look) -> "Figure":
         lines = [each.line(partial(_shots, name)) for each in groups]
         draw_lines(axes, lines, look)
         counts = sorted({int(x) for line in lines for x in line.x})
-        _draw_paper(axes, name, look)
+        _draw_paper(axes, name, counts, look)
         if name == "standard":
             axes.plot(counts, [1 / n for n in counts], color=look.ink, linestyle=":", linewidth=0.8)
             axes.annotate("chance", (counts[0], 1 / counts[0]), xytext=(0, 3), textcoords="offset points")
@@ -126,8 +126,7 @@ Form = Callable[[Interval | None], str]
 
 
 def _answers(runs: Sequence[Findings], question: str) -> Answers:
-    asked = (run.record.answers(question) for run in runs)
-    return [answer for answer in asked if answer is not None]
+    return [run.answers[question] for run in runs if question in run.answers]
 
 
 def _check_asked(groups: Groups, question: str) -> None:
@@ -157,9 +156,9 @@ def _finish_trade(axes: "Axes", trade: Trade) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), frameon=False, fontsize=6.5, handlelength=1.4)
 
 
-def _draw_paper(axes: "Axes", name: str, look: Look) -> None:
-    if name in PAPER_SHOTS:
-        n, accuracy = PAPER_SHOTS[name]
+def _draw_paper(axes: "Axes", name: str, counts: Sequence[int], look: Look) -> None:
+    n, accuracy = PAPER_SHOTS.get(name, (0, 0.0))
+    if n in counts:
         axes.scatter([n], [accuracy], marker="D", facecolor="none", edgecolor=look.ink, s=22, zorder=3)
         axes.annotate(PAPER, (n, accuracy), xytext=(6, -9), textcoords="offset points", fontsize=6.5)
 

@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     factor_errors: Mapping[str, float]
 
 
-@dataclass
+@dataclass(eq=False)
 class Findings:
     """A record, read once from beginning to end; no larger than what was measured.
 
@@ -113,6 +113,11 @@ class Findings:
             if judged.batch is None:
                 table.put(judged.row)
         return table
+
+    @cached_property
+    def answers(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the learner answered to protocols, by question; only what still holds."""
+        return self.record.answers()
 
     @cached_property
     def cost(self) -> Cost:

@@ -63,9 +63,8 @@ def _kinds(names: Sequence[str], specs: Sequence[Settings]) -> set[str]:
 
 def _comparable(name: str, spec: Settings, specs: Sequence[Settings]) -> list[Settings]:
     """A learner's own settings are compared with those of its namesakes, all others with everybody's."""
-    if not name.startswith("learner.") or name == "learner.name":
-        return [] if name == "learner.name" else list(specs)
-    return [other for other in specs if other["learner.name"] == spec["learner.name"]]
+    is_own = name.startswith("learner.")
+    return [other for other in specs if not is_own or other["learner.name"] == spec["learner.name"]]
 
 
 def _differs(name: str, specs: Sequence[Settings]) -> bool:

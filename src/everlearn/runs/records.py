@@ -92,11 +92,11 @@ class Record:
                 table.put(Row.counted(row["task"], row["tasks"], row["correct"], row["total"]))
         return table
 
-    def answers(self, question: str) -> dict[str, Any] | None:
-        """What was found when a question was put to the learner; None if nobody asked since it changed."""
-        path = self.folder / PROTOCOLS / f"{question}.json"
-        found = _read(path) if path.is_file() else {}
-        return found if found.get("digest") == self.digest else None
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """What was found when questions were put to the learner, by question, if it has not changed since."""
+        found = {path.stem: _read(path) for path in sorted((self.folder / PROTOCOLS).glob("*.json"))}
+        digest = self.digest if found else ""
+        return {question: answer for question, answer in found.items() if answer.get("digest") == digest}
 
     @property
     def n_tasks_played(self) -> int:
