@@ -1,0 +1,164 @@
+"""The tables of docs/dcl.md, written from the kept records: `python -m benchmarks.dcl_page`."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
+from benchmarks.table import Row
+from everlearn.reports import figure
+from everlearn.reports.findings import Findings
+from everlearn.runs import Record
+
+PAGE = ROOT / "docs" / "dcl.md"
+BEGIN, END = "<!-- {}: written by python -m benchmarks.dcl_page -->", "<!-- end of {} -->"
+ABLATION = RESULTS / "ablation.json"
+PAPER = {
+    "one-shot, 10 new classes alone": "1.00",
+    "one-shot, 100 new classes alone": "0.98",
+    "one-shot, 1,000 new classes alone": "0.95",
+    "one-shot, 10 new classes beside the old ones": "0.96",
+    "open set: area under the paper's curve": "0.92",
+}
+"""What the paper reports, where it does."""
+
+
+def rows() -> Iterator[Row]:
+    """Every figure whose records are there."""
+    long = _found("500-tasks")
+    yield from _over_seeds("accuracy on all tasks seen, after 500 tasks", long, _last, 0.99)
+    yield from _over_seeds("the lowest at any task after the 10th", long, _lowest, 0.98)
+    yield from _over_seeds("each image seen once, after 100 tasks", long, lambda f: f.accuracy()[100], 0.985)
+    yield from _over_seeds("minutes for 500 tasks, evaluation included", long, _minutes, 30, at_most=True)
+    yield from _protocols(_found("200-tasks"))
+    endless = _found("5000-tasks")
+    yield from _over_seeds("accuracy after 5,000 tasks (50,000 classes)", endless, _last, 0.97)
+    yield from _over_seeds("minutes for 5,000 tasks", endless, _minutes, 60, at_most=True)
+    yield from _over_seeds(
+        "last 500 of these tasks beside tasks 500 to 1,000", endless, _slowdown, 1.2, at_most=True
+    )
+    yield from _over_seeds("without factor labels, after 100 tasks", _found("without-factors"), _last, 0.95)
+    yield from _over_seeds("Omniglot, one picture a character", _found("omniglot"), _last, 0.95)
+    yield from _over_seeds("3,786 emoji, one picture each", _found("emoji"), _last, 0.95)
+
+
+def _found(name: str) -> list[Findings]:
+    """The records of an experiment, one for each seed there is."""
+    names = [experiment.name for experiment in EXPERIMENTS if experiment.name.startswith(name)]
+    return [Findings.of(Record(RESULTS / each)) for each in names if (RESULTS / each).is_dir()]
+
+
+def _over_seeds(
+    what: str,
+    found: Sequence[Findings],
+    measure: Callable[[Findings], float],
+    goal: float,
+    *,
+    at_most: bool = False,
+) -> Iterator[Row]:
+    values = [measure(each) for each in found]
+    if values:
+        spread = (min(values), max(values)) if len(values) > 1 else None
+        yield Row(what, mean(values), "", spread, goal, at_most)
+
+
+def _last(found: Findings) -> float:
+    return list(found.accuracy().values())[-1]
+
+
+def _lowest(found: Findings) -> float:
+    return min(value for n_tasks, value in found.accuracy().items() if n_tasks > 10)
+
+
+def _minutes(found: Findings) -> float:
+    return found.cost.seconds / 60
+
+
+def _slowdown(found: Findings) -> float:
+    """Evaluations fall into both spans alike."""
+    seconds = [row["seconds"] for row in found.record.seconds()]
+    return float(sum(seconds[-500:]) / sum(seconds[500:1000]))
+
+
+def _protocols(found: Sequence[Findings]) -> Iterator[Row]:
+    for n, goal in ((10, 1.0), (100, 0.995), (1000, 0.985)):
+        yield from _over_seeds(f"one-shot, {n:,} new classes alone", found, _shot(n, "standard"), goal)
+    yield from _over_seeds(
+        "one-shot, 10 new classes beside the old ones", found, _shot(10, "generalised"), 0.99
+    )
+    yield from _over_seeds("open set: area under the paper's curve", found, _area("acceptance"), 0.98)
+    yield from _over_seeds(
+        "open set: area under precision and recall", found, _area("precision_recall"), 0.98
+    )
+    yield from _over_seeds("open set: area under the ROC curve", found, _area("roc"), 0.98)
+
+
+def _shot(n_new: int, kind: str) -> Callable[[Findings], float]:
+    def measure(found: Findings) -> float:
+        (shots,) = (each for each in found.answers["oneshot"]["shots"] if each["n_new"] == n_new)
+        return float(shots[kind])
+
+    return measure
+
+
+def _area(curve: str) -> Callable[[Findings], float]:
+    return lambda found: float(found.answers["openset"][curve]["area"])
+
+
+def figures() -> str:
+    """What was reached, in Markdown."""
+    lines = ["| | paper | here | goal | |", "|---|---|---|---|---|"]
+    for row in rows():
+        spread = f" ({row.spread[0]:.4g} to {row.spread[1]:.4g})" if row.spread else ""
+        sign = "at most" if row.at_most else "at least"
+        mark = "reached" if row.reached else "**missed**"
+        paper = PAPER.get(row.what, "")
+        lines.append(f"| {row.what} | {paper} | {row.value:.4g}{spread} | {sign} {row.goal:g} | {mark} |")
+    return "\n".join(lines)
+
+
+def commands() -> str:
+    """What anybody can type to get the same."""
+    lines = [command for experiment in EXPERIMENTS for command in experiment.commands]
+    return "\n".join(["```bash", *lines, "```"])
+
+
+def ablation() -> str:
+    """What each idea is worth, in Markdown."""
+    if not ABLATION.exists():
+        return ""
+    found = json.loads(ABLATION.read_text())
+    new = f"{found['new']:,} new classes"
+    lines = [f"| without | accuracy | {new} | TFLOP learning | ms an answer |", "|---|---|---|---|---|"]
+    return "\n".join([*lines, *map(_worth, found["without"])])
+
+
+def _worth(row: dict[str, Any]) -> str:
+    return (
+        f"| {row['idea']} | {row['average_accuracy']:.4f} | {row['new_classes']:.4f} "
+        f"| {row['flops'] / 1e12:.2f} | {row['milliseconds']:.2f} |"
+    )
+
+
+def with_tables(text: str) -> str:
+    """A page with its tables brought up to date."""
+    for name, made in (("figures", figures()), ("commands", commands()), ("ablation", ablation())):
+        begin, end = BEGIN.format(name), END.format(name)
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
+    return text
+
+
+def draw(folder: Path = ROOT / "docs" / "figures") -> None:
+    """The curves of the long runs."""
+    for kind, name in (("accuracy", "500-tasks"), ("accuracy", "5000-tasks"), ("openset", "200-tasks")):
+        records = [found.record for found in _found(name)]
+        if records:
+            figure(kind, records, folder / f"dcl-{name}.svg")
+
+
+if __name__ == "__main__":
+    draw()
+    PAGE.write_text(with_tables(PAGE.read_text()))

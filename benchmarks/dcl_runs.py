@@ -1,0 +1,99 @@
+"""DCL's figures: `python -m benchmarks.dcl_runs [NAME...]` plays what is missing and keeps it in results/dcl.
+
+Records are played into records/dcl, where a stopped run goes on when asked again; what is kept in results/
+is all of a record but its checkpoints. `python -m benchmarks.dcl_page` writes docs/dcl.md from it.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+RECORDS, RESULTS = ROOT / "records" / "dcl", ROOT / "results" / "dcl"
+SEEDS = (0, 1, 2)
+KEPT = ("spec.json", "machine.json", "events.jsonl", "scores.jsonl", "seconds.jsonl", "protocols")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A run and the questions asked after it, as commands that anybody can type.
+
+    Attributes:
+        name: of its folder.
+        words: what follows `everlearn run`.
+        asks: what follows `everlearn protocol`, the record's folder left out.
+    """
+
+    name: str
+    words: str
+    asks: tuple[str, ...] = ()
+
+    @property
+    def commands(self) -> list[str]:
+        """All of it, to be typed."""
+        folder = f"records/dcl/{self.name}"
+        run = f"everlearn run --learner dcl {self.words} --record {folder}"
+        asks = (ask.partition(" ") for ask in self.asks)
+        return [run, *(f"everlearn protocol {kind} {folder} {more}".strip() for kind, _, more in asks)]
+
+
+def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experiment]:
+    """The same with three seeds, each for the stream and for the run."""
+    return [
+        Experiment(f"{name}-seed-{seed}", f"{words} --seed {seed} --set stream.seed={seed}", asks)
+        for seed in SEEDS
+    ]
+
+
+PLAIN = "--set evaluation.ahead=false"
+"""Classes that nobody has met cannot be named, so there is nothing to ask ahead."""
+UNLABELLED = "--set learner.supervision=exemplars"
+TURNED = f"{UNLABELLED} --set learner.turns=24 {PLAIN}"
+
+EXPERIMENTS = [
+    *_seeded("500-tasks", f"--tasks 500 {PLAIN}"),
+    *_seeded("200-tasks", f"--tasks 200 --set evaluation.every=10 {PLAIN}", ("oneshot", "openset")),
+    *_seeded("without-factors", f"--tasks 100 {UNLABELLED} --set evaluation.every=5 {PLAIN}"),
+    Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
+    Experiment("omniglot", f"--stream omniglot --set stream.poses=40 {TURNED} --epochs 10"),
+    Experiment(
+        "emoji",
+        "--stream folder --data emoji/package/img/twitter/64 --set stream.poses=20 --classes-per-task 100 "
+        f"{TURNED} --set evaluation.every=5 --epochs 3",
+    ),
+]
+
+
+def play(experiment: Experiment) -> None:
+    """Play what is missing of an experiment, and keep its small part."""
+    folder = RECORDS / experiment.name
+    run, *asks = experiment.commands
+    _type(f"everlearn resume {folder.relative_to(ROOT)}" if (folder / "spec.json").is_file() else run)
+    for ask in asks:
+        if not (folder / "protocols" / f"{shlex.split(ask)[2]}.json").is_file():
+            _type(ask)
+    shutil.rmtree(RESULTS / experiment.name, ignore_errors=True)
+    (RESULTS / experiment.name).mkdir(parents=True)
+    for name in KEPT:
+        if (folder / name).is_dir():
+            shutil.copytree(folder / name, RESULTS / experiment.name / name)
+        elif (folder / name).is_file():
+            shutil.copy(folder / name, RESULTS / experiment.name / name)
+
+
+def _type(command: str) -> None:
+    print(f"$ {command}", flush=True)
+    words = [sys.executable, "-m", *shlex.split(command)]
+    subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+if __name__ == "__main__":
+    known = {experiment.name: experiment for experiment in EXPERIMENTS}
+    for name in sys.argv[1:] or known:
+        if name not in known:
+            sys.exit(f"unknown experiment {name!r}; known are {', '.join(known)}")
+        play(known[name])
