@@ -1,7 +1,10 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+from everlearn import reports
 
 from .outcomes import Run, assert_refused, tree
 
@@ -27,6 +30,19 @@ def test_plot_in_the_dark_is_another_picture(run: Run, records: Path) -> None:
     run("plot", "forgetting", "records")
     run("plot", "forgetting", "records", "--dark", "-o", "dark.svg")
     assert Path("everlearn-forgetting.svg").read_bytes() != Path("dark.svg").read_bytes()
+
+
+def test_help_names_every_figure(run: Run) -> None:
+    words = set(re.findall(r"[a-z]+", run("plot", "--help").out))
+    assert set(reports.FIGURES) <= words
+
+
+def test_a_protocol_can_be_plotted_until_the_record_changes(run: Run, records: Path) -> None:
+    assert_refused(run("plot", "oneshot", "records"))
+    assert run("protocol", "oneshot", "records/dcl", "--new", "2", "--size", "10").code == 0
+    assert run("plot", "oneshot", "records").code == 0
+    assert run("memory", "forget", "records/dcl", "1").code == 0
+    assert "everlearn protocol oneshot" in run("plot", "oneshot", "records").err
 
 
 def test_report_is_one_page(run: Run, records: Path) -> None:

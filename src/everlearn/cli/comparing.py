@@ -34,13 +34,17 @@ def compare(
     return Answer({"rows": comparison.rows, "csv": None if csv is None else str(csv)}, comparison.table)
 
 
-def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dark: bool = False) -> Answer:
-    """Draw a figure over records: accuracy, forgetting, scores, cost, learning or factors.
-
-    Of records whose learner was asked with `everlearn protocol` also openset, oneshot, transfer or online.
+def plot(
+    kind: str,
+    /,
+    *runs: Path,
+    out: Annotated[Path | None, Out] = None,
+    dark: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> Answer:
+    """Draw a figure over records.
 
     Args:
-        kind: What is drawn.
+        kind: accuracy, forgetting, scores, cost, learning, factors, openset, oneshot, transfer or online.
         runs: Records, or folders that hold records.
         out: The .svg, .pdf or .png file to write; everlearn-KIND.svg here if not said.
         dark: For dark slides instead of paper.
