@@ -30,6 +30,7 @@ DIGITS = {
 }
 ONLINE = {"batch_size": 10, "learner.optimiser": "sgd", "learner.learning_rate": 0.1}
 """Ten new and ten old images a step, as online replay is usually measured."""
+ON_FASHION = ("naive", "er", "gdumb", "joint")
 BASELINES = "continual-learning-baselines"
 VAN_DE_VEN = "van de Ven's continual-learning, issue 2"
 
@@ -53,7 +54,12 @@ CASES = (
     Case("naive", 19.9, VAN_DE_VEN),
     Case("ewc", 19.9, VAN_DE_VEN),
     Case("si", 20.0, VAN_DE_VEN),
-    Case("lwf", 24.0, VAN_DE_VEN),
+    Case(
+        "lwf",
+        23.0,
+        BASELINES,
+        {"epochs": 10, "learner.temperature": 1, "learner.optimiser": "sgd", "learner.learning_rate": 0.001},
+    ),
     Case("joint", 97.6, VAN_DE_VEN, {"epochs": 2}),
     Case(
         "er",
@@ -79,7 +85,7 @@ CASES = (
 def run() -> list[Row]:
     """What was published, ours, and the gap; for Fashion, of which our sources say nothing, ours."""
     digits = [row for case in CASES for row in _beside_published(case)]
-    return digits + [_ours(case, "fashion") for case in CASES]
+    return digits + [_ours(case, "fashion") for case in CASES if case.learner in ON_FASHION]
 
 
 def _beside_published(case: Case) -> Iterator[Row]:

@@ -29,7 +29,7 @@ def test_the_loss_is_cross_entropy_and_mean_squared_drift() -> None:
     assert float(learner.loss(*learner.tensors(new)).detach()) == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_label_unknown_then_is_held_to_zero() -> None:
+def test_a_label_unknown_then_is_held_to_the_lowest_output() -> None:
     learner, old = DER(**FLAT), batch_of([0, 1])
     learner.admit(old.labels)
     set_head(learner, some_head(2))
@@ -41,8 +41,9 @@ def test_a_label_unknown_then_is_held_to_zero() -> None:
     set_head(learner, new_rows)
     kept = learner.memory.everything()
     drift = float(learner.drift(kept).detach())  # type: ignore[arg-type]
+    then = outputs(some_head(2), old)
     wanted = np.zeros((3, 4))
-    wanted[:2, :2] = outputs(some_head(2), old)
+    wanted[:2] = np.hstack([then, np.repeat(then.min(1, keepdims=True), 2, axis=1)])
     now = np.vstack([outputs(new_rows, old), outputs(new_rows, batch_of([2]))])
     assert drift == pytest.approx(np.square(now - wanted).mean(), rel=1e-5)
 

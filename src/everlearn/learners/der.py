@@ -3,6 +3,7 @@
 from typing import Unpack
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -14,6 +15,8 @@ from everlearn.learners.base.rehearsal import MAX_REPLAY, Rehearsal, plain
 from everlearn.memory import Reservoir, Sample
 from everlearn.streams import Batch
 
+Outputs = npt.NDArray[np.float32]
+
 MAX_WEIGHT = 1e9
 
 
@@ -22,8 +25,9 @@ class DER(Rehearsal):
 
     The loss gains alpha times the mean square of (output - output then), over a sample of the memory and all
     labels. Images enter the memory (a fair sample of everything seen) after the step that learned them, with
-    the outputs of that step. A label that nobody had seen then had the output 0, and is held to it: without
-    that nothing would keep new labels from taking over old images.
+    the outputs of that step. In the paper all outputs exist from the start, and those of labels to come are
+    kept as low as those of other wrong labels; here a label that nobody had seen then is held to the lowest
+    output of the image, or nothing would keep new labels from taking over old images.
 
     Expect it to need fewer images than `er`, and to decay like it when classes outgrow the memory; outputs
     are kept for every label, so an image costs more bytes as labels arrive.
@@ -72,6 +76,19 @@ class DER(Rehearsal):
     def drift(self, old: Sample) -> Tensor:
         """The mean square of how far the outputs of remembered images are from what they were."""
         outputs = self.outputs(self.tensors(old)[0])
-        then = torch.from_numpy(np.nan_to_num(old.extra["outputs"])).to(outputs.device)
-        then = functional.pad(then, (0, outputs.shape[1] - then.shape[1]))
-        return functional.mse_loss(outputs, then)
+        wanted = completed(old.extra["outputs"], outputs.shape[1])
+        return functional.mse_loss(outputs, torch.from_numpy(wanted).to(outputs.device))
+
+
+def completed(outputs: Outputs, n_labels: int) -> Outputs:
+    """Outputs (n, fewer) for all labels: those not known then (missing or NaN) get the lowest of their image.
+
+    Example:
+        >>> completed(np.array([[2.0, -1.0], [3.0, np.nan]], np.float32), 3)
+        array([[ 2., -1., -1.],
+               [ 3.,  3.,  3.]], dtype=float32)
+    """
+    lowest = np.repeat(np.nanmin(outputs, axis=1, keepdims=True), n_labels, axis=1)
+    known = np.nonzero(~np.isnan(outputs))
+    lowest[known] = outputs[known]
+    return lowest
