@@ -27,8 +27,6 @@ from everlearn.streams.batch import Images
 
 PREDICT_PIECE = 256
 """Images predicted at once: enough to be fast, few enough to answer a signal soon."""
-
-
 OPTIMISERS = ("adam", "sgd")
 MAX_MOMENTUM = 0.9999
 
