@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everlearn.runs import events
+    from everlearn.runs.limits import OutOfMemory
     from everlearn.runs.listeners import to_tensorboard, to_wandb
     from everlearn.runs.loop import Diverged, Play, play
     from everlearn.runs.names import folder_name
@@ -21,6 +22,7 @@ _HOMES = {
     "DamagedCheckpoint": "recording",
     "Diverged": "loop",
     "InexactResume": "recording",
+    "OutOfMemory": "limits",
     "Play": "loop",
     "Record": "records",
     "RunSpec": "spec",
@@ -38,6 +40,7 @@ __all__ = [
     "DamagedCheckpoint",
     "Diverged",
     "InexactResume",
+    "OutOfMemory",
     "Play",
     "Record",
     "RunSpec",
