@@ -110,6 +110,14 @@ def test_a_task_names_exactly_the_labels_it_holds(stream):
         assert task.exemplars.labels.tolist() == list(task.labels)
 
 
+def test_labels_return_only_if_the_stream_says_so(settings, stream):
+    labels = [label for task in stream.take(N_TASKS) for label in task.labels]
+    if not stream.labels_return:
+        assert len(set(labels)) == len(labels)
+    elif settings.get("boundaries") != "blurry":  # where strays may be rare
+        assert len(set(labels)) < len(labels)
+
+
 def test_every_split_has_pictures(stream):
     for task in stream.take(N_TASKS):
         assert min(len(task.train), len(task.val), len(task.test)) > 0

@@ -32,6 +32,7 @@ class ArrangedStream(Stream):
             raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {there_are}")
         self.n_tasks = spec.n_tasks or there_are
         self.image_shape, self.gives_tasks = self.source.image_shape, self._labelling.tells_task
+        self.labels_return = scenario.classes_return or scenario.labelling.modulus is not None
 
     def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks."""

@@ -32,6 +32,7 @@ class Stream(ABC):
         n_tasks: how many tasks there are; None means endless.
         image_shape: (H, W) or (H, W, 3), the same for every image.
         gives_tasks: whether a learner is told the task of an image, at test time too.
+        labels_return: whether a label can be met in more than one task.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Stream(ABC):
     n_tasks: int | None
     image_shape: tuple[int, ...]
     gives_tasks: bool = False
+    labels_return: bool = True
 
     @abstractmethod
     def _task(self, k: int) -> Task:

@@ -15,6 +15,7 @@ class Gradual(Sharp):
     with an end nothing rises. A task is tested on set k alone.
     """
 
+    classes_return = True
     ordered = True
 
     def classes(self, k: int) -> IntArray:

@@ -15,6 +15,8 @@ class Recurring(Sharp):
     n // every are returns, so set and task number follow from one another without counting.
     """
 
+    classes_return = True
+
     def __init__(
         self, source: Source, *, sets: ClassSets, every: int, labelling: Labelling, seed: int
     ) -> None:

@@ -98,10 +98,12 @@ class Scenario(ABC):
         n_tasks: how many tasks there are; None means endless.
         labelling: what a learner is told classes are called.
         ordered: the order of the training rows is part of the stream.
+        classes_return: a class can be met in more than one task.
     """
 
     n_tasks: int | None
     ordered: bool = False
+    classes_return: bool = True
 
     def __init__(self, source: Source, *, seed: int, labelling: Labelling = OWN_LABELS) -> None:
         self.source, self.seed, self.labelling = source, seed, labelling

@@ -47,6 +47,8 @@ class ClassSets:
 class Sharp(Scenario):
     """Task k holds all pictures of set k of the classes, and nothing else."""
 
+    classes_return = False
+
     def __init__(self, source: Source, *, sets: ClassSets, labelling: Labelling, seed: int) -> None:
         super().__init__(source, labelling=labelling, seed=seed)
         self.sets = sets
