@@ -52,7 +52,6 @@ RUNS = (
     Long("nearest, two labels", "nearest", 10_000, FIXED),
     Long("nearest, two classes a task", "nearest", 10_000, GROWING, steady=False),
     Long("er, two labels", "er", 1_000, FIXED),
-    Long("er, two classes a task", "er", 1_000, GROWING, steady=False),
 )
 
 

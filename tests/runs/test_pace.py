@@ -49,6 +49,19 @@ def test_the_first_task_is_saved_at_once() -> None:
     assert play(task=0.1, n_tasks=1, saving=1.0) == [pytest.approx(0.1)]
 
 
+def test_a_long_beginning_is_no_licence_to_do_nothing_but_save() -> None:
+    clock, moments = Clock(), []
+    pace = Pace(interval=60.0, share=0.02, clock=clock)
+    clock.now = 1000.0
+    for _ in range(1000):
+        clock.now += 0.1
+        if pace.is_time(after_task=True):
+            moments.append(clock.now)
+            with pace.saving():
+                clock.now += 0.1
+    assert min(work_between(moments[1:], 0.1)[1:]) >= 4.999
+
+
 def test_inside_long_tasks_every_minute_is_saved() -> None:
     between = work_between(play(task=1000.0, n_tasks=3, saving=0.5), 0.5)
     assert len(between) == 51

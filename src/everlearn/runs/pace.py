@@ -7,9 +7,10 @@ from contextlib import contextmanager
 class Pace:
     """Says when a run ought to be saved.
 
-    After a task it ought to, if all saving so far, this once, and once more at the very end stay within a
-    share of the run's time; short tasks share a checkpoint because of it. Once an interval has passed, after
-    a task or inside one, it ought to be saved whatever that costs.
+    After a task it ought to, if both the time since the last save and that of the whole run are long enough
+    for another to be no more than a share of them, and one at the very end as well; short tasks share a
+    checkpoint because of it. Once an interval has passed, after a task or inside one, it ought to be saved
+    whatever that costs.
 
     Args:
         interval: seconds of work that may be lost at most.
@@ -25,9 +26,11 @@ class Pace:
     def is_time(self, *, after_task: bool) -> bool:
         """Whether to save now."""
         now = self._clock()
-        if now - self._saved_at >= self._interval:
+        waited, played = now - self._saved_at, now - self._began
+        if waited >= self._interval:
             return True
-        return after_task and self._spent + 2 * self._last <= self._share * (now - self._began)
+        is_cheap = self._last <= self._share * waited and self._spent + 2 * self._last <= self._share * played
+        return after_task and is_cheap
 
     @contextmanager
     def saving(self) -> Iterator[None]:
