@@ -62,7 +62,7 @@ EXPERIMENTS = [
     Experiment("omniglot", f"--stream omniglot --set stream.poses=40 {TURNED} --epochs 10"),
     Experiment(
         "emoji",
-        "--stream folder --data emoji/package/img/twitter/64 --set stream.poses=20 --classes-per-task 100 "
+        "--stream folder --data records/emoji/package/img/twitter/64 --set stream.poses=20 --classes-per-task 100 "
         f"{TURNED} --set evaluation.every=5 --epochs 3",
     ),
 ]
