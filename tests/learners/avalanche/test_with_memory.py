@@ -55,8 +55,8 @@ def test_er(avalanche) -> None:
 
 
 def test_er_rehearses_the_present_task_too() -> None:
-    """The peer fills its memory when a task ends; reservoir sampling knows no tasks (Chaudhry et al. 2019,
-    algorithm 1: the memory is updated after every batch), so ours may draw images of the present one."""
+    """The peer fills its memory when a task ends; reservoir sampling knows no tasks and takes in every
+    batch, so ours may draw images of the present one."""
     learner = ER(**settings())
     for batch in list(TASKS[0].train.pieces(BATCH))[:2]:
         learner.learn(batch)
@@ -94,7 +94,7 @@ def test_a_gem(avalanche) -> None:
 
 def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None:
     """The peer draws sample_size // n_tasks images of each task, and breaks once there are more tasks than
-    that; the paper draws one random batch from all of the memory (its section 4)."""
+    that; the method draws one random batch from all of the memory."""
     from avalanche.training.plugins import AGEMPlugin
 
     plugin, dataset = AGEMPlugin(10, sample_size=12), to_avalanche(STREAM).train_stream[0].dataset
@@ -139,7 +139,7 @@ def test_der(avalanche) -> None:
 
 
 def test_der_plus_plus(avalanche) -> None:
-    """The peer uses one draw for outputs and labels, the paper two (its algorithm 2); told the same draw
+    """The peer uses one draw for outputs and labels, the method two; told the same draw
     twice, ours does the same."""
     learner = DERPlusPlus(**settings(alpha=0.6, beta=0.4))
     theirs, drawn = der_of_the_peer(learner, beta=0.4)
@@ -148,8 +148,8 @@ def test_der_plus_plus(avalanche) -> None:
 
 
 def test_der_keeps_what_was_said_when_an_image_was_met() -> None:
-    """The peer asks its network for outputs when a task ends; the paper keeps those of the step in which an
-    image is met (its algorithm 1), so ours differ along a task."""
+    """The peer asks its network for outputs when a task ends; the method keeps those of the step in
+    which an image is met, so ours differ along a task."""
     learner = DER(**settings())
     batch = TASKS[0].train[:BATCH]
     learner.learn(batch)

@@ -40,8 +40,8 @@ def test_lwf(avalanche) -> None:
 def test_lwf_with_batch_normalisation_hears_what_the_old_network_would_have_said(avalanche) -> None:
     """The peer's old network stays in training mode: it normalises by the new batch and keeps averaging.
 
-    "Record the responses of the original network" (Li and Hoiem, section 3) are its answers, which depend
-    on the image alone. So ours differs from the second task on, and only from there.
+    What is to be kept are the answers of the original network, which depend on the image alone. So ours
+    differs from the second task on, and only from there.
     """
     from avalanche.training import LwF as Theirs
 
@@ -74,9 +74,8 @@ def test_ewc_where_every_image_counts_by_itself(avalanche) -> None:
 def test_ewc_of_the_peer_is_smaller_the_larger_its_batches(avalanche) -> None:
     """The peer squares mean slopes of batches; the Fisher information is the mean of squares.
 
-    (Kirkpatrick et al., after equation 3: the Fisher information is computed from first derivatives of the
-    log-likelihood of an image.) Slopes of different images cancel in a mean, so the peer's importances
-    shrink with the size of its batches, and its lambda means another thing for each of them.
+    Slopes of different images cancel in a mean, so the peer's importances shrink with the size of its
+    batches, and its lambda means another thing for each of them.
     """
     from avalanche.training import Naive as Theirs
     from avalanche.training.plugins import EWCPlugin
@@ -142,8 +141,8 @@ def test_si(copying) -> None:
 def test_si_counts_the_task_s_loss_alone(copying) -> None:
     """Once there is a penalty, the peer counts its pull as if it were the task's loss.
 
-    The paper's equation 3 sums the slope of the loss of the task. The two are the same in the first task, and
-    part in the second.
+    The method sums the slope of the loss of the task. The two are the same in the first task, and part in
+    the second.
     """
     learner = SI(**settings(strength=2500.0, damping=100.0))
     plugin, strategy = si_of_the_peer(learner)
