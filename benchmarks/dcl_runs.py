@@ -62,8 +62,8 @@ EXPERIMENTS = [
     Experiment("omniglot", f"--stream omniglot --set stream.poses=40 {TURNED} --epochs 10"),
     Experiment(
         "emoji",
-        "--stream folder --data records/emoji/package/img/twitter/64 --set stream.poses=20 --classes-per-task 100 "
-        f"{TURNED} --set evaluation.every=5 --epochs 3",
+        "--stream folder --data records/emoji/package/img/twitter/64 --set stream.poses=20 "
+        f"--classes-per-task 100 {TURNED} --set evaluation.every=5 --epochs 3",
     ),
 ]
 
