@@ -1,4 +1,4 @@
-"""The tables of docs/dcl.md, written from the kept records: `python -m benchmarks.dcl_page`."""
+"""DCL's tables in docs/dcl.md and the README, from the kept records: `python -m benchmarks.dcl_page`."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +12,8 @@ from everlearn.reports import figure
 from everlearn.reports.findings import Findings
 from everlearn.runs import Record
 
-PAGE = ROOT / "docs" / "dcl.md"
-BEGIN, END = "<!-- {}: written by python -m benchmarks.dcl_page -->", "<!-- end of {} -->"
+PAGES = (ROOT / "docs" / "dcl.md", ROOT / "README.md")
+BEGIN, END = "<!-- dcl {}: written by python -m benchmarks.dcl_page -->", "<!-- end of dcl {} -->"
 ABLATION = RESULTS / "ablation.json"
 PAPER = {
     "one-shot, 10 new classes alone": "1.00",
@@ -31,7 +31,10 @@ def rows() -> Iterator[Row]:
     yield from _over_seeds("accuracy on all tasks seen, after 500 tasks", long, _last, 0.99)
     yield from _over_seeds("the lowest at any task after the 10th", long, _lowest, 0.98)
     yield from _over_seeds("each image seen once, after 100 tasks", long, lambda f: f.accuracy()[100], 0.985)
-    yield from _over_seeds("minutes for 500 tasks, evaluation included", long, _minutes, 30, at_most=True)
+    alone = _found("500-tasks-seed-2")  # the other seeds shared their cores with tests
+    yield from _over_seeds(
+        "minutes for 500 tasks on one core, evaluation included", alone, _minutes, 30, at_most=True
+    )
     yield from _protocols(_found("200-tasks"))
     endless = _found("5000-tasks")
     yield from _over_seeds("accuracy after 5,000 tasks (50,000 classes)", endless, _last, 0.97)
@@ -142,12 +145,16 @@ def _worth(row: dict[str, Any]) -> str:
     )
 
 
+TABLES = {"figures": figures, "commands": commands, "ablation": ablation}
+
+
 def with_tables(text: str) -> str:
-    """A page with its tables brought up to date."""
-    for name, made in (("figures", figures()), ("commands", commands()), ("ablation", ablation())):
+    """A page with those of the tables that it has a place for brought up to date."""
+    for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
+        if begin in text:
+            before, rest = text.split(begin)
+            text = f"{before}{begin}\n{made()}\n{end}{rest.split(end)[1]}"
     return text
 
 
@@ -161,4 +168,5 @@ def draw(folder: Path = ROOT / "docs" / "figures") -> None:
 
 if __name__ == "__main__":
     draw()
-    PAGE.write_text(with_tables(PAGE.read_text()))
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text()))
