@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,9 +111,15 @@ def test_debug_shows_the_traceback(run: Run) -> None:
 def test_sigint_ends_with_130(tmp_path: Path) -> None:
     """A real Ctrl-C in the middle of a long export."""
     words = ["stream", "export", "--to", "npz", "--tasks", "0:100000", "-o", "out", "--image-size", "16"]
-    child = subprocess.Popen([EVERLEARN, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    while not list(tmp_path.rglob("*task*")) and child.poll() is None:
-        time.sleep(0.02)
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # unlike tests that run in the background
+    child = subprocess.Popen(
+        [EVERLEARN, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=hears
+    )
+    try:
+        while not list(tmp_path.rglob("*task*")) and child.poll() is None:
+            time.sleep(0.02)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert (child.returncode, err) == (130, "")
