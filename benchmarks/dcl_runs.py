@@ -59,7 +59,11 @@ EXPERIMENTS = [
     *_seeded("200-tasks", f"--tasks 200 --set evaluation.every=10 {PLAIN}", ("oneshot", "openset")),
     *_seeded("without-factors", f"--tasks 100 {UNLABELLED} --set evaluation.every=5 {PLAIN}"),
     Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
-    Experiment("omniglot", f"--stream omniglot --set stream.poses=40 {TURNED} --epochs 10"),
+    Experiment(
+        "omniglot",
+        f"--stream omniglot --set stream.poses=40 {TURNED} --set learner.candidates=200 --epochs 30 "
+        "--set evaluation.every=5",
+    ),
     Experiment(
         "emoji",
         "--stream folder --data records/emoji/package/img/twitter/64 --set stream.poses=20 "
