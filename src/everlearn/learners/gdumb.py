@@ -38,7 +38,7 @@ class GDumb(Rehearsal):
         self,
         *,
         memory_size: int = 2000,
-        passes: int = 30,
+        passes: int = 10,
         replay_size: int = 64,
         **shared: Unpack[Shared],
     ) -> None:
