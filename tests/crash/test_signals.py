@@ -22,6 +22,12 @@ SOON = 5.0
 """Seconds within which a run must have saved and gone."""
 
 
+def busy_with(phase: str) -> RunSpec:
+    """A run in which a phase is met several times."""
+    often = {"evaluation.inside_every": 1} if phase == "scoring" else {}
+    return tiny("er", **often)
+
+
 def check_saved_soon(ended: Ended, number: signal.Signals, folder: Path) -> None:
     """It stopped for the signal, said how to go on, and did not work for long after it.
 
@@ -38,7 +44,7 @@ def check_saved_soon(ended: Ended, number: signal.Signals, folder: Path) -> None
 def test_a_signal_saves_and_ends_the_run(
     server: Server, tmp_path: Path, phase: str, number: signal.Signals
 ) -> None:
-    spec, folder = tiny("er"), tmp_path / "run"
+    spec, folder = busy_with(phase), tmp_path / "run"
     seldom = {} if phase == "saving" else {"save_every": 1000}
     ended = server.run(folder, spec, signal_in=phase, signal=int(number), n_signals=1, **seldom)
     assert ended["hit"] == phase
@@ -51,7 +57,7 @@ def test_a_signal_saves_and_ends_the_run(
 def test_a_second_signal_ends_it_at_once_and_loses_nothing(
     server: Server, tmp_path: Path, phase: str, number: signal.Signals
 ) -> None:
-    spec, folder = tiny("er"), tmp_path / "run"
+    spec, folder = busy_with(phase), tmp_path / "run"
     ended = server.run(folder, spec, signal_in=phase, signal=int(number), n_signals=2)
     assert ended["code"] == -number
     assert server.run(folder, spec)["digest"] == server.reference(tmp_path, spec)["digest"]
