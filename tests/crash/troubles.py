@@ -1,7 +1,6 @@
 """What a job may ask to go wrong in the process that does it."""
 
 import os
-import resource
 import signal
 import tempfile
 import time
@@ -30,8 +29,7 @@ PHASES: dict[str, tuple[Any, str]] = {
 }
 """Of each phase, something that happens in it again and again."""
 
-LITTLE = 8 << 20
-"""Bytes that a process may still ask for when there is no memory."""
+TOO_MUCH = 1 << 50
 
 marks: dict[str, Any] = {}
 """What the process can tell of the trouble it met: which phase it was in, and its processor time then."""
@@ -68,14 +66,12 @@ def happens(job: dict[str, Any], event: Event) -> None:
     if job.get("die_at") == here:
         os.kill(os.getpid(), signal.SIGKILL)
     if job.get("memory_ends_at") == here:
-        _allow_little_memory()
+        _need_too_much_memory()
 
 
-def _allow_little_memory() -> None:
-    """Enough to go on with small things, and to say what the matter is."""
-    n_pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = n_pages * resource.getpagesize() + LITTLE
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+def _need_too_much_memory() -> None:
+    """Let every step ask for more than there is; how a real limit shows depends on who meets it first."""
+    Naive.learn = lambda self, batch: {"bytes": float(torch.empty(TOO_MUCH).numel())}
 
 
 def _disk(job: dict[str, Any]) -> files.Disk:

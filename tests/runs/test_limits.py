@@ -20,6 +20,11 @@ def test_torch_without_memory() -> None:
         torch.empty(2**50)
 
 
+def test_a_convolution_without_memory() -> None:
+    with pytest.raises(OutOfMemory, match="memory ran out"), told_of_memory(HERE):
+        raise RuntimeError("could not create a primitive")  # what oneDNN said when it was tried
+
+
 def test_other_errors_are_not_explained_away() -> None:
     with pytest.raises(RuntimeError, match="shapes differ"), told_of_memory(HERE):
         raise RuntimeError("shapes differ")

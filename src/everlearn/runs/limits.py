@@ -12,8 +12,8 @@ from everlearn.errors import BadInput
 from everlearn.runs.spec import RunSpec
 from everlearn.streams import Stream
 
-NO_MEMORY = ("can't allocate memory", "out of memory")
-"""What torch says of memory, in errors that are also raised for other reasons."""
+NO_MEMORY = ("can't allocate memory", "out of memory", "bad_alloc", "could not create a primitive")
+"""What torch, and oneDNN inside it, say of memory, in errors that are also raised for other reasons."""
 
 
 class OutOfMemory(BadInput):
