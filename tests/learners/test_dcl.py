@@ -229,3 +229,8 @@ def test_turns_find_things_that_have_no_up() -> None:
     batch = stream.probe(N_TASKS, 100)
     assert accuracy(many, batch) > accuracy(one, batch) + 0.1
     assert accuracy(many, batch) > 0.6
+
+
+def test_says_what_it_is_given_with_these_settings() -> None:
+    assert DCL.tiny().given == "labelled images, factor labels, exemplars"
+    assert DCL(image_shape=(16, 16), supervision="exemplars").given == "labelled images, exemplars"

@@ -123,6 +123,8 @@ class DCL(Recogniser):
         check_range("turns", turns, 1, 360)
         check_range("sizes", sizes, 1, 9)
         self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
+        if supervision == "exemplars":
+            self.given = "labelled images, exemplars"
         self.looks, self.candidates = looks, candidates
         self.rounds, self.turns, self.sizes = rounds, turns, sizes
         self.net = PoseNet(

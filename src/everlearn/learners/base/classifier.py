@@ -51,7 +51,7 @@ class Classifier(Learner):
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
-        backbone: "small", "resnet18" or "mlp".
+        backbone: "small", "pooled", "resnet18" or "mlp".
         optimiser: "adam" or "sgd".
         learning_rate: the optimiser's step size.
         momentum: of "sgd"; Adam has its own.

@@ -42,8 +42,8 @@ class Learner(ABC):
         seed: decides everything that is left to chance.
     """
 
-    given: ClassVar[str] = "labelled images"
-    """What the method is given beyond a rival's due, for tables: factor labels, exemplars, past images."""
+    given: str = "labelled images"
+    """What a learner with these settings is given, for tables: factor labels, exemplars, past images."""
 
     ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """What the method is made of, and the settings that switch each idea off; `everlearn ablate` tries it."""
