@@ -1,9 +1,11 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from everlearn.errors import BadInput
 from everlearn.learners.lwf import LwF, distance
 
 from .toy import FLAT, batch_of, cross_entropy, outputs, set_head, some_head, view_of
@@ -17,22 +19,58 @@ def test_a_distance_worked_by_hand() -> None:
     assert float(distance(wanted, wanted, 2.0)) == pytest.approx(0.0, abs=1e-7)
 
 
+def test_labels_that_nobody_asked_for_are_wanted_to_get_nothing() -> None:
+    # softened by 2: the old network says 3/4 and 1/4; the new one says 1/2, 1/4 and, to a third label, 1/4
+    wanted, said = torch.tensor([[2 * math.log(3), 0.0]]), torch.tensor([[2 * math.log(2), 0.0, 0.0]])
+    expected = 0.75 * math.log(0.75 / 0.5) + 0.25 * math.log(0.25 / 0.25)
+    assert float(distance(said, wanted, 2.0)) == pytest.approx(expected, rel=1e-6)
+
+
 def softened(values: np.ndarray) -> np.ndarray:
     powers = np.exp(values / 2.0)
     return np.asarray(powers / powers.sum(1, keepdims=True))
 
 
-def test_the_loss_compares_old_labels_only() -> None:
-    learner, new = LwF(**FLAT, alpha=0.7), batch_of([2, 2, 3])
+NEW = batch_of([2, 2, 3])
+MOVED = some_head(5, number=1)
+
+
+def loss_after_moving(**settings: Any) -> float:
+    """Labels 0 and 1 were learned with one head; now there are 2, 3 and 4 as well, and another head."""
+    learner = LwF(**FLAT, alpha=0.7, **settings)
     learner.admit(np.array([0, 1]))
     set_head(learner, some_head(2))
     learner.end(view_of(batch_of([0, 1])))
-    learner.admit(new.labels)
-    moved = some_head(4, number=1)
-    set_head(learner, moved)
-    old, now = softened(outputs(some_head(2), new)), softened(outputs(moved[:2], new))
-    expected = cross_entropy(moved, new, [2, 2, 3]) + 0.7 * (old * np.log(old / now)).sum(1).mean()
-    assert float(learner.loss(*learner.tensors(new)).detach()) == pytest.approx(expected, rel=1e-5)
+    learner.admit(np.array([2, 3, 4]))
+    set_head(learner, MOVED)
+    return float(learner.loss(*learner.tensors(NEW)).detach())
+
+
+def apart(now: np.ndarray) -> float:
+    old = softened(outputs(some_head(2), NEW))
+    return float((old * np.log(old / now[:, :2])).sum(1).mean())
+
+
+def test_the_loss_compares_old_labels_only() -> None:
+    expected = cross_entropy(MOVED, NEW, [2, 2, 3]) + 0.7 * apart(softened(outputs(MOVED[:2], NEW)))
+    assert loss_after_moving() == pytest.approx(expected, rel=1e-5)
+
+
+def test_new_labels_can_be_refused() -> None:
+    expected = cross_entropy(MOVED, NEW, [2, 2, 3]) + 0.7 * apart(softened(outputs(MOVED, NEW)))
+    assert loss_after_moving(new_labels="refused") == pytest.approx(expected, rel=1e-5)
+
+
+def test_new_and_old_can_be_weighed_by_their_labels() -> None:
+    new, old = cross_entropy(MOVED, NEW, [2, 2, 3]), apart(softened(outputs(MOVED[:2], NEW)))
+    assert loss_after_moving(weighing="by-labels") == pytest.approx(3 / 5 * new + 2 / 5 * 0.7 * old, rel=1e-5)
+
+
+def test_unknown_words_are_refused() -> None:
+    with pytest.raises(BadInput, match="new_labels"):
+        LwF(new_labels="allowed")
+    with pytest.raises(BadInput, match="weighing"):
+        LwF(weighing="by-task")
 
 
 def test_the_first_task_is_learned_freely() -> None:
