@@ -24,8 +24,8 @@ def test_the_seed_decides_the_weights(name: str) -> None:
 
 def features_here_and_there(name: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Of the same square, eight pixels apart: the stride of all layers together, so that nothing is cut."""
-    net = backbone(name, (64, 64), seed=0).eval()
-    here, there = torch.zeros(2, 1, 1, 64, 64).unbind()
+    net = backbone(name, (63, 63), seed=0).eval()
+    here, there = torch.zeros(2, 1, 1, 63, 63).unbind()
     here[..., 24:34, 24:34] = 1.0
     there[..., 32:42, 32:42] = 1.0
     return net(here), net(there)

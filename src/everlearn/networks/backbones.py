@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from everlearn.errors import unknown
 from everlearn.networks.tensors import MID_GRAY, seeded
@@ -54,11 +55,13 @@ class PooledNet(nn.Module):
     Args:
         image_shape: (H, W) or (H, W, 3).
         width: channels of the first layer; the others follow.
+        sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
     """
 
-    def __init__(self, image_shape: tuple[int, ...], width: int = 16) -> None:
+    def __init__(self, image_shape: tuple[int, ...], width: int = 16, sight: int = 32) -> None:
         super().__init__()
         self.n_features = 8 * width
+        self.block = max(1, min(image_shape[:2]) // sight)
         channels = 1 if len(image_shape) == 2 else image_shape[2]
         w = width
         self.body = nn.Sequential(
@@ -72,7 +75,8 @@ class PooledNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
-        maps: Tensor = self.body(images)
+        seen = functional.avg_pool2d(images, self.block) if self.block > 1 else images
+        maps: Tensor = self.body(seen.contiguous(memory_format=torch.channels_last))
         return maps.amax(dim=(2, 3))
 
 
