@@ -60,6 +60,17 @@ def test_it_learns_to_find_the_exemplar() -> None:
     assert np.mean(learner.predict(some.images) == some.labels) > 0.55
 
 
+def test_it_moves_as_the_optimiser_that_was_asked_for() -> None:
+    task = STREAM.task(0)
+    learner = Contrastive(image_shape=(32, 32), optimiser="sgd", learning_rate=0.5)
+    learner.begin(task.for_learner())
+    before = [weight.detach().clone() for weight in learner.net.parameters()]
+    learner.learn(task.train[:16])
+    for old, weight in zip(before, learner.net.parameters(), strict=True):
+        assert weight.grad is not None
+        torch.testing.assert_close(weight.detach(), old - 0.5 * weight.grad)
+
+
 def test_an_erased_class_is_no_answer_any_more() -> None:
     task, learner = STREAM.task(0), Contrastive.tiny(image_shape=(32, 32))
     learner.begin(task.for_learner())
@@ -88,5 +99,7 @@ def test_a_class_without_exemplar_goes_by_its_first_image() -> None:
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(BadInput, match="temperature is 0"):
         Contrastive(temperature=0)
+    with pytest.raises(BadInput, match="adam has its own"):
+        Contrastive(momentum=0.9)
     with pytest.raises(BadInput, match="n_codes is 0"):
         Contrastive(n_codes=0)

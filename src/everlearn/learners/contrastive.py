@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from everlearn.chance import IntArray
 from everlearn.errors import check_range
+from everlearn.learners.base.descent import Descent
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import (
@@ -42,7 +43,9 @@ class Contrastive(Learner):
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
         backbone: "small" or "resnet18".
-        learning_rate: Adam's step size.
+        optimiser: "adam" or "sgd".
+        learning_rate: the optimiser's step size.
+        momentum: of "sgd"; Adam has its own.
         n_codes: length of a code.
         temperature: t; the smaller, the more the nearest of other classes count.
         separation: weight of l2; 0 leaves it out.
@@ -69,20 +72,22 @@ class Contrastive(Learner):
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         backbone: str = "small",
+        optimiser: str = "adam",
         learning_rate: float = 1e-3,
+        momentum: float = 0.0,
         n_codes: int = 128,
         temperature: float = 0.5,
         separation: float = 1.0,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
-        check_range("learning_rate", learning_rate, 1e-9, 1)
+        descent = Descent(optimiser=optimiser, learning_rate=learning_rate, momentum=momentum)
         check_range("n_codes", n_codes, 1, 65_536)
         check_range("temperature", temperature, 1e-3, 1e3)
         check_range("separation", separation, 0, 1e6)
         self.n_codes, self.temperature, self.separation = n_codes, temperature, separation
         self.memory = ExemplarMemory()
         self.net = _coding_net(backbone, image_shape, n_codes, seed)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
+        self.optimiser = descent.over(self.net.parameters())
         self.n_steps = 0
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
         self._known: tuple[int, int, Tensor] | None = None  # step, version of the memory, codes

@@ -90,7 +90,7 @@ def play_theirs(strategy: Any, tasks: list[Task] = TASKS) -> Diary:
 def their_settings(learner: Classifier, **optimiser: Any) -> dict[str, Any]:
     """What every strategy of Avalanche is built with, from a learner that has not learned yet."""
     model = model_of(learner)
-    sgd = torch.optim.SGD(model.parameters(), lr=learner.learning_rate, **optimiser)
+    sgd = torch.optim.SGD(model.parameters(), lr=learner.descent.learning_rate, **optimiser)
     return {
         "model": model,
         "optimizer": sgd,

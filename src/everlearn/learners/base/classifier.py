@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.chance import FloatArray, IntArray
-from everlearn.errors import BadInput, check_range, unknown
+from everlearn.learners.base.descent import Descent
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
 from everlearn.networks import (
     BACKWARD,
@@ -27,8 +27,6 @@ from everlearn.streams.batch import Images
 
 PREDICT_PIECE = 256
 """Images predicted at once: enough to be fast, few enough to answer a signal soon."""
-OPTIMISERS = ("adam", "sgd")
-MAX_MOMENTUM = 0.9999
 
 
 class Shared(TypedDict, total=False):
@@ -68,15 +66,8 @@ class Classifier(Learner):
         momentum: float = 0.0,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
-        if not 0 < learning_rate < 1e6:
-            raise BadInput(f"learning_rate is {learning_rate}; it must be above 0 and below a million")
-        if optimiser not in OPTIMISERS:
-            raise unknown("optimiser", optimiser, OPTIMISERS)
-        check_range("momentum", momentum, 0, MAX_MOMENTUM)
-        if momentum and optimiser == "adam":
-            raise BadInput(f"momentum is {momentum}, but adam has its own; set optimiser to sgd or leave it")
-        self.learning_rate = learning_rate
-        self._backbone, self._optimiser, self._momentum = backbone, optimiser, momentum
+        self.descent = Descent(optimiser=optimiser, learning_rate=learning_rate, momentum=momentum)
+        self._backbone = backbone
         self._device = torch.get_default_device()
         self.restart()
         self.n_steps = 0
@@ -188,9 +179,7 @@ class Classifier(Learner):
         return head.to(next(self.body.parameters()).device)
 
     def _fresh_optimiser(self) -> torch.optim.Optimizer:
-        if self._optimiser == "sgd":
-            return torch.optim.SGD(self.weights(), lr=self.learning_rate, momentum=self._momentum)
-        return torch.optim.Adam(self.weights(), lr=self.learning_rate)
+        return self.descent.over(self.weights())
 
 
 def _padded_to(slots: dict[str, Any], parameters: list[nn.Parameter]) -> dict[str, Any]:
