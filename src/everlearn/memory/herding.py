@@ -108,12 +108,12 @@ def herd(features: AnyArray, n: int) -> IntArray:
         array([2, 0])
     """
     points = np.asarray(features, np.float64)
-    mean, total = points.mean(axis=0), np.zeros(points.shape[1])
-    free = np.ones(len(points), dtype=bool)
+    apart, total = points - points.mean(axis=0), np.zeros(points.shape[1])
+    lengths: FloatArray = np.einsum("ij,ij->i", apart, apart)
     chosen = np.empty(min(n, len(points)), np.int64)
     for k in range(len(chosen)):
-        distance: FloatArray = np.linalg.norm(mean - (total + points) / (k + 1), axis=1)
-        chosen[k] = np.argmin(np.where(free, distance, np.inf))
-        free[chosen[k]] = False
-        total += points[chosen[k]]
+        # The square of |total + apart|, less that of |total|, which is the same for all.
+        chosen[k] = np.argmin(lengths + 2 * np.einsum("ij,j->i", apart, total))
+        total += apart[chosen[k]]
+        lengths[chosen[k]] = np.inf
     return chosen
