@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.cli.reading import check_path, read_assignments, read_spec, read_tasks, read_value
+from everlearn.cli.reading import check_path, read_assignments, read_counts, read_spec, read_tasks, read_value
 from everlearn.errors import BadInput
 
 plain = st.recursive(
@@ -21,8 +21,9 @@ def test_a_json_value_means_itself(value: object) -> None:
 
 
 @given(st.text())
-def test_any_text_is_readable(text: str) -> None:
-    read_value(text)
+def test_any_text_is_a_plain_value(text: str) -> None:
+    value = read_value(text)
+    assert repr(read_value(json.dumps(value))) == repr(value)
 
 
 def test_commas_make_a_list_without_brackets() -> None:
@@ -41,17 +42,27 @@ def test_deep_nesting_is_refused() -> None:
 
 
 def test_a_key_may_carry_the_name_of_its_room() -> None:
-    assert read_assignments(["stream.image_size=32", "radial-noise=0.1", "name=a=b"]) == {
-        "image_size": 32,
-        "radial_noise": 0.1,
-        "name": "a=b",
-    }
+    words = ["stream.image_size=32", "radial-noise=0.1", "name=a=b"]
+    read = {"image_size": 32, "radial_noise": 0.1, "name": "a=b"}
+    assert read_assignments(words, such_as="a=1", implied="stream.") == read
+    assert "stream.image_size" in read_assignments(words, such_as="a=1")
 
 
 @pytest.mark.parametrize("words", [["image_size"], ["=3"], [""], ["a=1", "stream.a=2"]])
 def test_an_assignment_needs_a_key_and_a_value_once(words: list[str]) -> None:
-    with pytest.raises(BadInput, match=r"KEY=VALUE|twice"):
-        read_assignments(words)
+    with pytest.raises(BadInput, match=r"write KEY=VALUE, such as a=1$|twice"):
+        read_assignments(words, such_as="a=1", implied="stream.")
+
+
+@pytest.mark.parametrize(("text", "counts"), [("7", [7]), ("10,100", [10, 100]), ("[2, 3]", [2, 3])])
+def test_counts(text: str, counts: list[int]) -> None:
+    assert read_counts("--new", text, such_as="5") == counts
+
+
+@pytest.mark.parametrize("text", ["", "ten", "1.5", "1,", "[]", "true", "null", "{}"])
+def test_counts_that_are_none(text: str) -> None:
+    with pytest.raises(BadInput, match=r"^--new is '.*'; write whole numbers, such as 10,100$"):
+        read_counts("--new", text, such_as="10,100")
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,19 @@
 """Which run is meant, from the options that choose one."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from everlearn.cli.choose import Text, Value
+from everlearn.cli.choose import Assignments, SpecFile, StreamFlags, Text, Value
 from everlearn.cli.learners import WithLearnerSettings
-from everlearn.cli.reading import read_spec, read_value
+from everlearn.cli.reading import read_assignments, read_spec, read_value
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
     from everlearn.runs import RunSpec
 
 HOW = Group("How", sort_key=0)
-STREAM = Group("Which stream", sort_key=1)
 LEARNER = Group("Which learner", sort_key=3, help_formatter=WithLearnerSettings())
 
 TEXTS = {
@@ -44,7 +41,7 @@ VALUES = {
 
 @Parameter(name="*", group=HOW)
 @dataclass(frozen=True, kw_only=True)
-class RunChoice:
+class RunChoice(StreamFlags):
     """The options that choose a run."""
 
     tasks: Value = None
@@ -59,28 +56,14 @@ class RunChoice:
     """Test images over all tasks seen, each time the learner is judged."""
     device: Text = None
     """Where torch computes: cpu, cuda, cuda:N or mps."""
-    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="KEY=VALUE")] = ()
+    set: Assignments = ()
     """Any setting as KEY=VALUE, as often as needed, such as stream.noise=0.1 or learner.memory_size=500."""
-    spec: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None
+    spec: SpecFile = None
     """A .toml or .json file, such as a record's spec.json; the other options change single settings."""
-    stream: Annotated[Text, Parameter(group=STREAM)] = None
-    """The kind of stream, sprites if not said; `everlearn stream list KIND` shows its settings."""
-    image_size: Annotated[Value, Parameter(group=STREAM)] = None
-    """Width and height of the images in pixels."""
-    classes_per_task: Annotated[Value, Parameter(group=STREAM)] = None
-    """How many classes arrive together."""
-    factor_values: Annotated[Value, Parameter(group=STREAM)] = None
-    """How many values each factor takes."""
-    scenario: Annotated[Text, Parameter(group=STREAM)] = None
-    """What changes from task to task, such as class-incremental."""
-    boundaries: Annotated[Text, Parameter(group=STREAM)] = None
-    """How one task gives way to the next, such as sharp or blurry."""
-    data: Annotated[Text, Parameter(group=STREAM, metavar="DIR")] = None
-    """The folder with real images; $EVERLEARN_DATA if not said."""
     learner: Annotated[Text, Parameter(group=LEARNER)] = None
     """Who learns, dcl if not said."""
     backbone: Annotated[Text, Parameter(group=LEARNER)] = None
-    """The network behind the learner: small, resnet18 or mlp, for learners that let it be chosen."""
+    """The network behind the learner: small, pooled, resnet18 or mlp, for learners that let it be chosen."""
     memory_size: Annotated[Value, Parameter(group=LEARNER)] = None
     """How much of the past is kept, for learners that keep some."""
     learning_rate: Annotated[Value, Parameter(group=LEARNER)] = None
@@ -91,7 +74,7 @@ class RunChoice:
     def build(self) -> "RunSpec":
         """The spec that was chosen."""
         given = {**self._texts(), **self._values()}
-        assigned = _assignments(self.set)
+        assigned = read_assignments(self.set, such_as="stream.image_size=32 or epochs=1")
         for key in sorted(given.keys() & assigned.keys()):
             raise BadInput(f"{key!r} is given by its own option and by --set; give it once")
         written = {} if self.spec is None else _dotted(read_spec(self.spec))
@@ -108,20 +91,6 @@ class RunChoice:
     def _values(self) -> dict[str, Any]:
         given = {key: getattr(self, flag) for flag, key in VALUES.items()}
         return {key: read_value(word) for key, word in given.items() if word is not None}
-
-
-def _assignments(words: Iterable[str]) -> dict[str, Any]:
-    """Settings written as KEY=VALUE, with dots where they belong to a part."""
-    settings: dict[str, Any] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        key = key.strip().replace("-", "_")
-        if not equals or not key:
-            raise BadInput(f"--set is {word!r}; write KEY=VALUE, such as stream.image_size=32 or epochs=1")
-        if key in settings:
-            raise BadInput(f"{key!r} is set twice; set it once")
-        settings[key] = read_value(value)
-    return settings
 
 
 def _dotted(spec: dict[str, Any]) -> dict[str, Any]:

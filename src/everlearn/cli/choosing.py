@@ -1,6 +1,5 @@
 """`everlearn protocol choice`: find the same thing again among several."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from cyclopts import Group, Parameter
 
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.choose import ANY, StreamChoice
-from everlearn.cli.reading import check_path, read_value
+from everlearn.cli.reading import check_path, read_counts
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def choice(
     """
     if record is not None and stream != ANY:
         raise BadInput("a record has its own stream; leave the options that choose one out")
-    counts, endpoint = _counts(choices), model.build()
+    counts, endpoint = read_counts("--choices", choices, such_as="2,5,10"), model.build()
     if out is not None:
         _check_out(out)
     with ExitStack() as stack:
@@ -111,7 +110,7 @@ def choice(
     facts |= {"answers": {name: [each.to_json() for each in given] for name, given in found.items()}}
     facts |= {"out": None if out is None else str(out), **_spent(endpoint)}
     _draw(found, out)
-    return Answer(_keep(record, facts), lambda: _table(found))
+    return Answer(facts if record is None else _kept(record, facts), lambda: _table(found))
 
 
 def _prepared(
@@ -124,13 +123,11 @@ def _prepared(
     if record is None:
         source, n_tasks, about = stream.build(), 0, None
     else:
-        from everlearn.cli.opened import opened
+        from everlearn.cli.asking import taught
         from everlearn.runs import Record
 
-        play = opened(Record(check_path(record)))
+        play = taught(Record(record))
         source, n_tasks, about = play.stream, play.position.task, str(record)
-        if not n_tasks:
-            raise BadInput(f"{record} has not finished a task yet; play it with `everlearn resume {record}`")
         choosers[play.spec.learner.name] = stack.enter_context(by_memory(play.learner))
     asked = questions(source, n_tasks, counts=counts, n_trials=trials)
     return asked, choosers, {"record": about, "stream": source.id, "tasks": n_tasks, "trials": trials}
@@ -152,17 +149,11 @@ def _spent(endpoint: "Endpoint | None") -> dict[str, Any]:
     return {"asked": endpoint.n_asked, "known": endpoint.n_known, "cost": round(endpoint.cost, 6)}
 
 
-def _keep(record: Path | None, facts: dict[str, Any]) -> dict[str, Any]:
-    """Write the answers into the record, with what tells whether the record has changed since."""
-    from everlearn import files
-    from everlearn.runs.records import PROTOCOLS, Record
+def _kept(record: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    from everlearn.cli.asking import keep
+    from everlearn.runs import Record
 
-    if record is None:
-        return facts
-    kept = {**facts, "digest": Record(record).digest}
-    files.make_folder(record / PROTOCOLS)
-    files.write(record / PROTOCOLS / "choice.json", json.dumps(kept, indent=1).encode() + b"\n")
-    return kept
+    return keep(Record(record), "choice", facts)
 
 
 def _check_out(out: Path) -> None:
@@ -187,11 +178,3 @@ def _table(found: "dict[str, tuple[Choice, ...]]") -> Any:
         for each in zip(*found.values(), strict=True)
     ]
     return table(("choices", "a guess", *found), rows)
-
-
-def _counts(text: str) -> list[int]:
-    read = read_value(text)
-    counts = read if isinstance(read, list) else [read]
-    if not counts or not all(type(n) is int for n in counts):
-        raise BadInput(f"--choices is {text!r}; write numbers of choices, such as 2,5,10")
-    return counts

@@ -8,7 +8,7 @@ from cyclopts import App
 
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choosing import choice
-from everlearn.cli.reading import read_value
+from everlearn.cli.reading import read_counts
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def oneshot(record: Path, /, *, new: str = "10,100,1000", size: int = 1000) -> A
     """
     from everlearn.evaluation.protocols import one_shot
 
-    counts = _counts(new)
+    counts = read_counts("--new", new, such_as="10,100,1000")
     facts = _asked(
         record,
         "oneshot",
@@ -117,51 +117,28 @@ def online(record: Path, /, *, epochs: int = 5, screen: Shown) -> Answer:
 
 
 def _compared(first: "Record", other: "Record") -> Answer:
+    from everlearn.cli.asking import keep
     from everlearn.reports.findings import Findings
     from everlearn.reports.summary import summary
 
     by_epochs = sorted((first, other), key=lambda each: int(each.spec["epochs"]))
     facts = dict(zip(("online", "offline"), (summary(Findings.of(each)) for each in by_epochs), strict=True))
-    kept = _keep(first, "online", facts)
+    kept = keep(first, "online", facts)
     keys = ("record", "average_accuracy", "forgetting", "seconds", "images")
     rows = [(key.replace("_", " "), *(_text(facts[side][key]) for side in facts)) for key in keys]
     return Answer(kept, lambda: _table(("", *facts), rows))
 
 
-def _asked(folder: Path, name: str, ask: "Callable[[Play, int], dict[str, Any]]") -> dict[str, Any]:
+def _asked(folder: Path, question: str, ask: "Callable[[Play, int], dict[str, Any]]") -> dict[str, Any]:
     """The answer of a record's learner, also written into the record."""
-    from everlearn.cli.opened import opened
+    from everlearn.cli.asking import keep, taught
     from everlearn.runs import Record
 
     record = Record(folder)
-    play = opened(record)
+    play = taught(record)
     n_tasks = play.position.task
-    if not n_tasks:
-        raise BadInput(f"{folder} has not finished a task yet; play it with `everlearn resume {folder}`")
     facts = {"record": str(folder), "learner": play.spec.learner.name, "tasks": n_tasks, **ask(play, n_tasks)}
-    return _keep(record, name, facts)
-
-
-def _keep(record: "Record", name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Write an answer into the record, with what tells whether the record has changed since."""
-    import json
-
-    from everlearn import files
-    from everlearn.runs.records import PROTOCOLS
-
-    folder = record.folder / PROTOCOLS
-    files.make_folder(folder)
-    kept = {**facts, "digest": record.digest}
-    files.write(folder / f"{name}.json", json.dumps(kept, indent=1).encode() + b"\n")
-    return kept
-
-
-def _counts(text: str) -> list[int]:
-    read = read_value(text)
-    counts = read if isinstance(read, list) else [read]
-    if not counts or not all(type(n) is int for n in counts):
-        raise BadInput(f"--new is {text!r}; write numbers of classes, such as 10,100,1000")
-    return counts
+    return keep(record, question, facts)
 
 
 def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Any:

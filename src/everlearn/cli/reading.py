@@ -36,23 +36,42 @@ def read_value(text: str) -> Any:
         return text
 
 
-def read_assignments(words: Iterable[str]) -> dict[str, Any]:
-    """Settings written as KEY=VALUE; a key may say that it belongs to the stream.
+def read_assignments(words: Iterable[str], *, such_as: str, implied: str = "") -> dict[str, Any]:
+    """Settings written as KEY=VALUE.
+
+    Args:
+        words: the settings.
+        such_as: an example, for the complaint.
+        implied: what a key may begin with, and means if it does not.
 
     Example:
-        >>> read_assignments(["image_size=32", "stream.vertices=5,8"])
+        >>> read_assignments(["image_size=32", "stream.vertices=5,8"], such_as="a=1", implied="stream.")
         {'image_size': 32, 'vertices': [5, 8]}
     """
     settings: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.partition("=")
-        key = key.strip().removeprefix("stream.").replace("-", "_")
+        key = key.strip().removeprefix(implied).replace("-", "_")
         if not equals or not key:
-            raise BadInput(f"--set is {word!r}; write KEY=VALUE, such as image_size=32")
+            raise BadInput(f"--set is {word!r}; write KEY=VALUE, such as {such_as}")
         if key in settings:
             raise BadInput(f"{key!r} is set twice; set it once")
         settings[key] = read_value(value)
     return settings
+
+
+def read_counts(option: str, text: str, *, such_as: str) -> list[int]:
+    """Whole numbers with commas.
+
+    Example:
+        >>> read_counts("--new", "10,100", such_as="5")
+        [10, 100]
+    """
+    read = read_value(text)
+    counts = read if isinstance(read, list) else [read]
+    if not counts or not all(type(n) is int for n in counts):
+        raise BadInput(f"{option} is {text!r}; write whole numbers, such as {such_as}")
+    return counts
 
 
 def read_tasks(text: str) -> Sequence[int]:

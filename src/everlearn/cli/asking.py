@@ -1,0 +1,29 @@
+"""Questions to the learner of a record: who is asked, and where the answer is kept."""
+
+import json
+from typing import Any
+
+from everlearn import files
+from everlearn.cli.opened import opened
+from everlearn.errors import BadInput
+from everlearn.runs import Play, Record
+from everlearn.runs.records import PROTOCOLS
+
+
+def taught(record: Record) -> Play:
+    """The run at its newest checkpoint, with at least one task behind it to be asked about."""
+    play = opened(record)
+    if not play.position.task:
+        raise BadInput(
+            f"{record.folder} has not finished a task yet; play it with `everlearn resume {record.folder}`"
+        )
+    return play
+
+
+def keep(record: Record, question: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write an answer into the record, with what tells whether the record has changed since."""
+    folder = record.folder / PROTOCOLS
+    files.make_folder(folder)
+    kept = {**facts, "digest": record.digest}
+    files.write(folder / f"{question}.json", json.dumps(kept, indent=1).encode() + b"\n")
+    return kept
