@@ -5,7 +5,8 @@ The rooms, in the order in which things happen:
 * ``factors``: what may vary, ``shapes``: what is drawn, ``rendering``: how it becomes pixels;
 * ``streams``: in which order it arrives;
 * ``memory``, ``networks``, ``learners``: what is kept, and who learns;
-* ``evaluation``, ``runs``, ``reports``: how well, what happened, and how it looks.
+* ``evaluation``, ``runs``, ``reports``: how well, what happened, and how it looks;
+* ``studio``: all of it in the browser.
 
 Importing this package defines names and does nothing else; a room is loaded when it is first used.
 """
@@ -29,6 +30,7 @@ _ROOMS = (
     "evaluation",
     "runs",
     "reports",
+    "studio",
 )
 
 __all__ = ["__version__", *_ROOMS]

@@ -41,6 +41,7 @@ app.command("everlearn.cli.learners:learners", name="learners", help="List the l
 app.command("everlearn.cli.memory:app", name="memory", help="Look at what a learner remembers, and edit it.")
 app.command("everlearn.cli.protocol:app", name="protocol", help="Put questions to the learner of a record.")
 app.command("everlearn.cli.ablation:ablate", name="ablate", help="Switch a learner's ideas off in turn.")
+app.command("everlearn.cli.studio:studio", name="studio", help="Open a web page on records and models.")
 app.command("everlearn.cli.doctor:doctor", name="doctor", help="Say what this machine can do.")
 
 

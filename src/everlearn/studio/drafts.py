@@ -1,0 +1,209 @@
+"""What a learner remembers, with edits that are tried out before they are saved."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from everlearn.errors import BadInput
+from everlearn.evaluation.protocols import editable_memory
+from everlearn.learners import Learner
+from everlearn.memory import ExemplarMemory
+from everlearn.runs import Play, Record, RunSpec
+from everlearn.runs.events import MemoryEdited
+from everlearn.runs.lock import RecordLock
+from everlearn.runs.recording import Recorder
+from everlearn.runs.scoring import answer
+from everlearn.streams.batch import Images
+from everlearn.studio.answers import Conflict, NotThere
+from everlearn.studio.edits import Edit
+from everlearn.studio.holding import holder
+
+PROBE = 300
+"""Test images on which accuracy before and after is told."""
+
+
+class Draft:
+    """The learner of a record as it would be with some edits; the record changes when they are saved.
+
+    Edits are kept as acts, in one order for everybody. Undoing goes back to what is saved and does all but
+    the last again; saving does them to the record as it is by then. So nobody's edit is lost to another's.
+
+    Args:
+        record: the record.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.edits: list[Edit] = []
+        self.edition = 0
+        self.lock = threading.RLock()
+        self._touched: dict[int, int] = {}
+        self._open()
+
+    @property
+    def learner(self) -> Learner:
+        """The learner, with the edits."""
+        return self._play.learner
+
+    @property
+    def memory(self) -> ExemplarMemory:
+        """Its memory, with the edits."""
+        return editable_memory(self.learner)
+
+    def picture(self, label: int, which: int) -> Images:
+        """One of the pictures of a class."""
+        if label not in self.memory or which >= len(pictures := self.memory.pictures(label)):
+            raise NotThere(f"there is no picture {which} of label {label}; it may have been forgotten")
+        picture: Images = pictures[which]
+        return picture
+
+    def refresh(self) -> None:
+        """Follow the record if it was played on or edited elsewhere."""
+        if self._newest() != self._number:
+            self._open()
+            self.edition += 1
+            self._redo(self.edits)
+
+    def edit(self, edit: Edit, seen: int) -> int:
+        """Do one more edit and give the label it was done to.
+
+        Args:
+            edit: what to do.
+            seen: the edition that whoever asks was looking at; a class that changed since is not touched.
+        """
+        settled = edit.settled(self.memory)
+        if settled.label is not None and self._touched.get(settled.label, 0) > seen:
+            raise Conflict(f"somebody changed label {settled.label} meanwhile; look at it again")
+        label = settled.apply(self.memory)
+        self.edits.append(settled)
+        self.edition += 1
+        self._touched[label] = self.edition
+        return label
+
+    def undo(self, seen: int, n_edits: int = 1) -> None:
+        """Take the last edits back, if whoever asks has seen them."""
+        if not self.edits:
+            raise Conflict("there is nothing to undo; what was saved stays")
+        if seen != self.edition:
+            raise Conflict("somebody changed something meanwhile; look at it again")
+        kept, undone = self.edits[:-n_edits], self.edits[-n_edits:]
+        self._redo(kept)
+        self.edition += 1
+        self._touched |= {each.label: self.edition for each in undone if each.label is not None}
+
+    def save(self) -> list[MemoryEdited]:
+        """Write the edits into the record, each as an event; a record that is playing is left alone."""
+        if holder(self.record.folder) is not None:
+            raise Conflict("this run is playing; stop it, save, and let it go on")
+        with RecordLock(self.record.folder):
+            self.refresh()  # an edit that no longer fits is found before anything is touched
+            play = Play(RunSpec.from_mapping(self.record.spec))
+            with Recorder(self.record, play) as recorder:
+                events = [_done(play, edit) for edit in self.edits]
+                for event in events:
+                    recorder.take(event)
+                recorder.checkpoint()
+                self.record.checkpoints.forget_older()
+                if play.position.task == play.n_tasks:
+                    recorder.take(play.ended())
+        self.edits = []
+        self._open()
+        self.edition += 1
+        return events
+
+    def accuracy(self) -> tuple[float, float, int]:
+        """The share of right answers before the edits and with them, and on how many images."""
+        n_tasks = self._play.position.task
+        if not n_tasks:
+            raise BadInput("this run has not finished a task yet, so there is nothing to ask about")
+        probe = self._play.stream.probe(n_tasks, PROBE)
+
+        def share() -> float:
+            return float((answer(self.learner, self._play.stream, probe) == probe.labels).mean())
+
+        after = share()
+        with self._without_edits():
+            return share(), after, len(probe)
+
+    @contextmanager
+    def _without_edits(self) -> Iterator[None]:
+        edits = self.edits
+        self._redo([])
+        yield
+        self._redo(edits)
+
+    def _redo(self, edits: list[Edit]) -> None:
+        """Be as if these edits, and no others, had been made to what is saved."""
+        self.learner.load(self._saved)
+        self.edits = list(edits)
+        for edit in edits:
+            try:
+                edit.apply(self.memory)
+            except BadInput as error:
+                raise Conflict(f"an edit does not fit what is saved any more: {error}") from error
+
+    def _open(self) -> None:
+        """Load the newest checkpoint that can be used."""
+        self._number = self._newest()
+        self._play, problems = Play(RunSpec.from_mapping(self.record.spec)), []
+        for number in self.record.checkpoints.newest_first():
+            try:
+                self._play.load(self.record.checkpoints.read(number)["play"])
+            except BadInput as error:
+                problems.append(str(error))
+            else:
+                editable_memory(self.learner)
+                self._saved = self._play.state()["learner"]
+                return
+        raise BadInput(
+            f"the learner of this run cannot be opened ({'; '.join(problems)})"
+            if problems
+            else "this run has saved nothing yet; let it play a task first"
+        )
+
+    def _newest(self) -> int:
+        return max(self.record.checkpoints.numbers(), default=0)
+
+
+class Drafts:
+    """The drafts that are in use, by record.
+
+    A draft without edits is let go of when others are asked for; one with edits is kept.
+    """
+
+    KEPT = 3
+
+    def __init__(self) -> None:
+        self._drafts: dict[str, Draft] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def of(self, record: Record) -> Iterator[Draft]:
+        """The draft of a record, for one at a time, up to date with the record."""
+        draft = self._find(record)
+        with draft.lock:
+            draft.refresh()
+            yield draft
+
+    def _find(self, record: Record) -> Draft:
+        name = str(record.folder)
+        with self._lock:
+            draft = self._drafts.pop(name, None) or Draft(record)
+            idle = [key for key, each in self._drafts.items() if not each.edits]
+            for key in idle[: max(0, len(self._drafts) + 1 - self.KEPT)]:
+                del self._drafts[key]
+            self._drafts[name] = draft
+            return draft
+
+
+def _done(play: Play, edit: Edit) -> MemoryEdited:
+    """Do an edit to a learner about to be saved, and tell of it as an event."""
+    memory = editable_memory(play.learner)
+    label = edit.apply(memory)
+    return MemoryEdited(
+        n_tasks=play.position.task,
+        act=edit.act,
+        label=label,
+        n_pictures=len(memory.pictures(label)) if label in memory else 0,
+        memory_bytes=play.learner.footprint().memory,
+    )

@@ -1,0 +1,52 @@
+"""Pictures on their way between a canvas, a learner and a PNG file."""
+
+import base64
+import io
+import math
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from everlearn.errors import BadInput
+from everlearn.streams.batch import Images
+from everlearn.streams.pictures.decode import Pixels
+
+SMALLEST, LARGEST = 8, 512
+"""Sides of a canvas."""
+CHANNELS = 4
+
+
+def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
+    r"""The pixels of a square canvas, red, green, blue and alpha, as one picture (H, W) or (H, W, 3).
+
+    Example:
+        >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
+        (8, 8)
+    """
+    side = math.isqrt(len(body) // CHANNELS)
+    if side * side * CHANNELS != len(body) or not SMALLEST <= side <= LARGEST:
+        raise BadInput(
+            f"{len(body):,} bytes are no square picture of {SMALLEST} to {LARGEST} pixels a side, four bytes "
+            "each; send a canvas's pixels"
+        )
+    return fitted(np.frombuffer(body, np.uint8).reshape(side, side, CHANNELS), shape)
+
+
+def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Images:
+    """A picture on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
+    drawn = Image.fromarray(rgba)
+    ground = Image.new("RGBA", drawn.size, (0, 0, 0, 255))
+    flat = Image.alpha_composite(ground, drawn).convert("RGB" if len(shape) == 3 else "L")
+    return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
+
+
+def png(picture: Images) -> bytes:
+    """A picture as a PNG file, made fast rather than small."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
+def data_url(picture: Images) -> str:
+    """A picture as an address that holds it."""
+    return "data:image/png;base64," + base64.b64encode(png(picture)).decode()

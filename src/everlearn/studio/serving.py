@@ -1,0 +1,84 @@
+"""The studio on this machine's own address."""
+
+import errno
+import secrets
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from everlearn.errors import BadInput, check_range
+from everlearn.studio.app import create_app
+
+HOST = "127.0.0.1"
+BACKLOG = 2048
+GRACE = 1
+"""Seconds that answers under way may still take when the server is asked to end."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A place where the studio can be reached.
+
+    Attributes:
+        listener: the socket that is listened on.
+        token: what whoever enters must know.
+    """
+
+    listener: socket.socket
+    token: str
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{HOST}:{self.listener.getsockname()[1]}/?token={self.token}"
+
+
+def open_door(port: int = 0) -> Door:
+    """Take a port of this machine that nobody else can reach; any free one if it is 0."""
+    check_range("port", port, 0, 65535)
+    # Said to be TCP, asyncio sends small answers at once; else each would wait 40 ms for an acknowledgement.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        why = "is in use" if error.errno == errno.EADDRINUSE else "may not be used by you"
+        raise BadInput(f"port {port} {why}; leave --port out to get a free one") from None
+    return Door(listener, secrets.token_urlsafe(18))
+
+
+def serve(folder: Path, door: Door) -> None:
+    """Serve a folder of records until Ctrl-C or SIGTERM."""
+    app = create_app(folder, door.token)
+    _Server(app).run(sockets=[door.listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends what is endless before it waits for what is under way."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._rooms = app.state.rooms  # type: ignore[attr-defined]  # the state is FastAPI's own
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                ws="none",
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=GRACE,
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._rooms.is_closing = True
+        await super().shutdown(sockets)

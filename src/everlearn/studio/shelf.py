@@ -1,0 +1,111 @@
+"""The records in a folder, by names that cannot lead anywhere else."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from everlearn.errors import BadInput
+from everlearn.runs.records import EVENTS, NAME, SCORES, SPEC, Record, lines_backwards
+from everlearn.studio.answers import NotThere
+from everlearn.studio.holding import holder
+
+DEPTH = 2
+"""A record lies in the folder itself or in a group one below it."""
+
+Stamp = tuple[int, ...]
+
+
+class Shelf:
+    """The records in a folder, and what can be said of each at a glance.
+
+    Args:
+        root: the folder; records in folders directly below it count as well.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._known: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+
+    def open(self, name: str) -> Record:
+        """The record of a name, if it is a name that this folder gives out."""
+        parts = name.split("/")
+        if not 1 <= len(parts) <= DEPTH or any(part in ("", ".", "..") for part in parts) or "\0" in name:
+            raise NotThere(f"there is no record {name!r:.80}")
+        folder = self.root.joinpath(*parts)
+        try:
+            is_inside = folder.resolve() == folder and (folder / SPEC).is_file()
+        except (OSError, ValueError):  # too long, or not text
+            is_inside = False
+        if not is_inside:
+            raise NotThere(f"there is no record {name!r:.80}; the list shows all there are")
+        return Record(folder)
+
+    def names(self) -> list[str]:
+        """The names of all records, sorted."""
+        return sorted(path.relative_to(self.root).as_posix() for path in _records(self.root, DEPTH))
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Every record at a glance, what was played last first."""
+        found = [self._glance(name) for name in self.names()]
+        self._known = {facts["record"]: (stamp, facts) for stamp, facts in found}
+        recent = sorted(found, key=lambda each: each[0], reverse=True)
+        return [{**facts, "playing": holder(self.root / facts["record"]) is not None} for _, facts in recent]
+
+    def glance(self, name: str) -> dict[str, Any]:
+        """One record at a glance."""
+        folder = self.open(name).folder
+        return {**self._glance(name)[1], "playing": holder(folder) is not None}
+
+    def _glance(self, name: str) -> tuple[Stamp, dict[str, Any]]:
+        """What is known of a record, read again only if its files changed."""
+        folder = self.root / name
+        stamp = _stamp(folder)
+        known = self._known.get(name)
+        return known if known is not None and known[0] == stamp else (stamp, _glance(name, Record(folder)))
+
+
+def _records(folder: Path, depth: int) -> Iterator[Path]:
+    """Folders of records; links are not followed, so that nothing outside is ever shown."""
+    with os.scandir(folder) as entries:
+        below = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for path in below:
+        if (path / SPEC).is_file():
+            yield path
+        elif depth > 1:
+            yield from _records(path, depth - 1)
+
+
+def _glance(name: str, record: Record) -> dict[str, Any]:
+    """The few facts that a list shows; a damaged record is listed with what is wrong with it."""
+    try:
+        return {"record": name, "name": record.name, **_played(record), "error": None}
+    except (BadInput, KeyError, TypeError) as error:
+        return {"record": name, "name": "", "learner": "?", "error": f"this record is damaged: {error}"}
+
+
+def _played(record: Record) -> dict[str, Any]:
+    spec = record.spec
+    score = next((row for row in lines_backwards(record.folder / SCORES) if row["batch"] is None), None)
+    shares = (
+        [right / max(1, n) for right, n in zip(score["correct"], score["total"], strict=True)]
+        if score
+        else []
+    )
+    return {
+        "learner": spec["learner"]["name"],
+        "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
+        "seed": spec["seed"],
+        "tasks": record.n_tasks_played,
+        "tasks_planned": spec["n_tasks"],
+        "finished": record.is_finished,
+        "accuracy": sum(shares) / len(shares) if shares else None,
+    }
+
+
+def _stamp(folder: Path) -> Stamp:
+    """When and how far the files of a record were last written, newest first."""
+    stats = [
+        path.stat() for path in (folder / name for name in (EVENTS, SCORES, SPEC, NAME)) if path.exists()
+    ]
+    return (max(stat.st_mtime_ns for stat in stats), *(stat.st_size for stat in stats))
