@@ -21,12 +21,9 @@ def test_every_row_is_worked_on_once(n: int, threads: int) -> None:
 
 
 def test_work_is_shared() -> None:
-    both_here = threading.Barrier(2, timeout=20)
-    in_pieces(lambda begin, end: void(both_here.wait()), 2, 1, 2)
-
-
-def void(_: object) -> None:
-    """Forget a result."""
+    both_here, places = threading.Barrier(2, timeout=20), list[int]()
+    in_pieces(lambda begin, end: places.append(both_here.wait()), 2, 1, 2)
+    assert sorted(places) == [0, 1]
 
 
 def test_an_error_in_a_thread_reaches_the_caller() -> None:

@@ -220,6 +220,7 @@ def test_an_interrupted_beginning_does_not_block_the_folder(tmp_path: Path) -> N
     (tmp_path / ".lock").touch()
     (tmp_path / ".spec.json.new").write_text("half")
     finish(record(tiny(n_tasks=1), tmp_path))
+    assert Record(tmp_path).is_finished
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

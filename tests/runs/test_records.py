@@ -52,11 +52,11 @@ def test_reading_needs_no_torch(break_off: BreakOff) -> None:
     code = (
         "import sys; from everlearn import runs\n"
         f"r = runs.Record({str(break_off())!r})\n"
-        "print(r, r.digest, len(r.score_table()), r.checkpoints.numbers())\n"
-        "assert len(runs.list_records(r.folder.parent)) == 1\n"
-        "assert 'torch' not in sys.modules\n"
+        "assert r.digest and len(r.score_table())\n"
+        "print(r.checkpoints.numbers(), len(runs.list_records(r.folder.parent)), 'torch' in sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert said.stdout == "[2, 3] 1 False\n"
 
 
 def test_looking_at_the_end_reads_only_the_end(break_off: BreakOff, monkeypatch: pytest.MonkeyPatch) -> None:
