@@ -17,8 +17,9 @@ def sigmoid(values: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-values)))
 
 
-def test_the_loss_asks_yes_or_no_for_every_label() -> None:
-    learner, new = ICaRL(**FLAT), batch_of([2, 3, 2])
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_the_loss_asks_yes_or_no_for_every_label(temperature: float) -> None:
+    learner, new = ICaRL(**FLAT, temperature=temperature), batch_of([2, 3, 2])
     learner.admit(np.array([0, 1]))
     set_head(learner, some_head(2))
     learner.end(view_of(batch_of([0, 1])))
@@ -26,7 +27,7 @@ def test_the_loss_asks_yes_or_no_for_every_label() -> None:
     moved = some_head(4, number=1)
     set_head(learner, moved)
     wanted = np.eye(4)[[2, 3, 2]]
-    wanted[:, :2] = sigmoid(outputs(some_head(2), new))
+    wanted[:, :2] = sigmoid(outputs(some_head(2), new) / temperature)
     said = sigmoid(outputs(moved, new))
     expected = -(wanted * np.log(said) + (1 - wanted) * np.log(1 - said)).sum(1).mean()
     assert float(learner.loss(*learner.tensors(new)).detach()) == pytest.approx(expected, rel=1e-5)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.chance import FloatArray, IntArray
+from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Shared
 from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.learners.base.rehearsal import Rehearsal, mixed, plain
@@ -16,6 +17,8 @@ from everlearn.memory import Herding
 from everlearn.networks import BACKWARD
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.batch import Images
+
+MAX_TEMPERATURE = 1e3
 
 
 class ICaRL(Rehearsal):
@@ -34,17 +37,23 @@ class ICaRL(Rehearsal):
 
     Args:
         memory_size: exemplars kept in all; classes share them evenly.
+        temperature: how much the old network's answers are softened before they are wanted. 1 is the paper's;
+            van de Ven and Tolias take 2, which leaves new classes more room.
 
     Example:
         >>> ICaRL.tiny().memory
         <Herding: 0 of at most 2000 images, 0 seen>
 
-    Reference: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
-    arXiv:1611.07725.
+    References: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
+    arXiv:1611.07725; softened: van de Ven and Tolias 2019, arXiv:1904.07734.
     """
 
-    def __init__(self, *, memory_size: int = 2000, **shared: Unpack[Shared]) -> None:
+    def __init__(
+        self, *, memory_size: int = 2000, temperature: float = 1.0, **shared: Unpack[Shared]
+    ) -> None:
         super().__init__(**shared)
+        check_range("temperature", temperature, 1e-3, MAX_TEMPERATURE)
+        self.temperature = temperature
         self.memory = Herding(capacity=memory_size, seed=self.seed)
         self.teacher: Teacher | None = None
         self.exemplars_per_image = 0.0
@@ -66,7 +75,7 @@ class ICaRL(Rehearsal):
         wanted = functional.one_hot(columns, outputs.shape[1]).float()
         if self.teacher is not None:
             self.flops += len(images) * self._flops_per_image / (1 + BACKWARD)
-            wanted[:, : self.teacher.n_labels] = self.teacher(images).sigmoid()
+            wanted[:, : self.teacher.n_labels] = (self.teacher(images) / self.temperature).sigmoid()
         summed = functional.binary_cross_entropy_with_logits(outputs, wanted, reduction="sum")
         return summed / len(images)
 
