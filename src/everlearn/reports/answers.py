@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from everlearn.evaluation import Interval
+from everlearn.evaluation.pictures import unpacked
 from everlearn.reports.drawings import FACTORS, Drawing, Groups, NothingToDraw
 from everlearn.reports.findings import Findings, Points
 from everlearn.reports.groups import interval
@@ -37,6 +38,10 @@ TRADES = (
     Trade("precision_recall", "precision and recall", "recall of new", "precision", "steps-pre"),
     Trade("roc", "ROC", "known called new", "new found"),
 )
+MISTAKES = 8
+"""Shown in a row."""
+ROWS = (("image", "shown"), ("normalised", "normalised"), ("exemplar", "taken for"))
+"""What is shown of a mistake, from top to bottom."""
 SHOTS = {
     "standard": "only new classes known",
     "generalised": "beside all old ones",
@@ -83,6 +88,27 @@ def oneshot(groups: Groups, look: Look) -> "Figure":
     return figure
 
 
+def mistakes(groups: Groups, look: Look) -> "Figure":
+    """Things of classes never met that were accepted, and what they were taken for."""
+    _check_asked(groups, "openset")
+    answers = [answer for each in groups for answer in _answers(each.runs, "openset")]
+    told = [mistake for answer in answers for mistake in answer.get("mistakes", ())]
+    if not told:
+        raise NothingToDraw("nothing new was accepted, so there is no mistake to show")
+    worst = sorted(told, key=lambda mistake: float(mistake["novelty"]))[:MISTAKES]
+    figure, panels = canvas(len(ROWS) * len(worst), columns=len(worst), panel_height=0.62)
+    for number, axes in enumerate(panels):
+        row, column = divmod(number, len(worst))
+        name, words = ROWS[row]
+        picture = unpacked(worst[column][name])
+        axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+        if not column:
+            axes.set_ylabel(words, rotation=0, ha="right", va="center", color=look.ink)
+    return figure
+
+
 def transfer(groups: Groups, look: Look) -> "Figure":
     """Factor combinations that were trained beside those that nobody trained."""
     _check_asked(groups, "transfer")
@@ -115,6 +141,7 @@ def online(groups: Groups, look: Look) -> "Figure":
 
 DRAWINGS: dict[str, Drawing] = {
     "openset": openset,
+    "mistakes": mistakes,
     "oneshot": oneshot,
     "transfer": transfer,
     "online": online,

@@ -33,12 +33,13 @@ def choice_figure(found: Mapping[str, Sequence[Choice]], path: Path | str, *, lo
         raise BadInput("nobody has chosen anything yet, so there is nothing to draw; ask somebody first")
     check_path(path, ENDINGS)
     with worn(LOOKS[look]):
-        data = encoded(_drawn(found, LOOKS[look]), path.suffix[1:].lower())
+        data = encoded(drawn(found, LOOKS[look]), path.suffix[1:].lower())
     files.write(path, data)
     return path
 
 
-def _drawn(found: Mapping[str, Sequence[Choice]], look: Look) -> "Figure":
+def drawn(found: Mapping[str, Sequence[Choice]], look: Look) -> "Figure":
+    """The figure itself."""
     figure, (axes,) = canvas(1)
     draw_lines(axes, [_line(choices) for choices in found.values()], look)
     counts = sorted({each.n_choices for choices in found.values() for each in choices})

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from everlearn import files
 from everlearn.errors import BadInput, unknown
 from everlearn.reports import answers, drawings
+from everlearn.reports.drawings import Drawing, Groups
 from everlearn.reports.groups import group
-from everlearn.reports.looks import LOOKS, encoded, worn
+from everlearn.reports.looks import LOOKS, Look, encoded, worn
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -35,10 +36,13 @@ def figure(kind: str, records: Sequence["Record"], path: Path | str, *, look: st
     if look not in LOOKS:
         raise unknown("look", look, LOOKS)
     check_path(path, ENDINGS)
-    groups = group(records)
-    with worn(LOOKS[look]):
-        drawn = DRAWINGS[kind](groups, LOOKS[look])
-        data = encoded(drawn, path.suffix[1:].lower())
+    return write(DRAWINGS[kind], group(records), path, LOOKS[look])
+
+
+def write(draw: Drawing, groups: Groups, path: Path, look: Look) -> Path:
+    """Draw groups in a look into a file."""
+    with worn(look):
+        data = encoded(draw(groups, look), path.suffix[1:].lower())
     files.write(path, data)
     return path
 

@@ -8,6 +8,7 @@ import numpy as np
 from everlearn.chance import FloatArray
 from everlearn.errors import BadInput, check_range
 from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.protocols.mistakes import Mistake, mistakes
 from everlearn.evaluation.protocols.powers import rejecting
 from everlearn.evaluation.protocols.samples import (
     MAX_IMAGES,
@@ -36,6 +37,7 @@ class OpenSet:
         accepted: share of known test images accepted with this threshold.
         rejected: share of new images rejected with it.
         accuracy: share of known test images accepted and answered rightly.
+        mistakes: new images that were accepted, the most familiar first; a few, as pictures.
     """
 
     n_known: int
@@ -47,12 +49,12 @@ class OpenSet:
     accepted: float
     rejected: float
     accuracy: float
+    mistakes: tuple[Mistake, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The answers as plain JSON values; of each curve its area and a hundred points."""
-        curves = ("roc", "precision_recall", "acceptance")
-        plain = {name: value for name, value in vars(self).items() if name not in curves}
-        return {**plain, **{name: _points(getattr(self, name)) for name in curves}}
+        curves = {name: _points(getattr(self, name)) for name in ("roc", "precision_recall", "acceptance")}
+        return {**vars(self), **curves, "mistakes": [each.to_json() for each in self.mistakes]}
 
 
 def open_set(
@@ -87,6 +89,7 @@ def open_set(
         accepted=float(np.mean(known_scores <= threshold)),
         rejected=float(np.mean(new_scores > threshold)),
         accuracy=float(np.mean(is_right & (known_scores <= threshold))),
+        mistakes=tuple(mistakes(learner, new, new_scores, threshold)),
     )
 
 

@@ -1,0 +1,9 @@
+"""What papers claim, done again.
+
+Takes the name of a figure or a table and a size; says which runs it needs. Gives, from the records of these
+runs, the figure, the numbers, and whether they say what the paper says.
+"""
+
+from everlearn.papers.exhibit import Claim, Exhibit, Line, Scale, Verdict
+
+__all__ = ["Claim", "Exhibit", "Line", "Scale", "Verdict"]

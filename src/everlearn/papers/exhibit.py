@@ -1,0 +1,148 @@
+"""What a paper shows: the runs behind it, what it claims, and whether our records say the same."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from everlearn.reports.groups import Group
+from everlearn.runs.jobs import Job
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from everlearn.reports.looks import Look
+
+MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A learner in an exhibit, played under some seeds: a curve of a figure, a row of a table.
+
+    Attributes:
+        name: what it is called there.
+        folder: of its records, below the folder of all records; the seed is put behind it.
+        learner: who learns.
+        settings: what differs from the defaults of a run, by dotted names.
+        seeds: each for the stream and for the run.
+        stream: the kind of stream.
+        asks: protocols asked afterwards, in the words that `everlearn protocol` takes.
+        minutes: what one seed takes on one core, if that is known.
+    """
+
+    name: str
+    folder: str
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+    stream: str = "sprites"
+    asks: tuple[tuple[str, ...], ...] = ()
+    minutes: float | None = None
+
+    def jobs(self, records: Path) -> list[Job]:
+        """A job for each seed."""
+        return [self._job(records, seed) for seed in self.seeds]
+
+    def _job(self, records: Path, seed: int) -> Job:
+        from everlearn.runs import RunSpec
+
+        settings = {**self.settings, "seed": seed, "stream.seed": seed}
+        return Job(
+            spec=RunSpec.make(stream=self.stream, learner=self.learner, settings=settings),
+            folder=records / f"{self.folder}-seed-{seed}",
+            asks=self.asks,
+            name=self.name,
+            seconds=None if self.minutes is None else MINUTE * self.minutes,
+        )
+
+    def group(self, records: Path) -> Group | None:
+        """What its finished records say together; None as long as there is none."""
+        from everlearn.reports.findings import Findings
+
+        finished = [job.record() for job in self.jobs(records)]
+        runs = [Findings.of(record) for record in finished if record is not None and record.is_finished]
+        return Group(self.name, self.name, tuple(runs)) if runs else None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size at which a paper is done again: who learns, with which settings, for how long.
+
+    Attributes:
+        name: smoke, laptop or paper.
+        about: what it is for, and how it differs from the paper.
+        lines: everybody who learns, by the names that exhibits call them.
+    """
+
+    name: str
+    about: str
+    lines: Sequence[Line]
+
+    def some(self, names: Sequence[str]) -> list[Line]:
+        """The lines of these names, in their order; not every size has all of them."""
+        known = {line.name: line for line in self.lines}
+        return [known[name] for name in names if name in known]
+
+
+class Verdict(NamedTuple):
+    """What our records say to a claim."""
+
+    holds: bool
+    saw: str
+
+
+Groups = Mapping[str, Group]
+"""What the lines of an exhibit found, by name."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper that records can speak for or against.
+
+    Attributes:
+        words: the claim, in our words.
+        about: the lines it is about.
+        check: looks at what these found, in their order.
+    """
+
+    words: str
+    about: tuple[str, ...]
+    check: Callable[[Groups], Verdict]
+
+    def verdict(self, groups: Groups, scale: Scale) -> Verdict | None:
+        """What the records say; None as long as some are missing."""
+        names = [line.name for line in scale.some(self.about)]
+        if not all(name in groups for name in names):
+            return None
+        return self.check({name: groups[name] for name in names})
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure or a table of a paper.
+
+    Attributes:
+        name: what people call it on the command line, such as figure-4.
+        title: what it shows.
+        lines: the names of those who are shown.
+        claims: what the paper says about it.
+        draw: makes the figure from what the lines found; None for tables.
+        note: where we differ from the paper, and why.
+    """
+
+    name: str
+    title: str
+    lines: tuple[str, ...]
+    claims: Sequence[Claim] = ()
+    draw: "Callable[[Sequence[Group], Look], Figure] | None" = None
+    note: str = ""
+
+    def jobs(self, scale: Scale, records: Path) -> list[Job]:
+        """All that has to be done for it."""
+        return [job for line in scale.some(self.lines) for job in line.jobs(records)]
+
+    def groups(self, scale: Scale, records: Path) -> dict[str, Group]:
+        """What its lines found, as far as it is there."""
+        found = {line.name: line.group(records) for line in scale.some(self.lines)}
+        return {name: group for name, group in found.items() if group is not None}
