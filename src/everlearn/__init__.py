@@ -6,7 +6,7 @@ The rooms, in the order in which things happen:
 * ``streams``: in which order it arrives;
 * ``memory``, ``networks``, ``learners``: what is kept, and who learns;
 * ``evaluation``, ``runs``, ``reports``: how well, what happened, and how it looks;
-* ``studio``: all of it in the browser.
+* ``papers``: what others claim, done again; ``studio``: all of it in the browser.
 
 Importing this package defines names and does nothing else; a room is loaded when it is first used.
 """
@@ -30,6 +30,7 @@ _ROOMS = (
     "evaluation",
     "runs",
     "reports",
+    "papers",
     "studio",
 )
 
