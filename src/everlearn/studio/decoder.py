@@ -13,7 +13,7 @@ from everlearn.studio.decoding import COMPLAINT, HEAD
 
 START = 60.0
 """Seconds that the child may take to begin."""
-PATIENCE = 5.0
+PATIENCE = 10.0
 """Seconds that it may take for one file on a busy machine; of the processor it gets much less."""
 PIECE = 1 << 16
 
@@ -31,6 +31,11 @@ class Decoder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> int | None:
+        """The number of the child, if there is one."""
+        return None if self._child is None else self._child.pid
 
     def warm_up(self) -> None:
         """Have a child ready, so that the first file need not wait for it."""

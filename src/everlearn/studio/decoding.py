@@ -15,12 +15,12 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.decode import FORMATS, decode, reduced
+from everlearn.streams.pictures.decode import FORMATS, decode
 from everlearn.studio.pixels import LARGEST, png
 
 MAX_PIXELS = 16_000_000
 MAX_MEMORY = 1_000_000_000
-MAX_SECONDS = 0.7
+MAX_SECONDS = 0.8
 """Of the processor, for one file; then the system ends this child."""
 HEAD = 8
 PICTURE, COMPLAINT = b"P", b"E"
@@ -44,7 +44,7 @@ def opened(content: bytes) -> bytes:
         raise BadInput(f"{NAME} is not a picture that can be opened ({error})") from None
     if width * height > MAX_PIXELS:
         raise BadInput(f"{NAME} has {width} x {height} pixels; give one of at most {MAX_PIXELS:,}")
-    small = Image.fromarray(reduced(decode(content, NAME), LARGEST // 2))
+    small = Image.fromarray(decode(content, NAME))
     small.thumbnail((LARGEST, LARGEST))
     return png(np.asarray(small))
 

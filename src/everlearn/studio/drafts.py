@@ -71,9 +71,9 @@ class Draft:
             edit: what to do.
             seen: the edition that whoever asks was looking at; a class that changed since is not touched.
         """
+        if edit.label is not None and self._touched.get(edit.label, 0) > seen:
+            raise Conflict(f"somebody changed label {edit.label} meanwhile; look at it again")
         settled = edit.settled(self.memory)
-        if settled.label is not None and self._touched.get(settled.label, 0) > seen:
-            raise Conflict(f"somebody changed label {settled.label} meanwhile; look at it again")
         label = settled.apply(self.memory)
         self.edits.append(settled)
         self.edition += 1
