@@ -31,6 +31,8 @@ app["--help"].group = EVERYWHERE
 app.command("everlearn.cli.stream:app", name="stream", help="Look at streams, export them, cite them.")
 app.command("everlearn.cli.run:run", name="run", help="Play a stream to a learner and keep a record.")
 app.command("everlearn.cli.run:resume", name="resume", help="Play a record on from where it stopped.")
+app.command("everlearn.cli.sweep:sweep", name="sweep", help="Play many runs side by side.")
+app.command("everlearn.cli.reproduce:reproduce", name="reproduce", help="Do a paper's figures again.")
 app.command("everlearn.cli.records:list_", name="list", help="List the records in a folder.")
 app.command("everlearn.cli.records:show", name="show", help="Say what a record holds.")
 app.command("everlearn.cli.comparing:compare", name="compare", help="Put records side by side.")

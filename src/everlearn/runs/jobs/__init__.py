@@ -1,8 +1,8 @@
 """Many runs side by side on the cores of one machine.
 
-Takes `Job`s: runs, the folders of their records, and what is asked of their learners afterwards. `play_all`
-does what is missing of them, each in a process of its own, and tells what happens as events. Gives nothing
-but ordinary records, which are also the only place where it is kept what is done.
+Takes `Job`s: runs, the folders of their records, and what is asked of their learners afterwards; a `Sweep`
+says many of them in a few lines. `play_all` does what is missing, each job in a process of its own, and tells
+what happens as events. Gives nothing but ordinary records, the only place where it is kept what is done.
 """
 
 import importlib
@@ -12,20 +12,23 @@ if TYPE_CHECKING:
     from everlearn.runs.jobs import events
     from everlearn.runs.jobs.capacity import Capacity
     from everlearn.runs.jobs.crew import play_all
-    from everlearn.runs.jobs.estimates import estimate
+    from everlearn.runs.jobs.estimates import estimate, timed
     from everlearn.runs.jobs.job import Act, Job, missing
+    from everlearn.runs.jobs.sweep import Sweep
 
 # A child is leashed before anything slow is loaded, so each part is loaded when it is first asked for.
 _HOMES = {
     "Act": "job",
     "Capacity": "capacity",
     "Job": "job",
+    "Sweep": "sweep",
     "estimate": "estimates",
     "missing": "job",
     "play_all": "crew",
+    "timed": "estimates",
 }
 
-__all__ = ["Act", "Capacity", "Job", "estimate", "events", "missing", "play_all"]
+__all__ = ["Act", "Capacity", "Job", "Sweep", "estimate", "events", "missing", "play_all", "timed"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,137 @@
+"""`everlearn sweep`: many runs side by side, as a file says."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from signal import Signals
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.reading import check_path, read_spec
+from everlearn.cli.run import KILLED, RECORDS
+from everlearn.errors import check_range
+
+if TYPE_CHECKING:
+    from everlearn.cli.watch_jobs import Outcome
+    from everlearn.reports import Comparison
+    from everlearn.runs.jobs import Job
+
+FAILED = 1
+"""The exit code when some runs could not be played."""
+GIGABYTE, MOST_GIGABYTES = 1_000_000_000, 1_000_000
+
+Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
+Workers = Annotated[int | None, Parameter(show_default=False, metavar="N")]
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+
+
+def sweep(
+    file: Path,
+    /,
+    *,
+    records: Folder = None,
+    workers: Workers = None,
+    threads: int = 1,
+    memory: float = 1.0,
+    retries: int = 0,
+    dry_run: Flag = False,
+    screen: Shown,
+) -> Answer:
+    """Play the runs that a file names, several at a time, those that are missing only.
+
+    Asked to stop (Ctrl-C), all save and end; the same command goes on from there.
+
+    Args:
+        file: The .toml file of the sweep; docs/sweeps.md says what it holds.
+        records: The folder for the records; records/ and the name of the file if not said.
+        workers: Runs at a time; one for each core if not said.
+        threads: Threads of arithmetic for each run.
+        memory: Gigabytes that a run may come to need; none is started beside others while less is free.
+        retries: How often a run that failed is tried again, from where it was.
+        dry_run: Only list the runs, and how long they will take if that is known.
+        screen: Where progress is shown.
+    """
+    from everlearn.cli.watch_jobs import watch_jobs
+    from everlearn.runs.jobs import Capacity, Sweep, play_all
+
+    check_range("memory", memory, 0, MOST_GIGABYTES)
+    limits = {} if workers is None else {"workers": workers}
+    capacity = Capacity(**limits, threads=threads, memory=int(memory * GIGABYTE))
+    folder = check_path(records or RECORDS / file.stem)
+    jobs = _timed(Sweep(**read_spec(file)).jobs(folder), folder)
+    story = play_all(jobs, capacity=capacity, retries=retries)
+    if dry_run:
+        return planned(jobs, folder, capacity.workers)
+    return _told(jobs, folder, watch_jobs(story, screen))
+
+
+def _timed(jobs: "Sequence[Job]", folder: Path) -> "Sequence[Job]":
+    """The jobs, with how long they take where earlier records tell it."""
+    from everlearn.runs import list_records
+    from everlearn.runs.jobs import timed
+
+    return timed(jobs, list_records(folder)) if folder.is_dir() else jobs
+
+
+def planned(jobs: "Sequence[Job]", folder: Path, workers: int) -> Answer:
+    """What would be played, and how long it will take if that is known."""
+    from everlearn.runs.jobs import estimate
+
+    rows = [_plan(job) for job in jobs]
+    facts = {"records": str(folder), "runs": rows, "seconds": estimate(jobs, workers=workers)}
+    return Answer(facts, lambda: _plan_view(facts))
+
+
+def _plan(job: "Job") -> dict[str, Any]:
+    from everlearn.runs.jobs import missing
+
+    state = "finished" if not missing(job) else "missing" if job.record() is None else "begun"
+    spec = job.spec
+    played = {"learner": spec.learner.name, "stream": spec.stream.kind, "seed": spec.seed}
+    return {"record": str(job.folder), **played, "state": state}
+
+
+def _plan_view(facts: dict[str, Any]) -> Any:
+    from rich.console import Group
+
+    from everlearn.cli.catalogue import table
+    from everlearn.cli.watch_jobs import sentence
+    from everlearn.runs.jobs.events import Begun
+
+    rows = facts["runs"]
+    n_finished = sum(row["state"] == "finished" for row in rows)
+    total = sentence(Begun(len(rows), n_finished, facts["seconds"]))
+    return Group(table(tuple(rows[0]), [tuple(map(str, row.values())) for row in rows]), f"\n{total}")
+
+
+def _told(jobs: "Sequence[Job]", folder: Path, outcome: "Outcome") -> Answer:
+    """The table over all runs that have begun, and what became of the others."""
+    from everlearn.reports import compare
+
+    ended, failed = outcome
+    begun = [record for job in jobs if (record := job.record()) is not None and record.n_tasks_played]
+    comparison = compare(begun) if begun else None
+    facts = {
+        "records": str(folder),
+        "runs": len(jobs),
+        "finished": ended.n_finished,
+        "failed": [{"record": each.record, "reason": each.reason} for each in failed],
+        "left": ended.n_left,
+        "seconds": ended.seconds,
+        "rows": [] if comparison is None else comparison.rows,
+    }
+    code = KILLED + ended.signal if ended.signal is not None else FAILED if failed else 0
+    return Answer(facts, lambda: _view(comparison, outcome, folder), code)
+
+
+def _view(comparison: "Comparison | None", outcome: "Outcome", folder: Path) -> Any:
+    from rich.console import Group
+
+    ended, failed = outcome
+    lines = [f"{each.record} failed: {each.reason}" for each in failed]
+    if ended.signal is not None:
+        name = Signals(ended.signal).name
+        lines.append(f"stopped by {name} with {ended.n_left} runs to go; the same command goes on with them")
+    lines.append(f"The records are in {folder}; look closer with `everlearn report {folder}`")
+    return Group(*([] if comparison is None else [comparison.table()]), *lines)

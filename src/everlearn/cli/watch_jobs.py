@@ -1,0 +1,128 @@
+"""A screen that listens to many jobs."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from rich import progress as bars
+from rich.console import Console
+from rich.markup import escape
+
+from everlearn.cli.answer import Screen
+from everlearn.reports.quantities import duration, exactly
+from everlearn.runs.events import Event
+from everlearn.runs.jobs import events as tell
+
+Listener = Callable[[Event], None]
+
+
+class Outcome(NamedTuple):
+    """How it ended, and why some jobs could not be done."""
+
+    ended: tell.Ended
+    failed: list[tell.JobFailed]
+
+
+def watch_jobs(story: Iterator[Event], screen: Screen) -> Outcome:
+    """Listen to the end: with a line for each job at work, or with plain lines where nobody watches."""
+    failed: list[tell.JobFailed] = []
+    with _listener(screen) as listen:
+        for event in story:
+            listen(event)
+            if isinstance(event, tell.JobFailed) and not event.again:
+                failed.append(event)
+    if not isinstance(event, tell.Ended):
+        raise TypeError("a story of jobs ends with Ended")
+    return Outcome(event, failed)
+
+
+@contextmanager
+def _listener(screen: Screen) -> Iterator[Listener]:
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield (lambda event: None) if screen.as_json else say
+        return
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("[dim]{task.fields[word]}"),
+    )
+    with bars.Progress(*columns, console=console, transient=True) as shown:
+        yield Bars(shown)
+
+
+def say(event: Event) -> None:
+    """One plain line for what a log ought to hold."""
+    if line := sentence(event):
+        print(line, file=sys.stderr, flush=True)
+
+
+def sentence(event: Event) -> str:
+    """An event for people; nothing for those that only move a bar.
+
+    Example:
+        >>> sentence(tell.JobFinished("er", "records/er", seconds=42.0, accuracy=0.875))
+        'er: finished after 42 s, accuracy 0.875'
+    """
+    match event:
+        case tell.Begun(n_jobs=n, n_finished=done, seconds=seconds):
+            return f"{n} runs, {done} of them finished; {_time(seconds)}"
+        case tell.JobStarted(job=job, attempt=attempt):
+            return f"{job}: started" + (f", attempt {attempt}" if attempt > 1 else "")
+        case tell.JobFinished(job=job, seconds=seconds, accuracy=accuracy):
+            return f"{job}: finished after {duration(exactly(seconds))}{_judged(accuracy, ', ')}"
+        case tell.JobFailed(job=job, reason=reason, again=again):
+            return f"{job}: failed: {reason}" + ("; it will be tried again" if again else "")
+        case tell.Stopping(n_working=n):
+            return f"stopping: {n} at work are saving; ask again to end them at once"
+    return ""
+
+
+class Bars:
+    """A bar for each job at work, below what failed, and one for them all.
+
+    Args:
+        shown: where they are drawn.
+    """
+
+    def __init__(self, shown: bars.Progress) -> None:
+        self._shown = shown
+        self._rows: dict[str, bars.TaskID] = {}
+        self._all = shown.add_task("all runs", total=None, word="")
+
+    def __call__(self, event: Event) -> None:
+        """Show what happened."""
+        match event:
+            case tell.Begun():
+                self._shown.update(self._all, completed=event.n_finished, total=event.n_jobs)
+                self._shown.console.print(sentence(event), markup=False)
+            case tell.JobStarted():
+                self._rows[event.record] = self._shown.add_task(escape(event.job), total=None, word="")
+            case tell.JobProgress():
+                word = event.doing if event.doing != "playing" else _judged(event.accuracy)
+                row = self._rows[event.record]
+                self._shown.update(row, completed=event.done, total=event.n_tasks, word=word)
+            case tell.JobFinished():
+                self._leave(event)
+                self._shown.advance(self._all)
+            case tell.JobFailed():
+                self._leave(event)
+                self._shown.console.print(sentence(event), markup=False)
+            case tell.Stopping():
+                self._shown.update(self._all, word=sentence(event))
+
+    def _leave(self, event: tell.JobEvent) -> None:
+        row = self._rows.pop(event.record, None)
+        if row is not None:
+            self._shown.remove_task(row)
+
+
+def _time(seconds: float | None) -> str:
+    return "time unknown" if seconds is None else f"about {duration(exactly(seconds))} to go"
+
+
+def _judged(accuracy: float | None, before: str = "") -> str:
+    return "" if accuracy is None else f"{before}accuracy {accuracy:.3f}"

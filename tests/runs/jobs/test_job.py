@@ -1,0 +1,89 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from everlearn.errors import BadInput
+from everlearn.runs import Record, RunSpec
+from everlearn.runs.jobs import Job, missing
+from everlearn.runs.jobs.job import check
+
+from .examples import job, played
+
+ASK = ("transfer", "--size", "10")
+
+
+def answer(record: Record, name: str, digest: str) -> None:
+    (record.folder / "protocols").mkdir(exist_ok=True)
+    (record.folder / "protocols" / f"{name}.json").write_text(json.dumps({"digest": digest}))
+
+
+def test_everything_is_missing_of_a_job_not_begun(tmp_path: Path) -> None:
+    play, ask = missing(job(tmp_path / "a", ASK))
+    assert (play.doing, play.words) == ("playing", ("resume", f"{tmp_path}/a"))
+    assert (ask.doing, ask.words) == (
+        "asking transfer",
+        ("protocol", "transfer", f"{tmp_path}/a", "--size", "10"),
+    )
+
+
+def test_a_record_that_is_not_finished_is_played_on(tmp_path: Path) -> None:
+    begun = job(tmp_path / "a")
+    begun.begin()
+    begun.begin()
+    assert [act.words[0] for act in missing(begun)] == ["resume"]
+
+
+def test_only_answers_that_are_not_there_are_missing(tmp_path: Path) -> None:
+    asked = job(tmp_path / "a", ASK, ("openset",))
+    record = played(asked)
+    assert [act.doing for act in missing(asked)] == ["asking transfer", "asking openset"]
+    answer(record, "transfer", record.digest)
+    answer(record, "openset", "of a run that was edited since")
+    assert [act.doing for act in missing(asked)] == ["asking openset"]
+    answer(record, "openset", record.digest)
+    assert missing(asked) == ()
+
+
+def test_a_job_is_called_by_its_name_or_its_folder(tmp_path: Path) -> None:
+    plain = job(tmp_path / "a")
+    assert plain.title == "a"
+    named = replace(plain, name="the first")
+    named.begin()
+    assert named.title == Record(named.folder).name == "the first"
+
+
+def test_the_record_of_another_spec_is_refused(tmp_path: Path) -> None:
+    job(tmp_path / "a").begin()
+    with pytest.raises(BadInput, match="a plays something else: seed was 0, is 3; choose a new folder"):
+        check([job(tmp_path / "a", seed=3)])
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "thesis.tex").touch()
+    with pytest.raises(BadInput, match="a holds something else; choose a new folder"):
+        check([job(tmp_path / "a")])
+
+
+def test_two_jobs_in_one_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="two jobs have the folder"):
+        check([job(tmp_path / "a"), job(tmp_path / "a", seed=1)])
+
+
+@pytest.mark.parametrize(
+    ("asks", "complaint"),
+    [(((),), "asks nothing in one of its asks"), ((ASK, ("transfer",)), "asks one question twice")],
+)
+def test_useless_asks_are_refused(tmp_path: Path, asks: tuple[tuple[str, ...], ...], complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        check([job(tmp_path / "a", *asks)])
+
+
+def test_bad_names_are_refused(tmp_path: Path) -> None:
+    spec = RunSpec.make(learner="nearest")
+    with pytest.raises(BadInput, match="no folder can be called"):
+        check([Job(spec=spec, folder=Path("a\0b"))])
+    with pytest.raises(BadInput, match="is no name for a run"):
+        check([Job(spec=spec, folder=tmp_path / "a", name="two\nlines")])
