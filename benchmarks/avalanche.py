@@ -12,7 +12,7 @@ _declared: list[torch.library.Library] = []  # declarations live as long as the 
 
 def replay(net: nn.Module, *, batch_size: int, memory_size: int) -> Any:
     """A plain strategy with a replay memory, as its documentation builds one."""
-    _import_torchvision()
+    import_torchvision()
     from avalanche.training import Naive
     from avalanche.training.plugins import ReplayPlugin
 
@@ -26,9 +26,12 @@ def replay(net: nn.Module, *, batch_size: int, memory_size: int) -> Any:
     )
 
 
-def _import_torchvision() -> None:
-    """Avalanche needs torchvision, whose compiled part does not fit a torch without CUDA: declare two of its
-    operators, which it looks for when imported and nobody here calls."""
+def import_torchvision() -> None:
+    """Import torchvision, which Avalanche needs, even if its compiled part does not fit a torch without CUDA.
+
+    Two of its operators are declared, which it looks for when imported and nobody here calls; calling one
+    still fails, as it should.
+    """
     try:
         importlib.import_module("torchvision")
     except RuntimeError as error:
