@@ -46,12 +46,11 @@ def test_only_answers_that_are_not_there_are_missing(tmp_path: Path) -> None:
     assert missing(asked) == ()
 
 
-def test_a_job_is_called_by_its_name_or_its_folder(tmp_path: Path) -> None:
-    plain = job(tmp_path / "a")
-    assert plain.title == "a"
-    named = replace(plain, name="the first")
+def test_a_name_goes_into_the_record_and_the_folder_onto_the_screen(tmp_path: Path) -> None:
+    named = replace(job(tmp_path / "a"), name="the first")
     named.begin()
-    assert named.title == Record(named.folder).name == "the first"
+    assert Record(named.folder).name == "the first"
+    assert named.names == ("a", str(tmp_path / "a"))
 
 
 def test_the_record_of_another_spec_is_refused(tmp_path: Path) -> None:

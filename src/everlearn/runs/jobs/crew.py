@@ -139,12 +139,16 @@ class Crew:
             worker.child.close()
             worker.launch(left[0])
             return
-        reason = worker.child.reason()
+        told = tuple(self._outcome(worker, left))
         self._dismiss(worker)
+        yield from told
+
+    def _outcome(self, worker: Worker, left: Sequence[Act]) -> Iterator[Event]:
+        """What there is to say of a child that ended with so much left to do; nothing if it was stopped."""
         if not left:
             yield self._finished(worker.job, worker.seconds)
         elif self._stopping is None:
-            yield self._failed(worker.job, worker.attempt, reason)
+            yield self._failed(worker.job, worker.attempt, worker.child.reason())
 
     def _dismiss(self, worker: Worker) -> None:
         worker.child.close()
@@ -159,8 +163,9 @@ class Crew:
             yield tell.Stopping(received, len(self._working))
 
     def _finished(self, job: Job, seconds: float) -> Event:
+        event = tell.JobFinished(*job.names, seconds, read(Record(job.folder)).accuracy)
         self._n_finished += 1
-        return tell.JobFinished(*job.names, seconds, read(Record(job.folder)).accuracy)
+        return event
 
     def _failed(self, job: Job, attempt: int, reason: str) -> Event:
         again = attempt <= self._retries

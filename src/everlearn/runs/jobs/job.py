@@ -37,8 +37,8 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What it is called on a screen."""
-        return self.name or self.folder.name
+        """What it is called on a screen; a name may be shared by the runs of several seeds."""
+        return self.folder.name
 
     @property
     def names(self) -> tuple[str, str]:
