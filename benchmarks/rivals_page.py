@@ -18,10 +18,11 @@ BAND = 3.0
 def known_results() -> str:
     """Published, ours and the gap on Split-MNIST, in Markdown."""
     lines = ["| | published, % | here, % | seeds | gap | |", "|---|---|---|---|---|---|"]
-    return "\n".join([*lines, *(_beside(case, scores("mnist", case)) for case in CASES)])
+    return "\n".join([*lines, *(beside(case, scores("mnist", case)) for case in CASES)])
 
 
-def _beside(case: Case, ours: list[float]) -> str:
+def beside(case: Case, ours: list[float]) -> str:
+    """A line: what was published, what every seed reached here, and how far that is apart."""
     published = "" if case.published is None else f"{case.published:g}"
     if not ours:
         return f"| {case.name} | {published} | not played yet | 0 | | |"

@@ -3,14 +3,18 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
-from benchmarks import rivals_tuning
+from benchmarks import rivals_runs, rivals_tuning
 from benchmarks.rivals_cases import CASES, Case
-from benchmarks.rivals_page import PAGE, with_tables
-from benchmarks.rivals_runs import RESULTS, home, spec_of
-from benchmarks.rivals_tuning import SEED, chosen
+from benchmarks.rivals_page import PAGE, beside, with_tables
+from benchmarks.rivals_runs import RESULTS, accuracy, home, play, spec_of
+from benchmarks.rivals_tuning import SEED, chosen, judged, tried, tune
 
 from everlearn import learners
+from everlearn.runs import Play, Record
+from everlearn.streams import Batch
+from tests.streams.pictures.files import write_mnist
 
 CASE = Case("er-7", "er", grid={"learner.learning_rate": (0.1, 0.2), "learner.replay_size": (1, 2)})
 
@@ -61,3 +65,66 @@ def test_the_best_on_validation_images_is_chosen(tmp_path: Path, monkeypatch: py
     ]
     (tmp_path / "tuning.json").write_text(json.dumps({"er-7": rows}))
     assert chosen(CASE) == third
+
+
+@pytest.mark.parametrize(
+    ("ours", "line"),
+    [
+        ([], "| er-7 | 90 | not played yet | 0 | | |"),
+        ([87.5], "| er-7 | 90 | 87.5 | 1 | -2.5 | within 3 |"),
+        ([94.0, 95.0], "| er-7 | 90 | 94.5 (94.0 to 95.0) | 2 | +4.5 | **outside** |"),
+    ],
+)
+def test_a_line_of_the_table(ours: list[float], line: str) -> None:
+    assert beside(Case("er-7", "er", published=90.0), ours) == line
+
+
+FEW = Case("naive", "naive", {"batch_size": 8}, grid={"learner.learning_rate": (0.001, 0.01)})
+
+
+@pytest.fixture
+def few_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few pictures in MNIST's place, and a place of its own for all that is written."""
+    write_mnist(tmp_path, n_train=200, n_test=50)
+    monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path))
+    monkeypatch.setattr(rivals_runs, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(rivals_runs, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(rivals_tuning, "TRIED", tmp_path / "results" / "tuning.json")
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_choice_is_judged_by_validation_images() -> None:
+    spec = FEW.spec("mnist", {}, SEED)
+    playing = Play(spec)
+    list(playing.events())
+    held_out = Batch.concatenate([task.val for task in playing.stream.take(5)])
+    right = playing.learner.predict(held_out.images) == held_out.labels
+    assert 0 < right.mean() < 1
+    assert judged(spec) == pytest.approx(100 * np.mean(right))
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_what_was_tried_is_kept_and_not_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    tune(FEW)
+    assert [row["settings"] for row in tried()["naive"]] == list(FEW.choices())
+    assert capsys.readouterr().out.count("validation") == 2
+    tune(FEW)
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("few_digits")
+def test_a_run_is_played_once_for_each_choice_and_kept_without_checkpoints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = home("mnist", FEW, 0)
+    play("mnist", FEW, 0)
+    assert spec_of(folder) == FEW.spec("mnist", {"learner.learning_rate": 0.001}, 0)
+    assert capsys.readouterr().out == f"{folder.name}: {accuracy(folder):.2f} %\n"
+    assert Record(folder).is_finished
+    assert not (folder / "checkpoint").exists()
+    play("mnist", FEW, 0)
+    assert not capsys.readouterr().out
+    better = {"settings": {"learner.learning_rate": 0.01}, "validation": 50.0}
+    rivals_tuning.TRIED.write_text(json.dumps({"naive": [better]}))
+    play("mnist", FEW, 0)
+    assert spec_of(folder) == FEW.spec("mnist", {"learner.learning_rate": 0.01}, 0)
