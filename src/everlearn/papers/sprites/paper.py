@@ -18,6 +18,7 @@ COMMON = {
     "device": "cuda",
 }
 RIVAL = {**COMMON, "learner.backbone": "resnet18"}
+SHORT = {**RIVAL, "n_tasks": 20, "stream.classes_per_task": 5}
 ASKED = {**COMMON, "n_tasks": 200, "evaluation.every": 10}
 QUESTIONS = (("oneshot",), ("openset",), ("choice",))
 PRETRAINED = "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k"
@@ -27,6 +28,11 @@ BUFFERS = (1, 2, 5, 10, 20)
 def _er(thousands: int) -> Line:
     settings = {**RIVAL, "learner.memory_size": 1000 * thousands, "learner.replay_size": 256}
     return Line(f"er {thousands}k", f"paper/er-{thousands}k", "er", settings, SEEDS)
+
+
+def _short_er(words: str, size: int) -> Line:
+    settings = {**SHORT, "learner.memory_size": size, "learner.replay_size": 256}
+    return Line(f"er {words}, short", f"paper/short-er-{words}", "er", settings, SEEDS)
 
 
 def _dcl(name: str, folder: str, epochs: int) -> Line:
@@ -45,7 +51,6 @@ PAPER = Scale(
         Line("lwf", "paper/lwf", "lwf", {**RIVAL, "learner.alpha": 0.1}, SEEDS),
         Line("ewc", "paper/ewc", "ewc", {**RIVAL, "learner.strength": 0.3}, SEEDS),
         Line("si", "paper/si", "si", {**RIVAL, "learner.strength": 0.1}, SEEDS),
-        Line("joint", "paper/joint", "joint", {**RIVAL, "n_tasks": 20}, SEEDS),
         *map(_er, BUFFERS),
         Line(
             "a-gem",
@@ -76,5 +81,8 @@ PAPER = Scale(
             {**COMMON, "n_tasks": 100, "epochs": 20, "learner.weights": PRETRAINED},
             SEEDS,
         ),
+        Line("naive, short", "paper/short-naive", "naive", SHORT, SEEDS),
+        *(_short_er(words, size) for words, size in (("500", 500), ("2k", 2000), ("8k", 8000))),
+        Line("joint, short", "paper/short-joint", "joint", SHORT, SEEDS),
     ),
 )
