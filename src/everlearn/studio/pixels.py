@@ -40,6 +40,17 @@ def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Images:
     return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
 
 
+def colour_behind(picture: Images) -> str:
+    """The colour of a picture's corner, as pages write colours.
+
+    Example:
+        >>> colour_behind(np.full((8, 8), 169, np.uint8))
+        '#a9a9a9'
+    """
+    levels = np.broadcast_to(picture[0, 0], 3)
+    return "#" + bytes(levels.tolist()).hex()
+
+
 def png(picture: Images) -> bytes:
     """A picture as a PNG file, made fast rather than small."""
     file = io.BytesIO()

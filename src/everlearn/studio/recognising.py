@@ -1,9 +1,11 @@
 """What a learner makes of one picture: how it sees it, what it takes it for, how sure it is."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from everlearn import learners
 from everlearn.errors import BadInput
 from everlearn.learners import Learner
 from everlearn.learners.base.recogniser import Recogniser
@@ -16,6 +18,17 @@ from everlearn.studio.pixels import data_url
 
 LEADING = 6
 """Remembered pictures that are shown beside the answer."""
+
+
+@cache
+def remembers(name: str) -> bool:
+    """Whether a learner keeps pictures of what it knows; False for one that is not known here.
+
+    Example:
+        >>> remembers("dcl"), remembers("er")
+        (True, False)
+    """
+    return name in learners.names() and issubclass(learners.learner_class(name), Recogniser)
 
 
 def recognised(learner: Learner, picture: Images) -> dict[str, Any]:

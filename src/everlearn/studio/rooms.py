@@ -9,6 +9,7 @@ from everlearn.runs import Record
 from everlearn.studio.decoder import Decoder
 from everlearn.studio.drafts import Drafts
 from everlearn.studio.shelf import Shelf
+from everlearn.studio.sprites import WHITE, Sprite
 from everlearn.studio.starting import Starter
 
 
@@ -29,6 +30,13 @@ class Rooms:
     drafts: Drafts = field(default_factory=Drafts)
     decoder: Decoder = field(default_factory=Decoder)
     is_closing: bool = False
+
+    def warm_up(self) -> None:
+        """Load what the first visitor would have to wait for: the child that opens files, compiled code."""
+        self.decoder.warm_up()
+        for colour in (WHITE, "#ff0000"):
+            for noise in (0.0, 0.1):
+                Sprite(image_size=16, colour=colour, noise=noise).picture()
 
 
 def _rooms(request: Request) -> Rooms:

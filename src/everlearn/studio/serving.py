@@ -3,6 +3,7 @@
 import errno
 import secrets
 import socket
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def open_door(port: int = 0) -> Door:
 def serve(folder: Path, door: Door) -> None:
     """Serve a folder of records until Ctrl-C or SIGTERM."""
     app = create_app(folder, door.token)
+    threading.Thread(target=app.state.rooms.warm_up, daemon=True).start()
     _Server(app).run(sockets=[door.listener])
 
 

@@ -7,13 +7,20 @@ from fastapi import APIRouter, Query, Response
 from everlearn.studio.drafts import Draft
 from everlearn.studio.edits import Add, Forget, Rename
 from everlearn.studio.holding import holder
-from everlearn.studio.pixels import from_canvas, png
+from everlearn.studio.pixels import colour_behind, from_canvas, png
+from everlearn.studio.recognising import remembers
 from everlearn.studio.rooms import Body, Here, Named
 
 router = APIRouter(prefix="/api/memory")
 
 Number = Annotated[int, Query(ge=0, le=2**53)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+@router.get("/records")
+def records(rooms: Here) -> dict[str, Any]:
+    """The records whose learners remember pictures."""
+    return {"records": [facts for facts in rooms.shelf.facts() if remembers(facts["learner"])]}
 
 
 @router.get("")
@@ -88,4 +95,6 @@ def accuracy(rooms: Here, record: Named) -> dict[str, Any]:
 
 def _state(draft: Draft) -> dict[str, Any]:
     """What a page needs to edit on, and to know what is unsaved."""
-    return {"edition": draft.edition, "unsaved": len(draft.edits), "size": list(draft.learner.image_shape)}
+    memory = draft.memory
+    ground = colour_behind(memory.images[0]) if len(memory) else "#000000"
+    return {"edition": draft.edition, "unsaved": len(draft.edits), "ground": ground}

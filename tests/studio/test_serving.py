@@ -1,0 +1,106 @@
+"""`everlearn studio` as a process: one line, one port, a clean end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from everlearn.cli import main
+from everlearn.errors import BadInput
+from everlearn.runs import Record
+from everlearn.studio import open_door
+from everlearn.studio.app import create_app
+from everlearn.studio.holding import holder
+
+from .test_runs import until
+from .visits import SETTINGS
+
+
+@contextmanager
+def everlearn_studio(records: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a process of its own, and the line it printed."""
+    command = [sys.executable, "-m", "everlearn", "studio", "--records", str(records), "--no-browser", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def ask(address: str, path: str) -> httpx.Response:
+    url = httpx.URL(address)
+    return httpx.get(url.copy_with(path=path), timeout=60)
+
+
+def test_it_prints_one_line_and_ends_cleanly(records: Path) -> None:
+    with everlearn_studio(records) as (process, line):
+        (address,) = re.findall(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{20,}", line)
+        assert ask(address, "/").status_code == 200
+        assert ask(address, "/api/records").json()["total"] == 2
+        with httpx.stream(
+            "GET", httpx.URL(address).copy_with(path="/api/records/live").copy_merge_params({"record": "dcl"})
+        ):
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_it_listens_nowhere_else(records: Path) -> None:
+    door = open_door()
+    assert door.listener.getsockname()[0] == "127.0.0.1"
+    port = door.listener.getsockname()[1]
+    with pytest.raises(BadInput, match=f"port {port} is in use; leave --port out"):
+        open_door(port)
+    door.listener.close()
+    assert open_door().token != open_door().token
+
+
+def test_a_port_in_use_and_a_missing_folder_are_one_sentence(
+    records: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert main(["studio", "--records", str(records), "--port", port, "--no-browser"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"everlearn: port {port} is in use; leave --port out to get a free one\n"
+    assert main(["studio", "--records", str(records / "nowhere"), "--no-browser"]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["studio", "--port", "70000", "--no-browser", "--records", str(records)]) == 2
+    assert "port is 70000" in capsys.readouterr().err
+
+
+def test_the_app_wants_a_folder_and_a_token(records: Path) -> None:
+    for folder, token in ((records / "nowhere", "x"), (records, ""), (records, "\u2603")):
+        with pytest.raises(BadInput):
+            create_app(folder, token)
+
+
+def test_a_run_survives_the_server_being_killed(records: Path) -> None:
+    """And plays the same run as one that no studio ever looked at."""
+    settings = {**SETTINGS, "n_tasks": 200, "evaluation.probe_size": 20}
+    with everlearn_studio(records, "--json") as (process, line):
+        url = httpx.URL(json.loads(line)["address"])
+        headers = {"x-everlearn-token": url.params["token"]}
+        wish = {"learner": "nearest", "settings": settings}
+        answer = httpx.post(
+            url.copy_with(path="/api/runs", query=None), json=wish, headers=headers, timeout=120
+        )
+        folder = records / answer.json()["record"]
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert Record(folder).is_finished or holder(folder) is not None
+    until(lambda: Record(folder).is_finished)
+    assert Record(folder).n_tasks_played == 200
