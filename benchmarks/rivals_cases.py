@@ -107,7 +107,8 @@ CASES = (
     Case(
         "lwf",
         "lwf",
-        {"epochs": 10, "learner.new_labels": "refused", "learner.weighing": "by-labels"},
+        {"epochs": 10},
+        {"learner.new_labels": ("free", "refused"), "learner.weighing": ("fixed", "by-labels")},
         published=24.0,
         source=ISSUE_2,
         seeds=(0,),
@@ -144,7 +145,8 @@ CASES = (
     Case(
         "icarl-2000",
         "icarl",
-        {"epochs": 10, "learner.memory_size": 2000, "learner.temperature": 2.0},
+        {"epochs": 10, "learner.memory_size": 2000},
+        {"learner.temperature": (1.0, 2.0)},
         published=94.57,
         source=THREE_SCENARIOS,
         seeds=(0,),

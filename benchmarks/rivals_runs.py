@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.dcl_runs import KEPT
 from benchmarks.rivals_cases import CASES, STREAMS, Case
-from benchmarks.rivals_tuning import chosen
+from benchmarks.rivals_tuning import chosen, tune
 from everlearn import runs
 
 ROOT = Path(__file__).parent.parent
@@ -24,7 +24,8 @@ def home(stream: str, case: Case, seed: int) -> Path:
 
 
 def play(stream: str, case: Case, seed: int) -> None:
-    """Play a run unless it was played, and keep its small part."""
+    """Play a run with its best settings, unless it was played, and keep its small part."""
+    tune(case)
     spec = case.spec(stream, chosen(case), seed)
     kept = home(stream, case, seed)
     if kept.is_dir() and spec_of(kept) == spec:

@@ -40,7 +40,7 @@ def tune(case: Case) -> None:
         if not any(row["settings"] == settings for row in done):
             row = {"settings": settings, "validation": round(judged(case.spec(STREAM, settings, SEED)), 2)}
             print(f"{case.name}: {row}", flush=True)
-            _keep({**tried(), case.name: [*done, row]})
+            keep({**tried(), case.name: [*done, row]})
 
 
 def judged(spec: RunSpec) -> float:
@@ -55,7 +55,8 @@ def judged(spec: RunSpec) -> float:
     return 100.0 * right / total
 
 
-def _keep(rows: dict[str, list[dict[str, Any]]]) -> None:
+def keep(rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Write down what was tried."""
     TRIED.parent.mkdir(parents=True, exist_ok=True)
     files.write(TRIED, (json.dumps(rows, indent=1) + "\n").encode())
 

@@ -116,7 +116,8 @@ def test_what_was_tried_is_kept_and_not_tried_again(capsys: pytest.CaptureFixtur
 def test_a_run_is_played_once_for_each_choice_and_kept_without_checkpoints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = home("mnist", FEW, 0)
+    folder, rows = home("mnist", FEW, 0), [{"settings": s, "validation": 50.0} for s in FEW.choices()]
+    rivals_tuning.keep({"naive": rows})
     play("mnist", FEW, 0)
     assert spec_of(folder) == FEW.spec("mnist", {"learner.learning_rate": 0.001}, 0)
     assert capsys.readouterr().out == f"{folder.name}: {accuracy(folder):.2f} %\n"
@@ -124,7 +125,6 @@ def test_a_run_is_played_once_for_each_choice_and_kept_without_checkpoints(
     assert not (folder / "checkpoint").exists()
     play("mnist", FEW, 0)
     assert not capsys.readouterr().out
-    better = {"settings": {"learner.learning_rate": 0.01}, "validation": 50.0}
-    rivals_tuning.TRIED.write_text(json.dumps({"naive": [better]}))
+    rivals_tuning.keep({"naive": [rows[0], rows[1] | {"validation": 51.0}]})
     play("mnist", FEW, 0)
     assert spec_of(folder) == FEW.spec("mnist", {"learner.learning_rate": 0.01}, 0)
