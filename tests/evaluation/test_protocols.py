@@ -1,6 +1,7 @@
 """Protocols judged by learners whose answers are known beforehand."""
 
 import copy
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
+from everlearn.evaluation.pictures import unpacked
 from everlearn.evaluation.protocols import editable_memory, one_shot, open_set, rejecting, transfer
 from everlearn.evaluation.protocols.samples import known_labels, some_tasks, spread, strangers
 from everlearn.factors import Factors
@@ -72,6 +74,13 @@ class Posed(Seer):
         return Factors(scale=np.ones(len(images)))
 
 
+class Credulous(First):
+    """As `First`, and sees every pose as canonical."""
+
+    def estimate(self, images: Images) -> Factors:
+        return Factors(scale=np.ones(len(images)))
+
+
 @pytest.fixture(scope="module")
 def stream() -> Stream:
     return sprites(**SMALL, held_out=9)
@@ -129,6 +138,25 @@ def test_open_set_of_a_seer_is_perfect(stream: Stream) -> None:
     assert (found.roc.area, found.precision_recall.area, found.acceptance.area) == (1, 1, 1)
     assert (found.threshold, found.accepted, found.rejected, found.accuracy) == (0, 1, 1, 1)
     assert found.n_known == found.n_new == 6
+
+
+def test_of_each_new_class_that_is_accepted_one_image_is_shown(stream: Stream) -> None:
+    learner = taught(Credulous(stream), stream)
+    found = open_set(learner, stream, N_TASKS, size=30)
+    assert len(found.mistakes) == len({mistake.label for mistake in found.mistakes}) == 6
+    known = set(known_labels(stream, N_TASKS))
+    for mistake in found.mistakes:
+        assert mistake.label not in known
+        assert mistake.taken_for == learner.memory.classes()[0]
+        assert learner.truth[mistake.image.tobytes()] == mistake.label
+        np.testing.assert_array_equal(mistake.exemplar, learner.memory.pictures(mistake.taken_for)[0])
+        np.testing.assert_array_equal(mistake.normalised, mistake.image)  # canonical, so nothing moves
+        told = json.loads(json.dumps(mistake.to_json()))
+        np.testing.assert_array_equal(unpacked(told["image"]), mistake.image)
+
+
+def test_who_rejects_all_that_is_new_makes_no_mistake(stream: Stream) -> None:
+    assert open_set(taught(Posed(stream), stream), stream, N_TASKS, size=30).mistakes == ()
 
 
 def test_open_set_of_one_who_sees_no_difference_is_a_coin(stream: Stream) -> None:

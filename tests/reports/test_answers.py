@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from everlearn.evaluation import mean_interval
+from everlearn.evaluation.pictures import unpacked
 from everlearn.reports import html
 from everlearn.reports.answers import DRAWINGS
 from everlearn.reports.drawings import NothingToDraw
@@ -53,6 +54,22 @@ def test_open_set_curves_are_those_of_the_answers(asked: dict[str, Record], grou
 def test_precision_is_drawn_in_steps_as_its_area_is_counted(groups: list[Group]) -> None:
     styles = [axes.get_lines()[0].get_drawstyle() for axes in drawn("openset", groups).axes]
     assert styles == ["default", "steps-pre", "default"]
+
+
+def test_mistakes_are_shown_as_they_were_seen(asked: dict[str, Record], groups: list[Group]) -> None:
+    answers = [kept(asked[name], "openset") for name in ("dcl-0", "dcl-1")]
+    told = sorted(
+        (mistake for answer in answers for mistake in answer["mistakes"]), key=lambda each: each["novelty"]
+    )
+    if not told:
+        with pytest.raises(NothingToDraw, match="nothing new was accepted"):
+            drawn("mistakes", groups)
+        return
+    panels = drawn("mistakes", groups).axes
+    shown = [axes.get_images()[0].get_array() for axes in panels]
+    for number, name in enumerate(("image", "normalised", "exemplar")):
+        row = shown[number * len(shown) // 3]
+        np.testing.assert_array_equal(row, unpacked(told[0][name]))
 
 
 def test_one_shot_lines_are_means_over_seeds(asked: dict[str, Record], groups: list[Group]) -> None:

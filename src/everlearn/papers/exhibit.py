@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.reports.groups import Group
-from everlearn.runs.jobs import Job
+from everlearn.runs.jobs import Job, missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,11 +57,11 @@ class Line:
         )
 
     def group(self, records: Path) -> Group | None:
-        """What its finished records say together; None as long as there is none."""
+        """What its records say together, of those that were played and asked to the end; None without any."""
         from everlearn.reports.findings import Findings
+        from everlearn.runs import Record
 
-        finished = [job.record() for job in self.jobs(records)]
-        runs = [Findings.of(record) for record in finished if record is not None and record.is_finished]
+        runs = [Findings.of(Record(job.folder)) for job in self.jobs(records) if not missing(job)]
         return Group(self.name, self.name, tuple(runs)) if runs else None
 
 

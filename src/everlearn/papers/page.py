@@ -1,14 +1,17 @@
 """One page that sets what a paper claims beside what our records say."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from everlearn.evaluation import Interval
 from everlearn.papers.exhibit import Exhibit, Scale, Verdict
-from everlearn.reports.comparison import COLUMNS
+from everlearn.reports.comparison import COLUMNS, Column
 from everlearn.reports.figures import write
-from everlearn.reports.groups import Group
+from everlearn.reports.groups import Group, interval
 from everlearn.reports.looks import LOOKS
+from everlearn.reports.quantities import duration, exactly, share
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Of the columns of a comparison, those that belong beside a claim."""
@@ -52,10 +55,21 @@ def draw(shown: Shown, folder: Path) -> Path | None:
 
 def page(shown: Sequence[Shown], scale: Scale, title: str) -> str:
     """All exhibits in Markdown, after a summary of their claims."""
-    parts = [f"# {title}", "", scale.about, "", *_summary(shown)]
+    parts = [f"# {title}", "", f"{scale.about} {_spent(shown)}", "", *_summary(shown)]
     for each in shown:
         parts += ["", *_section(each)]
     return "\n".join(parts) + "\n"
+
+
+def _spent(shown: Sequence[Shown]) -> str:
+    """What all runs took together; those shown twice were played once."""
+    seconds = {
+        run.record.folder: run.seconds for each in shown for group in each.groups for run in group.runs
+    }
+    if not seconds:
+        return "Nothing was played yet."
+    took = duration(exactly(math.fsum(seconds.values())))
+    return f"The {len(seconds)} runs behind this page took {took} in all, each on one core."
 
 
 def _summary(shown: Sequence[Shown]) -> Iterator[str]:
@@ -88,9 +102,17 @@ def _section(shown: Shown) -> Iterator[str]:
 
 def table(groups: Sequence[Group]) -> Iterator[str]:
     """What each learner is given, how well it does, and at what cost."""
-    columns = [column for column in COLUMNS if column.heading in SHOWN]
+    n = min(group.n_tasks for group in groups)
+    early = Column(f"after {n}", "", lambda group: share(_after(group, n)), "well")
+    columns = [early, *(column for column in COLUMNS if column.heading in SHOWN)]
     yield "| " + " | ".join(["learner", "is given", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
     for group in groups:
         given = str(group.runs[0].started.get("given", ""))
         yield "| " + " | ".join([group.short, given, *(column.cell(group) for column in columns)]) + " |"
+
+
+def _after(group: Group, n_tasks: int) -> Interval | None:
+    """Accuracy on all tasks seen when the shortest of those compared had ended."""
+    curves = [run.accuracy() for run in group.runs]
+    return interval([curve[n_tasks] for curve in curves if n_tasks in curve])

@@ -13,7 +13,7 @@ from everlearn.streams import Batch
 from everlearn.streams.batch import Images
 
 SHOWN = 8
-"""Of all mistakes, those that looked most familiar."""
+"""Classes of which a mistake is shown at most."""
 PICTURES = ("image", "normalised", "exemplar")
 
 
@@ -43,11 +43,13 @@ class Mistake:
 
 
 def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float) -> Iterator[Mistake]:
-    """The most familiar of the new images that were accepted; nothing for learners that show no pictures."""
+    """Of each new class that was accepted its most familiar image; nothing for learners without pictures."""
     if not (isinstance(learner, EditsMemory) and isinstance(learner, EstimatesFactors)):
         return
-    worst = np.argsort(scores, kind="stable")[:SHOWN]
-    some, novelty = new[worst[scores[worst] <= threshold]], scores[worst]
+    order = np.argsort(scores, kind="stable")
+    accepted = order[scores[order] <= threshold]
+    worst = accepted[np.sort(np.unique(new.labels[accepted], return_index=True)[1])][:SHOWN]
+    some, novelty = new[worst], scores[worst]
     if not len(some):
         return
     taken, upright = learner.predict(some.images), _normalised(learner, some.images)
