@@ -6,10 +6,10 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 
-.PHONY: help demo test check slow bench clean
+.PHONY: help demo test check slow bench reproduce clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,10 @@ slow: $(PEERS)   ## the long tests
 
 bench: $(PEERS)  ## speed and accuracy beside the real peer
 	$(BIN)/python -m benchmarks
+
+reproduce: $(READY) ## the paper's figures again, on two cores: hours, resumable
+	$(BIN)/everlearn reproduce all --scale laptop --out docs
+	$(BIN)/python -m benchmarks.results_page
 
 clean:           ## forget the environment
 	rm -rf $(VENV)

@@ -7,6 +7,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
+from benchmarks.places import between
 from benchmarks.table import Row
 from everlearn.reports import figure
 from everlearn.reports.findings import Findings
@@ -153,8 +154,7 @@ def with_tables(text: str) -> str:
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
         if begin in text:
-            before, rest = text.split(begin)
-            text = f"{before}{begin}\n{made()}\n{end}{rest.split(end)[1]}"
+            text = between(text, begin, end, made())
     return text
 
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.places import between
+
 README = Path(__file__).parent.parent / "README.md"
 RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
@@ -41,8 +43,7 @@ def _number(row: dict[str, Any]) -> str:
 
 def with_table(text: str) -> str:
     """A README with its table brought up to date."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
+    return between(text, BEGIN, END, table())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from benchmarks.dcl_page import PAGES, with_tables
 from benchmarks.readme import README, with_table
+from benchmarks.results_page import PAGE, page, shown, with_claims
 
 
 def test_figures_are_those_of_the_kept_results() -> None:
@@ -16,3 +17,12 @@ def test_figures_are_those_of_the_kept_results() -> None:
 def test_what_dcl_reaches_is_what_its_records_say(page: Path) -> None:
     text = page.read_text("utf-8")
     assert with_tables(text) == text, "run `python -m benchmarks.dcl_page`"
+
+
+def test_the_paper_done_again_is_what_its_records_say() -> None:
+    found = shown()
+    assert PAGE.read_text("utf-8") == page(found), "run `python -m benchmarks.results_page`"
+    text = README.read_text("utf-8")
+    assert with_claims(text, found) == text, "run `python -m benchmarks.results_page`"
+    for each in found:
+        assert (PAGE.parent / each.figure).is_file() or not each.groups

@@ -55,7 +55,7 @@ def draw(shown: Shown, folder: Path) -> Path | None:
 
 def page(shown: Sequence[Shown], scale: Scale, title: str) -> str:
     """All exhibits in Markdown, after a summary of their claims."""
-    parts = [f"# {title}", "", f"{scale.about} {_spent(shown)}", "", *_summary(shown)]
+    parts = [f"# {title}", "", f"{scale.about} {_spent(shown)}", "", *summary(shown)]
     for each in shown:
         parts += ["", *_section(each)]
     return "\n".join(parts) + "\n"
@@ -72,12 +72,13 @@ def _spent(shown: Sequence[Shown]) -> str:
     return f"The {len(seconds)} runs behind this page took {took} in all, each on one core."
 
 
-def _summary(shown: Sequence[Shown]) -> Iterator[str]:
+def summary(shown: Sequence[Shown], page: str = "") -> Iterator[str]:
+    """Every claim, whether it holds here, and what was seen; `page` is where the exhibits are."""
     yield "| | the paper says | here | seen |"
     yield "|---|---|---|---|"
     for each in shown:
         for claim, verdict in zip(each.exhibit.claims, each.verdicts, strict=True):
-            name = f"[{each.exhibit.name}](#{each.exhibit.name})"
+            name = f"[{each.exhibit.name}]({page}#{each.exhibit.name})"
             yield f"| {name} | {claim.words} | {mark(verdict)} | {verdict.saw if verdict else ''} |"
 
 
