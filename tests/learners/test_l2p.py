@@ -7,8 +7,8 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.learners.l2p import L2P
-from everlearn.memory.packing import digest
-from everlearn.networks import seeded
+from everlearn.memory.packing import digest, pack
+from everlearn.networks import module_state, n_bytes, seeded
 from everlearn.networks.pretraining import pretrain
 from everlearn.networks.vit import ViT
 from everlearn.networks.weights import save_vit
@@ -75,11 +75,11 @@ def test_features_are_the_mean_of_what_the_prompts_become() -> None:
 
 def test_only_prompts_keys_and_head_are_learned() -> None:
     learner = begun()
-    before = learner.state()
+    before, body = learner.state(), module_state(learner.body)
     for batch in TASK.train.pieces(8):
         learner.learn(batch)
     after = learner.state()
-    assert digest({"body": after["body"]}) == digest({"body": before["body"]})
+    assert digest(module_state(learner.body)) == digest(body) == after["body_digest"]
     for part, name in (("pool", "prompts"), ("pool", "keys"), ("head", "weight")):
         assert (after[part][name] != before[part][name]).any()
     assert all(weight.grad is None for weight in learner.body.parameters())
@@ -117,9 +117,35 @@ def test_weights_come_from_a_file(tmp_path: Path) -> None:
     images = TASK.test.images
     with torch.no_grad():
         torch.testing.assert_close(learner.body(learner.body.seen(images)), net(net.seen(images)))
-    assert "head.weight" not in learner.state()["body"]
+    assert "head.weight" not in learner.body.state_dict()
     with pytest.raises(BadInput, match="there are no weights"):
         L2P(weights=str(tmp_path / "missing.safetensors"))
+
+
+def test_the_frozen_transformer_is_not_saved() -> None:
+    learner = begun()
+    learner.learn(TASK.train[:8])
+    assert len(pack(learner.state())) < n_bytes(learner.body) / 10
+    assert learner.footprint().weights > n_bytes(learner.body)
+
+
+def test_prompts_learned_with_another_transformer_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    for seed in (1, 2):
+        with seeded(seed):
+            save_vit(ViT(image_size=16, depth=1), path)
+        learner = L2P(image_shape=(16, 16), weights=str(path))
+        if seed == 1:
+            state = learner.state()
+            L2P(image_shape=(16, 16), weights=str(path)).load(state)
+    before = digest(learner.state())
+    with pytest.raises(
+        BadInput, match=r"net.safetensors\) have digest \w{12}, but .* learned with \w{12}; give"
+    ):
+        learner.load(state)
+    with pytest.raises(BadInput, match="learned with unknown; give the weights"):
+        learner.load({name: value for name, value in state.items() if name != "body_digest"})
+    assert digest(learner.state()) == before
 
 
 def test_impossible_settings_are_refused() -> None:

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.chance import IntArray
-from everlearn.errors import check_range
+from everlearn.errors import BadInput, check_range
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.memory.packing import digest
 from everlearn.networks import (
     BACKWARD,
     GrowingHead,
@@ -83,7 +84,9 @@ class L2P(Learner):
         check_range("chosen", chosen, 1, n_prompts)
         check_range("pull", pull, 0, 1e6)
         self.learning_rate, self.chosen, self.pull = learning_rate, chosen, pull
+        self.weights = weights
         self.body = _frozen(weights, seed)
+        self.body_digest = digest(module_state(self.body))
         self.pool = _Pool(n_prompts, prompt_length, self.body.n_features, seed)
         self.head = GrowingHead(self.body.n_features)
         self.optimiser = self._fresh_optimiser()
@@ -122,9 +125,9 @@ class L2P(Learner):
         return np.asarray(known[np.concatenate([np.zeros(0, np.int64), *columns])])
 
     def state(self) -> State:
-        """The transformer, prompts, keys, head, optimiser, the labels of the task."""
+        """What learning changes: prompts, keys, head, optimiser, labels; of the transformer a digest."""
         return {
-            "body": module_state(self.body),
+            "body_digest": self.body_digest,
             "pool": module_state(self.pool),
             "head": module_state(self.head),
             "labels": list(self.head.labels),
@@ -134,8 +137,8 @@ class L2P(Learner):
         }
 
     def load(self, state: State) -> None:
-        """Go on from a saved state."""
-        load_module(self.body, state["body"])
+        """Go on from a saved state; complain if it was learned with another transformer."""
+        self._check_body(state.get("body_digest", "unknown"))
         load_module(self.pool, state["pool"])
         head = GrowingHead(self.body.n_features, capacity=len(state["head"]["weight"]))
         head.admit(state["labels"])
@@ -153,6 +156,14 @@ class L2P(Learner):
     def tiny(cls, image_shape: tuple[int, ...] = (16, 16), seed: int = 0) -> Self:
         """One with few prompts, for tests and doctests."""
         return cls(image_shape=image_shape, seed=seed, n_prompts=4, prompt_length=2, chosen=2)
+
+    def _check_body(self, saved: str) -> None:
+        if saved != self.body_digest:
+            raise BadInput(
+                f"the frozen weights ({self.weights or 'none were given'}) have digest "
+                f"{self.body_digest:.12}, but these prompts were learned with {saved:.12}; give the weights "
+                "they were learned with"
+            )
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         features, similarity = self._prompted(batch.images)
