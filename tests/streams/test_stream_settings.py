@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from everlearn import streams
 from everlearn.errors import BadInput
 from everlearn.streams import SpriteSettings, StreamSettings
+from everlearn.streams.pictures.settings import PictureSettings
+from everlearn.streams.scenarios.settings import OrderedSettings
 
 
 class TextSettings(StreamSettings):
@@ -16,6 +18,24 @@ class TextSettings(StreamSettings):
     word: str = ""
     box: dict[str, tuple[float, float]] | None = None
     size: float | None = None
+
+    def build(self):
+        raise BadInput("words are no stream; these are only written and read")
+
+
+def test_a_kind_that_forgot_how_to_be_built_is_noticed_at_once():
+    class Forgetful(StreamSettings):
+        kind = "forgetful"
+
+    class Untitled(OrderedSettings):
+        build = TextSettings.build
+
+    class Empty(PictureSettings):
+        kind = "empty"
+
+    for model, missing in ((Forgetful, "build"), (Untitled, "title"), (Empty, "collection")):
+        with pytest.raises(TypeError, match=f"abstract method '?{missing}"):
+            model()
 
 
 @given(

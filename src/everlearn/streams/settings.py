@@ -1,6 +1,7 @@
 """The settings of a stream: one frozen record, to and from JSON and TOML, that builds the stream."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _OUR_WORDS = {
     "Input should be": "it must be",
+    "Unable to parse input string as an integer": "it must be a smaller number",
     "a valid ": "a ",
     "integer": "whole number",
     "greater than or equal to": "at least",
@@ -51,9 +53,9 @@ class StreamSettings(Settings):
     A setting that may be None has None as its default, because TOML cannot write it.
     """
 
+    @abstractmethod
     def build(self) -> "Stream":
         """The stream with these settings."""
-        raise NotImplementedError
 
     def to_mapping(self) -> dict[str, Any]:
         """The settings as a plain dictionary, with the kind of stream in front."""

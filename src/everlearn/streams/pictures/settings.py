@@ -1,5 +1,6 @@
 """The settings of streams of real pictures, one kind per data set."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -128,9 +129,9 @@ class PictureSettings(ScenarioSettings):
             )
         return poses
 
+    @abstractmethod
     def collection(self) -> "Collection":
         """The drawings, opened."""
-        raise NotImplementedError
 
     def source(self) -> "PictureSource":
         """The pictures with these settings, whatever their order of arrival."""

@@ -1,5 +1,6 @@
 """The settings that every stream of classes shares: which scenario, in which form."""
 
+from abc import abstractmethod
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -42,9 +43,9 @@ class OrderedSettings(StreamSettings):
     """how many tasks; as many as there are if not said"""
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """The scenario's part of the stream's id."""
-        raise NotImplementedError
 
 
 class ScenarioSettings(OrderedSettings):
