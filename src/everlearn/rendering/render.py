@@ -15,11 +15,11 @@ from everlearn.rendering.request import (
     check_dtype,
     check_factors,
     check_image_size,
-    check_out,
     colour,
     mixed_levels,
     pair_up,
     picture_shape,
+    room_for,
     row_ids,
 )
 from everlearn.rendering.scene import Scene
@@ -88,12 +88,9 @@ def render(
     check_factors(factors)
     n = len(factors)
     ids, seed, threads = row_ids(rows, n), check_seed(seed), check_threads(threads)
-    behind, shape = colour("background", background), factors.colour
-    if foreground is not None:
-        shape = colour("foreground", foreground)
-    if out is None:
-        out = np.empty(picture_shape(n, size, rgb, channels_first), kind)
-    check_out(out, picture_shape(n, size, rgb, channels_first), kind)
+    behind = colour("background", background)
+    shape = factors.colour if foreground is None else colour("foreground", foreground)
+    out = room_for(picture_shape(n, size, rgb, channels_first), kind, out)
     paths, path = _paths(outlines, which, factors.scale, size)
     where = Placements(path, factors.scale, factors.angle, factors.x, factors.y)
     levels = mixed_levels(n, behind, shape, marker, rgb)

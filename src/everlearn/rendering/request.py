@@ -129,10 +129,13 @@ def check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return kind
 
 
-def check_out(out: npt.NDArray[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Complain unless `out` can take the pictures as they are."""
+def room_for(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """An array for the pictures: `out` if it was given and can take them as they are, else a new one."""
+    if out is None:
+        return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         given = f"{out.dtype}{out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise BadInput(f"out is {given}; the pictures are {dtype}{shape}")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise BadInput("out cannot be written in one stretch; give a writeable array in C order, not a view")
+    return out
