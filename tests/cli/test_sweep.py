@@ -44,6 +44,11 @@ def test_the_page_has_an_example_that_plays(run: Run) -> None:
     Path("sweep.toml").write_text(examples()[0])
     planned = facts(run("sweep", "sweep.toml", "--dry-run", "--json").out)
     assert [row["state"] for row in planned["runs"]] == ["missing"] * 6
+    assert [row["settings"] for row in planned["runs"]] == 2 * [
+        {},
+        {"learner.memory_size": 8},
+        {"learner.memory_size": 200},
+    ]
     assert planned["seconds"] is None
     assert not Path("records").exists()
     outcome = run("sweep", "sweep.toml", "--json")
@@ -73,7 +78,7 @@ def _check_finished(run: Run) -> None:
     """Nothing is played again, and a value that is added is planned with the time that others took."""
     before = tree(Path("records"))
     again = run("sweep", "sweep.toml")
-    assert again.err == "6 runs, 6 of them finished; about 0.0 s to go\n"
+    assert again.err == "6 of 6 runs are finished\n"
     assert "memory_size 200" in again.out
     assert "The records are in records/sweep; look closer with" in again.out
     Path("sweep.toml").write_text(examples()[0].replace("seeds = [0, 1]", "seeds = [0, 1, 2]"))
@@ -95,7 +100,7 @@ def test_a_dry_run_lists_the_runs(run: Run) -> None:
     Path("a.toml").write_text(TINY)
     out = run("sweep", "a.toml", "--dry-run").out
     assert re.search(r"records/a/nearest-sprites-seed-0-\w{8}  nearest  sprites  0 +missing", out)
-    assert "1 runs, 0 of them finished; time unknown" in out
+    assert "0 of 1 runs are finished; time unknown" in out
 
 
 def test_a_run_that_fails_stops_nobody(run: Run) -> None:
@@ -103,7 +108,7 @@ def test_a_run_that_fails_stops_nobody(run: Run) -> None:
     outcome = run("sweep", "a.toml", "--records", "here")
     assert outcome.code == 1
     lines = outcome.err.splitlines()
-    assert lines[0] == "2 runs, 0 of them finished; time unknown"
+    assert lines[0] == "0 of 2 runs are finished; time unknown"
     assert sum(line.endswith(": started") for line in lines) == 2
     (failed,) = [line for line in lines if ": failed: " in line]
     assert "'/nowhere', which is not a folder" in failed
@@ -116,8 +121,8 @@ def test_asked_to_stop_it_saves_and_says_how_to_go_on(run: Run) -> None:
     threading.Thread(target=_stop_when_under_way).start()
     outcome = run("sweep", "a.toml")
     assert outcome.code == 128 + signal.SIGINT
-    assert "stopping: 1 at work are saving" in outcome.err
-    assert "stopped by SIGINT with 1 runs to go; the same command goes on with them" in outcome.out
+    assert "stopping: waiting for 1 to save" in outcome.err
+    assert "stopped by SIGINT with 1 of 1 runs to go; the same command goes on" in outcome.out
     (kept,) = list_records("records/a")
     assert not kept.is_finished
     assert kept.checkpoints.numbers()

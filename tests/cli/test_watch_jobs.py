@@ -41,7 +41,7 @@ def test_where_nobody_watches_there_is_a_line_for_what_a_log_ought_to_hold(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [
-        "3 runs, 1 of them finished; about 1.5 min to go",
+        "1 of 3 runs are finished; about 1.5 min to go",
         "a [b]: started",
         "b: started",
         "b: failed: it has no pictures; it will be tried again",
@@ -77,5 +77,5 @@ def test_a_screen_says_that_it_is_stopping() -> None:
     with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as shown:
         Bars(shown)(tell.Stopping(signal=signal.SIGINT, n_working=2))
         assert shown.tasks[0].fields["word"] == (
-            "stopping: 2 at work are saving; ask again to end them at once"
+            "stopping: waiting for 2 to save; ask again to end them at once"
         )

@@ -78,7 +78,7 @@ def planned(jobs: "Sequence[Job]", folder: Path, workers: int) -> Answer:
     """What would be played, and how long it will take if that is known."""
     from everlearn.runs.jobs import estimate
 
-    rows = [_plan(job) for job in jobs]
+    rows = [{**_plan(job), "settings": apart} for job, apart in zip(jobs, _apart(jobs), strict=True)]
     facts = {"records": str(folder), "runs": rows, "seconds": estimate(jobs, workers=workers)}
     return Answer(facts, lambda: _plan_view(facts))
 
@@ -92,6 +92,33 @@ def _plan(job: "Job") -> dict[str, Any]:
     return {"record": str(job.folder), **played, "state": state}
 
 
+def _apart(jobs: "Sequence[Job]") -> list[dict[str, Any]]:
+    """Of each run the settings, besides seeds, in which those of its learner and stream are not all alike."""
+    from everlearn.runs.jobs.estimates import SEEDS
+
+    specs = [_settings(job) for job in jobs]
+    kin: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for spec in specs:
+        kin.setdefault(_kind(spec), []).append(spec)
+    differ = {
+        kind: [name for name in alike[0] if any(spec.get(name) != alike[0][name] for spec in alike)]
+        for kind, alike in kin.items()
+    }
+    return [{name: spec.get(name) for name in differ[_kind(spec)] if name not in SEEDS} for spec in specs]
+
+
+def _settings(job: "Job") -> dict[str, Any]:
+    """Everything about a run by the names that --set takes."""
+    from everlearn.runs.differences import flat
+
+    spec = flat(job.spec.to_mapping())
+    return {name.replace("learner.settings.", "learner."): value for name, value in spec.items()}
+
+
+def _kind(spec: dict[str, Any]) -> tuple[str, str]:
+    return spec["learner.name"], spec["stream.stream"]
+
+
 def _plan_view(facts: dict[str, Any]) -> Any:
     from rich.console import Group
 
@@ -102,7 +129,12 @@ def _plan_view(facts: dict[str, Any]) -> Any:
     rows = facts["runs"]
     n_finished = sum(row["state"] == "finished" for row in rows)
     total = sentence(Begun(len(rows), n_finished, facts["seconds"]))
-    return Group(table(tuple(rows[0]), [tuple(map(str, row.values())) for row in rows]), f"\n{total}")
+    return Group(table(tuple(rows[0]), map(_cells, rows)), f"\n{total}")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    apart = ", ".join(f"{name} {value}" for name, value in row["settings"].items())
+    return (*(str(row[name]) for name in row if name != "settings"), apart)
 
 
 def _told(jobs: "Sequence[Job]", folder: Path, outcome: "Outcome") -> Answer:
@@ -132,6 +164,7 @@ def _view(comparison: "Comparison | None", outcome: "Outcome", folder: Path) -> 
     lines = [f"{each.record} failed: {each.reason}" for each in failed]
     if ended.signal is not None:
         name = Signals(ended.signal).name
-        lines.append(f"stopped by {name} with {ended.n_left} runs to go; the same command goes on with them")
+        total = ended.n_finished + ended.n_failed + ended.n_left
+        lines.append(f"stopped by {name} with {ended.n_left} of {total} runs to go; the same command goes on")
     lines.append(f"The records are in {folder}; look closer with `everlearn report {folder}`")
     return Group(*([] if comparison is None else [comparison.table()]), *lines)

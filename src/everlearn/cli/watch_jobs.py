@@ -69,7 +69,7 @@ def sentence(event: Event) -> str:
     """
     match event:
         case tell.Begun(n_jobs=n, n_finished=done, seconds=seconds):
-            return f"{n} runs, {done} of them finished; {_time(seconds)}"
+            return f"{done} of {n} runs are finished" + (f"; {_time(seconds)}" if done < n else "")
         case tell.JobStarted(job=job, attempt=attempt):
             return f"{job}: started" + (f", attempt {attempt}" if attempt > 1 else "")
         case tell.JobFinished(job=job, seconds=seconds, accuracy=accuracy):
@@ -77,7 +77,7 @@ def sentence(event: Event) -> str:
         case tell.JobFailed(job=job, reason=reason, again=again):
             return f"{job}: failed: {reason}" + ("; it will be tried again" if again else "")
         case tell.Stopping(n_working=n):
-            return f"stopping: {n} at work are saving; ask again to end them at once"
+            return f"stopping: waiting for {n} to save; ask again to end them at once"
     return ""
 
 

@@ -139,7 +139,7 @@ class Sweep(Settings):
     def _check_known(self, names: Iterable[str]) -> None:
         """A setting that nobody knows is a mistake, one that somebody does not know is none."""
         for part, entries in (("learner", self.learners), ("stream", self.streams)):
-            known = {field for entry in entries for field in SETTINGS_OF[part](entry.name).model_fields}
+            known = {field for each in entries for field in SETTINGS_OF[part](each.name).model_fields}
             for name in names:
                 of, _, field = name.partition(".")
                 if of == part and field and field not in known:
@@ -165,8 +165,8 @@ def _spec(stream: Entry, learner: Entry, seed: int, settings: Dotted) -> RunSpec
 
 def _fits(name: str, stream: Entry, learner: Entry) -> bool:
     part, _, field = name.partition(".")
-    entry = {"stream": stream, "learner": learner}.get(part)
-    return entry is None or not field or field in SETTINGS_OF[part](entry.name).model_fields
+    whose = {"stream": stream, "learner": learner}.get(part)
+    return whose is None or not field or field in SETTINGS_OF[part](whose.name).model_fields
 
 
 def _title(spec: RunSpec) -> str:
