@@ -64,7 +64,7 @@ class Decoder:
     def _ready(self) -> subprocess.Popen[bytes]:
         if self._child is None or self._child.poll() is not None:
             self._end()
-            command = [sys.executable, "-m", "everlearn.studio.decoding"]
+            command = [sys.executable, "-P", "-m", "everlearn.studio.decoding"]
             self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  (our own words)
             _asked(self._child, b"", START)  # an empty file is refused at once, by a child that is awake
         return self._child

@@ -81,7 +81,7 @@ class Starter:
 
 def _everlearn(words: Words, said: IO[bytes]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603  (no shell; what people chose was read as a spec before)
-        [sys.executable, "-m", "everlearn", *words],
+        [sys.executable, "-P", "-m", "everlearn", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=said,
