@@ -41,7 +41,9 @@ BASELINES = Source("continual-learning-baselines", "read in its table, settings 
 DARK = Source("Buzzega et al. 2020, arXiv:2004.07211", "from memory, not verified; settings read in its code")
 
 ONCE = "2,000 steps a task there, each image once here"
-TEN_TIMES = "2,000 steps a task there, about 820 here"
+STEPS = 24
+"""Passes over a task that make the 2,000 steps of van de Ven's code."""
+BRIEFLY = "chosen after 10 passes, played with 24"
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,12 @@ CASES = (
     Case(
         "lwf",
         "lwf",
-        {"epochs": 10},
+        {"epochs": STEPS},
         {"learner.new_labels": ("free", "refused"), "learner.weighing": ("fixed", "by-labels")},
         published=24.0,
         source=ISSUE_2,
         seeds=(0,),
-        differs=TEN_TIMES,
+        differs=BRIEFLY,
     ),
     Case("joint", "joint", {"epochs": 2}, published=97.59, source=ISSUE_2),
     Case(
@@ -150,7 +152,7 @@ CASES = (
         published=94.57,
         source=THREE_SCENARIOS,
         seeds=(0,),
-        differs=TEN_TIMES,
+        differs="2,000 steps a task there, about 820 here",
     ),
     _dark("er", 200, 80.4, rate=0.01, replay=10),
     _dark("er", 500, 86.1, rate=0.1, replay=10),
