@@ -33,9 +33,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
         unknown stream 'qqq'; known are 'mnist', 'sprites'
     """
     options = sorted(known)
-    near = difflib.get_close_matches(name, options, n=1)
+    by_letters = {each.lower(): each for each in options}
+    near = difflib.get_close_matches(name.lower(), by_letters, n=1)
     if near:
-        return BadInput(f"unknown {kind} {name!r}; did you mean {near[0]!r}?")
+        return BadInput(f"unknown {kind} {name!r}; did you mean {by_letters[near[0]]!r}?")
     rest = f" and {len(options) - MOST_NAMED} more" if len(options) > MOST_NAMED else ""
     return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, options[:MOST_NAMED]))}{rest}")
 

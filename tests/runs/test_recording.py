@@ -1,10 +1,7 @@
 import errno
 import math
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +20,7 @@ from everlearn.runs import (
     resume,
 )
 from everlearn.runs.events import Learned
+from tests.nobody import only_root, said_to_nobody
 
 from .conftest import BreakOff, finish, play_a_task, tiny, tree
 
@@ -223,17 +221,13 @@ def test_an_interrupted_beginning_does_not_block_the_folder(tmp_path: Path) -> N
     assert Record(tmp_path).is_finished
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@only_root
 def test_an_unwritable_folder_is_refused_for_another_user(tmp_path: Path) -> None:
     for path in (tmp_path, *list(tmp_path.parents)[:2]):
         path.chmod(0o755)
-    code = (
-        "import os, pathlib\nfrom everlearn.runs.records import check_free\nos.setuid(65534)\n"
-        f"try: check_free(pathlib.Path({str(tmp_path / 'run')!r}))\n"
-        "except ValueError as error: print(error)\n"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "a folder you may write to" in said.stdout, said.stderr
+    before = "import pathlib; from everlearn.runs.records import check_free"
+    said = said_to_nobody(before, f"check_free(pathlib.Path({str(tmp_path / 'run')!r}))")
+    assert "a folder you may write to" in said
     assert not list(tmp_path.iterdir())
 
 

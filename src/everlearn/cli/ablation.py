@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.choose_run import ANY, HOW, RunChoice
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ ALL_ON = "nothing"
 MAX_NEW = 100_000
 
 Folder = Annotated[Path, Parameter(metavar="DIR", group=HOW)]
-New = Annotated[int, Parameter(metavar="N", group=HOW)]
+New = Annotated[Whole, Parameter(metavar="N", group=HOW)]
 
 
 def ablate(

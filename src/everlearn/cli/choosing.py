@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.choose import ANY, StreamChoice
 from everlearn.cli.reading import check_path, read_counts
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class ModelChoice:
     """Where answers are kept; what is there is not asked again."""
     timeout: float = 60.0
     """Seconds without a word after which an attempt is given up."""
-    retries: int = 6
+    retries: Whole = 6
     """Attempts after the first, each after a longer wait."""
     per_minute: float = 60.0
     """The most requests in a minute."""
@@ -56,8 +57,12 @@ class ModelChoice:
 
         if self.endpoint is None and self.model is None:
             return None
-        if self.endpoint is None or self.model is None:
+        if not self.endpoint or not self.model:
             raise BadInput("a model needs its address and its name; give both --endpoint and --model")
+        if check_path(self.answers).exists() and not self.answers.is_dir():
+            raise BadInput(
+                f"--answers is {str(self.answers)!r}, a file; name a folder, which may be a new one"
+            )
         post = Post(
             address(self.endpoint),
             key=os.environ.get(self.key_variable),
@@ -66,7 +71,7 @@ class ModelChoice:
             per_minute=self.per_minute,
         )
         budget = Budget(price_in=self.price_in, price_out=self.price_out, limit=self.max_cost)
-        return Endpoint(post, model=self.model, answers=check_path(self.answers), budget=budget)
+        return Endpoint(post, model=self.model, answers=self.answers, budget=budget)
 
 
 NOBODY = ModelChoice()
@@ -79,7 +84,7 @@ def choice(
     model: ModelChoice = NOBODY,
     *,
     choices: str = "2,3,4,5,6,7,8,9,10",
-    trials: int = 100,
+    trials: Whole = 100,
     out: Annotated[Path | None, Out] = None,
     screen: Shown,
 ) -> Answer:

@@ -25,12 +25,14 @@ def compare(
         runs: Records, or folders that hold records.
         csv: A .csv file to write the table to.
     """
-    records = _records(runs)
     from everlearn import files, reports
+    from everlearn.reports.figures import check_path as check_file
 
-    comparison = reports.compare(records)
     if csv is not None:
-        files.write(check_path(csv), comparison.csv().encode())
+        check_file(check_path(csv), [".csv"])
+    comparison = reports.compare(_records(runs))
+    if csv is not None:
+        files.write(csv, comparison.csv().encode())
     return Answer({"rows": comparison.rows, "csv": None if csv is None else str(csv)}, comparison.table)
 
 
@@ -44,7 +46,8 @@ def plot(
     """Draw a figure over records.
 
     Args:
-        kind: accuracy, forgetting, scores, cost, learning, factors, openset, oneshot, transfer or online.
+        kind: accuracy, forgetting, scores, cost, learning, factors, openset, mistakes, oneshot, transfer or
+            online.
         runs: Records, or folders that hold records.
         out: The .svg, .pdf or .png file to write; everlearn-KIND.svg here if not said.
         dark: For dark slides instead of paper.
@@ -84,4 +87,14 @@ def _records(runs: Iterable[Path]) -> "list[Record]":
         found += list_records(path) if path.is_dir() and not (path / SPEC).exists() else [Record(path)]
     if not found:
         raise BadInput("no record is named here; give the folders of some, or one that holds them")
+    _check_once(record.folder for record in found)
     return found
+
+
+def _check_once(folders: Iterable[Path]) -> None:
+    """A run that counts twice makes an interval look surer than it is."""
+    seen: set[Path] = set()
+    for folder in folders:
+        if folder.resolve() in seen:
+            raise BadInput(f"the record {folder} is named twice; name each once, or only the folder of all")
+        seen.add(folder.resolve())

@@ -8,12 +8,14 @@ from cyclopts import App, Parameter
 
 from everlearn.cli.answer import Answer
 from everlearn.cli.reading import check_path
-from everlearn.errors import BadInput
+from everlearn.cli.whole import Whole
+from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
     from everlearn.memory import ExemplarMemory
     from everlearn.runs.events import MemoryEdited
 
+MAX_LABEL = 2**63 - 1
 SHOWN = 40
 COLUMNS = 20
 
@@ -50,7 +52,7 @@ def list_(
 
 
 @app.command
-def add(record: Path, picture: Path, /, *, label: int | None = None, name: str | None = None) -> Answer:
+def add(record: Path, picture: Path, /, *, label: Whole | None = None, name: str | None = None) -> Answer:
     """Teach a class with one picture; nothing is trained.
 
     Args:
@@ -69,6 +71,7 @@ def add(record: Path, picture: Path, /, *, label: int | None = None, name: str |
         if not len(memory):
             raise BadInput(f"{record} remembers nothing yet; play it with `everlearn resume {record}`")
         chosen = max(memory.classes()) + 1 if label is None else label
+        check_range("label", chosen, 0, MAX_LABEL)  # -1 is the answer of who does not know
         pixels = read_picture(picture, memory.images.shape[1:])
         memory.add(Batch(pixels[None], np.array([chosen])))
         if name is not None:
@@ -138,7 +141,7 @@ def _label(memory: "ExemplarMemory", word: str) -> int:
     named = [label for label in memory.classes() if memory.name(label) == word]
     if len(named) == 1:
         return named[0]
-    if named or not word.isdecimal():
+    if named or not (word.isascii() and word.isdecimal()):
         raise BadInput(f"{word!r:.80} names {len(named)} classes; `everlearn memory list` shows all labels")
     if int(word[:18]) not in memory:
         raise BadInput(f"nothing is remembered of label {word:.80}; `everlearn memory list` shows all labels")

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choose import ANY, StreamChoice
 from everlearn.cli.reading import check_path
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def pretrain(
     stream: StreamChoice = ANY,
     *,
     out: Annotated[Path, Out] = Path("vit.safetensors"),
-    epochs: int = 2,
-    batch_size: int = 64,
+    epochs: Whole = 2,
+    batch_size: Whole = 64,
     screen: Shown,
 ) -> Answer:
     """Train a small vision transformer on the first task of a stream; l2p prompts it on another.

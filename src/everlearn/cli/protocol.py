@@ -9,6 +9,7 @@ from cyclopts import App
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choosing import choice
 from everlearn.cli.reading import read_counts
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ app.command(choice)
 
 
 @app.command
-def oneshot(record: Path, /, *, new: str = "10,100,1000", size: int = 1000) -> Answer:
+def oneshot(record: Path, /, *, new: str = "10,100,1000", size: Whole = 1000) -> Answer:
     """Show one picture of each new class; ask for them in other poses.
 
     Args:
@@ -54,7 +55,7 @@ def oneshot(record: Path, /, *, new: str = "10,100,1000", size: int = 1000) -> A
 
 
 @app.command
-def openset(record: Path, /, *, size: int = 1000, accepted: float = 0.95) -> Answer:
+def openset(record: Path, /, *, size: Whole = 1000, accepted: float = 0.95) -> Answer:
     """Ask how new images of classes met and never met look; tell them apart.
 
     Args:
@@ -75,7 +76,7 @@ def openset(record: Path, /, *, size: int = 1000, accepted: float = 0.95) -> Ans
 
 
 @app.command
-def transfer(record: Path, /, *, size: int = 1000) -> Answer:
+def transfer(record: Path, /, *, size: Whole = 1000) -> Answer:
     """Compare factor combinations that were trained with those held out.
 
     Args:
@@ -98,7 +99,7 @@ def transfer(record: Path, /, *, size: int = 1000) -> Answer:
 
 
 @app.command
-def online(record: Path, /, *, epochs: int = 5, screen: Shown) -> Answer:
+def online(record: Path, /, *, epochs: Whole = 5, screen: Shown) -> Answer:
     """Play a record's run once more, online if it was offline and the other way round; compare.
 
     Args:

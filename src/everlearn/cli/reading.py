@@ -114,7 +114,7 @@ def read_spec(path: Path) -> dict[str, Any]:
     try:
         settings = reader(content.decode())
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{str(path)!r} is not valid {path.suffix[1:].upper()}: {error}") from None
+        raise BadInput(f"{str(path)!r} is not valid {path.suffix[1:].upper()}: {error}; correct it") from None
     if not isinstance(settings, dict):
         raise BadInput(f"{str(path)!r} holds no named settings; write some, such as image_size = 32")
     return settings

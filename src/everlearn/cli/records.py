@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.cli.answer import Answer
+from everlearn.cli.reading import check_path
+from everlearn.errors import BadInput
 
 
 def list_(folder: Path = Path("records"), /) -> Answer:
@@ -15,7 +17,10 @@ def list_(folder: Path = Path("records"), /) -> Answer:
     from everlearn.reports.findings import Findings
     from everlearn.reports.summary import summary
     from everlearn.runs import list_records
+    from everlearn.runs.records import SPEC
 
+    if (check_path(folder) / SPEC).is_file():
+        raise BadInput(f"{folder} is itself a record; look at it with `everlearn show {folder}`")
     facts = [summary(Findings.of(record)) for record in list_records(folder)]
     return Answer({"records": facts}, lambda: _table(facts) if facts else f"{folder} holds no records yet")
 

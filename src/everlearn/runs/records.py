@@ -33,6 +33,7 @@ STORY = (EVENTS, SCORES)
 MACHINE = "machine.json"
 NAME = "name.txt"
 PROTOCOLS = "protocols"
+RESTORE = "restore the record from a copy"
 BEGINNINGS = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new"}
 """What a record that was interrupted before it began may have left."""
 
@@ -213,9 +214,9 @@ def _parse(line: bytes, where: str) -> dict[str, Any]:
     try:
         read = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where} is damaged: {error}") from None
+        raise BadInput(f"{where} is damaged: {error}; {RESTORE}") from None
     if not isinstance(read, dict):
-        raise BadInput(f"{where} is damaged: it holds no object")
+        raise BadInput(f"{where} is damaged: it holds no object; {RESTORE}")
     return read
 
 
@@ -223,4 +224,4 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return read_json(path.read_text("utf-8"), str(path))
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from None
+        raise BadInput(f"{path} is damaged: {error}; {RESTORE}") from None

@@ -47,7 +47,7 @@ def read_json(text: str, what: str) -> dict[str, Any]:
     except BadInput:
         raise
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{what} is not JSON: {error}") from None
+        raise BadInput(f"{what} is not JSON: {error}; correct it, or restore it from a copy") from None
     if not isinstance(read, dict):
         raise BadInput(f"{what} is {read!r:.60}; it must be an object with names and values")
     return read
