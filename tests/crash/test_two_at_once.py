@@ -14,24 +14,16 @@ def start_two(server: Server, folder: Path, other: Path) -> list[dict[str, objec
     return [server.wait(each, pid) for each, pid in zip(answers, pids, strict=True)]
 
 
-def check_one_wins(server: Server, folder: Path) -> None:
-    ends = start_two(server, folder, folder.with_name(f"{folder.name}-other"))
-    calm = server.reference(folder.parent, tiny("nearest", n_tasks=4))["digest"]
-    refusals = [str(end["refused"]) for end in ends if "refused" in end]
-    assert [end["digest"] for end in ends if "digest" in end] == [calm] * (2 - len(refusals))
-    assert len(refusals) <= 1
-    assert all("is being played by" in said or "already holds a record" in said for said in refusals)
-
-
-def test_two_start_at_once(server: Server, tmp_path: Path) -> None:
-    for i in range(20):
-        check_one_wins(server, tmp_path / str(i))
-
-
-@pytest.mark.slow
-def test_a_hundred_times_two_start_at_once(server: Server, tmp_path: Path) -> None:
-    for i in range(100):
-        check_one_wins(server, tmp_path / str(i))
+@pytest.mark.parametrize("times", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_two_start_at_once(server: Server, tmp_path: Path, times: int) -> None:
+    """One is refused, or finds the run of the other finished; whoever plays, plays all of it."""
+    calm = server.reference(tmp_path, tiny("nearest", n_tasks=4))["digest"]
+    for i in range(times):
+        ends = start_two(server, tmp_path / str(i), tmp_path / f"{i}-other")
+        refusals = [str(end["refused"]) for end in ends if "refused" in end]
+        assert [end["digest"] for end in ends if "digest" in end] == [calm] * (2 - len(refusals))
+        assert len(refusals) <= 1
+        assert all("is being played by" in said or "already holds a record" in said for said in refusals)
 
 
 def test_a_killed_run_leaves_no_lock(server: Server, tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,16 +15,9 @@ from everlearn.evaluation.protocols import (
 )
 from everlearn.evaluation.protocols.endpoint import chosen, messages
 from everlearn.streams import sprites
-from tests.chat_server import ChatServer, chat_server
+from tests.chat_server import ChatServer
 
 ASKED = questions(sprites(image_size=16, factor_values=2), counts=(2, 5), n_trials=4)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with chat_server() as found:
-        yield found
 
 
 def endpoint(server: ChatServer, answers: Path, budget: Budget | None = None, model: str = "m") -> Endpoint:

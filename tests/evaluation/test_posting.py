@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from everlearn.evaluation.protocols import Post
 from everlearn.evaluation.protocols.choice import questions
 from everlearn.evaluation.protocols.endpoint import Reply, messages, read_reply
 from everlearn.streams import sprites
-from tests.chat_server import ChatServer, chat_server
+from tests.chat_server import ChatServer
 
 ((QUESTION,),) = questions(sprites(image_size=16, factor_values=2), counts=(3,), n_trials=1)
 BODY = {"model": "m", "messages": messages(QUESTION)}
@@ -23,13 +22,6 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.time += seconds
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with chat_server() as found:
-        yield found
 
 
 def posting(server: ChatServer, clock: Clock, **how: Any) -> Post:
