@@ -172,7 +172,7 @@ def _edits(client: httpx.Client) -> Iterator[Row]:
     canvas = bytes(4 * 32 * 32)
 
     def visit(_: int) -> int:
-        query = {"record": "dcl", "seen": 0}
+        query: dict[str, str | int] = {"record": "dcl", "seen": 0}
         return sum(
             client.post("/api/memory/add", params=query, content=canvas).is_success for _ in range(EDITS)
         )

@@ -184,6 +184,21 @@ def test_accuracy_before_and_after(records: Path) -> None:
     assert state != digest(draft.learner.state())
 
 
+def test_drafts_are_let_go_of_unless_they_hold_something(records: Path) -> None:
+    copies = [Record(_copied(records / "dcl", records / f"copy-{number}")) for number in range(4)]
+    drafts = Drafts()
+    with drafts.of(copies[0]) as edited_one:
+        edited_one.edit(Forget(0), seen=0)
+    with drafts.of(copies[1]) as in_use:
+        for other in (copies[2], copies[3], copies[2], copies[3]):
+            with drafts.of(other):
+                pass
+        in_use.edit(Forget(1), seen=0)
+    for copy, known in ((copies[0], edited_one), (copies[1], in_use)):
+        with drafts.of(copy) as draft:
+            assert draft is known
+
+
 @pytest.mark.parametrize("each", [20, pytest.param(EACH, marks=pytest.mark.slow)])
 def test_concurrent_edits_lose_nothing(studio: Studio, records: Path, each: int) -> None:
     """Eight clients add, rename and forget at once; done again one by one, their edits give the same run."""

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import editable_memory
@@ -36,7 +37,6 @@ class Draft:
         self.record = record
         self.edits: list[Edit] = []
         self.edition = 0
-        self.lock = threading.RLock()
         self._touched: dict[int, int] = {}
         self._open()
 
@@ -168,32 +168,36 @@ class Draft:
 class Drafts:
     """The drafts that are in use, by record.
 
-    A draft without edits is let go of when others are asked for; one with edits is kept.
+    A draft without edits is let go of when others are asked for; one with edits, or in use, is kept.
     """
 
     KEPT = 3
 
     def __init__(self) -> None:
-        self._drafts: dict[str, Draft] = {}
+        self._drafts: dict[Path, Draft] = {}
+        self._turns: dict[Path, threading.Lock] = {}
         self._lock = threading.Lock()
 
     @contextmanager
     def of(self, record: Record) -> Iterator[Draft]:
         """The draft of a record, for one at a time, up to date with the record."""
-        draft = self._find(record)
-        with draft.lock:
+        with self._lock:
+            turn = self._turns.setdefault(record.folder, threading.Lock())
+        with turn:
+            with self._lock:
+                draft = self._drafts.pop(record.folder, None)
+            draft = draft or Draft(record)
+            with self._lock:
+                self._drafts[record.folder] = draft
+                self._let_go()
             draft.refresh()
             yield draft
 
-    def _find(self, record: Record) -> Draft:
-        name = str(record.folder)
-        with self._lock:
-            draft = self._drafts.pop(name, None) or Draft(record)
-            idle = [key for key, each in self._drafts.items() if not each.edits]
-            for key in idle[: max(0, len(self._drafts) + 1 - self.KEPT)]:
-                del self._drafts[key]
-            self._drafts[name] = draft
-            return draft
+    def _let_go(self) -> None:
+        """Forget the drafts that were longest without a visitor; never one whose turn somebody has."""
+        idle = [key for key, each in self._drafts.items() if not each.edits and not self._turns[key].locked()]
+        for key in idle[: max(0, len(self._drafts) - self.KEPT)]:
+            del self._drafts[key]
 
 
 def _done(play: Play, edit: Edit) -> MemoryEdited:

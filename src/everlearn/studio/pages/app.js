@@ -21,7 +21,17 @@ async function show() {
   const room = h("div", {});
   fill(main, trouble.box, room);
   if (!hasToken()) {
-    fill(room, empty("The address is not complete", h("p", {}, "Open the whole address that `everlearn studio` printed in the terminal; its token is the key to this page.")));
+    fill(
+      room,
+      empty(
+        "The address is not complete",
+        h(
+          "p",
+          {},
+          "Open the whole address that `everlearn studio` printed in the terminal; its token is the key to this page.",
+        ),
+      ),
+    );
     return;
   }
   await trouble.attempt(async () => {
@@ -49,7 +59,9 @@ function keepLook() {
       dispatchEvent(new Event("look"));
     });
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("look")));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+    dispatchEvent(new Event("look")),
+  );
 }
 
 keepLook();

@@ -60,8 +60,10 @@ async function asked(method, path, query, body, headers = {}) {
 function parameters(query) {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined && each !== null) all.append(name, each);
+    for (const each of Array.isArray(value) ? value : [value])
+      if (each !== undefined && each !== null) all.append(name, each);
   return all;
 }
 
-const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1) + (/[.?!]$/.test(words) ? "" : ".");
+const sentence = (words) =>
+  words.charAt(0).toUpperCase() + words.slice(1) + (/[.?!]$/.test(words) ? "" : ".");

@@ -57,7 +57,8 @@ export class Chart {
       this.draw();
     });
     this.canvas.addEventListener("pointerup", (event) => {
-      if (from !== null && Math.abs(event.offsetX - from) > 8) this.zoom([toValue(this, from), at(event)].sort((a, b) => a - b));
+      if (from !== null && Math.abs(event.offsetX - from) > 8)
+        this.zoom([toValue(this, from), at(event)].sort((a, b) => a - b));
       from = this.brush = null;
     });
     this.canvas.addEventListener("pointerleave", () => ((this.cross = null), this.draw()));
@@ -100,7 +101,14 @@ function paint(chart) {
   const view = { x: chart.span ?? chart.whole(), width, height };
   view.y = heights(chart, view.x);
   axes(pen, view, colour, chart.words);
-  for (const { points, number } of chart.lines.values()) curve(pen, points, view, colour(`line-${number % LINES}`), DASHES[Math.floor(number / LINES) % DASHES.length]);
+  for (const { points, number } of chart.lines.values())
+    curve(
+      pen,
+      points,
+      view,
+      colour(`line-${number % LINES}`),
+      DASHES[Math.floor(number / LINES) % DASHES.length],
+    );
   if (chart.brush) shade(pen, chart.brush, view, colour("ink"));
   const read = chart.cross === null ? null : cross(pen, chart, view, colour);
   canvas.setAttribute("role", "img");
@@ -111,11 +119,16 @@ function paint(chart) {
 function resolved(style, role) {
   const both = style.getPropertyValue(`--${role}`).match(/light-dark\(([^,]+),\s*([^)]+)\)/);
   if (!both) return style.getPropertyValue(`--${role}`) || "gray";
-  return style.colorScheme === "dark" || (style.colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches) ? both[2] : both[1];
+  return style.colorScheme === "dark" ||
+    (style.colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches)
+    ? both[2]
+    : both[1];
 }
 
 function heights(chart, [from, to]) {
-  const ys = [...chart.lines.values()].flatMap(({ points }) => points.filter(([x]) => x >= from && x <= to).map(([, y]) => y));
+  const ys = [...chart.lines.values()].flatMap(({ points }) =>
+    points.filter(([x]) => x >= from && x <= to).map(([, y]) => y),
+  );
   let low = ys.reduce((a, b) => Math.min(a, b), Infinity);
   let high = ys.reduce((a, b) => Math.max(a, b), -Infinity);
   if (!ys.length) [low, high] = [0, 1];
@@ -139,7 +152,8 @@ function axes(pen, view, colour, words) {
   }
   pen.textAlign = "center";
   pen.textBaseline = "top";
-  for (const x of ticks(...view.x, Math.max(2, Math.floor(view.width / 90)))) pen.fillText(short(x), toX(view, x), view.height - MARGIN.bottom + 6);
+  for (const x of ticks(...view.x, Math.max(2, Math.floor(view.width / 90))))
+    pen.fillText(short(x), toX(view, x), view.height - MARGIN.bottom + 6);
 }
 
 function curve(pen, points, view, colour, dash) {
@@ -162,14 +176,21 @@ function curve(pen, points, view, colour, dash) {
 }
 
 function cross(pen, chart, view, colour) {
-  const near = [...chart.lines].filter(([, { points }]) => points.length).map(([name, { points, number }]) => ({ name, number, point: nearest(points, chart.cross) }));
+  const near = [...chart.lines]
+    .filter(([, { points }]) => points.length)
+    .map(([name, { points, number }]) => ({ name, number, point: nearest(points, chart.cross) }));
   if (!near.length) return null;
-  const x = near.map(({ point }) => point[0]).reduce((a, b) => (Math.abs(b - chart.cross) < Math.abs(a - chart.cross) ? b : a));
+  const x = near
+    .map(({ point }) => point[0])
+    .reduce((a, b) => (Math.abs(b - chart.cross) < Math.abs(a - chart.cross) ? b : a));
   pen.strokeStyle = colour("quiet");
   pen.setLineDash([3, 3]);
   line(pen, [toX(view, x), MARGIN.top], [toX(view, x), view.height - MARGIN.bottom]);
   pen.setLineDash([]);
-  const rows = [`after ${short(x)} tasks`, ...near.map(({ name, point }) => `${chart.words(point[1])}  ${name}`)];
+  const rows = [
+    `after ${short(x)} tasks`,
+    ...near.map(({ name, point }) => `${chart.words(point[1])}  ${name}`),
+  ];
   const wide = Math.min(view.width - 60, Math.max(...rows.map((row) => pen.measureText(row).width)) + 22);
   const left = toX(view, x) > view.width / 2 ? toX(view, x) - wide - 8 : toX(view, x) + 8;
   pen.fillStyle = colour("raised");
@@ -182,7 +203,8 @@ function cross(pen, chart, view, colour) {
   });
   for (const { point, number } of near) {
     pen.fillStyle = colour(`line-${number % LINES}`);
-    if (point[0] >= view.x[0] && point[0] <= view.x[1]) dot(pen, toX(view, point[0]), toY(view, point[1]), 3.5);
+    if (point[0] >= view.x[0] && point[0] <= view.x[1])
+      dot(pen, toX(view, point[0]), toY(view, point[1]), 3.5);
   }
   return rows.join(", ");
 }
@@ -195,7 +217,11 @@ function shade(pen, [from, to], view, colour) {
 }
 
 function described({ title, lines, words }, read) {
-  const last = [...lines].filter(([, { points }]) => points.length).map(([name, { points }]) => `${name}: ${words(points.at(-1)[1])} after ${short(points.at(-1)[0])} tasks`);
+  const last = [...lines]
+    .filter(([, { points }]) => points.length)
+    .map(
+      ([name, { points }]) => `${name}: ${words(points.at(-1)[1])} after ${short(points.at(-1)[0])} tasks`,
+    );
   return `${title}. ${read ?? (last.join("; ") || "Nothing measured yet")}. Arrow keys read values, plus and minus zoom, Escape shows all.`;
 }
 
@@ -219,7 +245,8 @@ export function short(value) {
 const nearest = (points, x) => points.reduce((a, b) => (Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a));
 const share = (value, [low, high]) => (value - low) / (high - low);
 const toX = (view, x) => MARGIN.left + share(x, view.x) * (view.width - MARGIN.left - MARGIN.right);
-const toY = (view, y) => view.height - MARGIN.bottom - share(y, view.y) * (view.height - MARGIN.top - MARGIN.bottom);
+const toY = (view, y) =>
+  view.height - MARGIN.bottom - share(y, view.y) * (view.height - MARGIN.top - MARGIN.bottom);
 
 function toValue(chart, offset) {
   const [low, high] = chart.span ?? chart.whole();

@@ -14,7 +14,11 @@ export async function aboutRecord(room, query, { page, title, words, body }) {
   const chosen = played.find((record) => record.record === wanted) ?? played[0];
   const go = (event) => (location.hash = `#/${page}?${new URLSearchParams({ record: event.target.value })}`);
   const name = ({ record, name, learner, tasks }) => `${name || record} (${learner}, ${tasks} tasks)`;
-  const select = h("select", { id: "record", onchange: go }, played.map((record) => h("option", { value: record.record, selected: record === chosen }, name(record))));
+  const select = h(
+    "select",
+    { id: "record", onchange: go },
+    played.map((record) => h("option", { value: record.record, selected: record === chosen }, name(record))),
+  );
   const place = h("div", {});
   fill(room, head, h("div", { className: "bar" }, h("label", { htmlFor: "record" }, "Run"), select), place);
   return body(place, chosen.record);
@@ -23,7 +27,13 @@ export async function aboutRecord(room, query, { page, title, words, body }) {
 function nothing() {
   return empty(
     "No learner with a memory yet",
-    h("p", {}, "The pictures that a learner of the DCL family remembers appear here once it has played a task. Start one on the ", h("a", { href: "#/runs" }, "runs page"), ", or in a terminal:"),
+    h(
+      "p",
+      {},
+      "The pictures that a learner of the DCL family remembers appear here once it has played a task. Start one on the ",
+      h("a", { href: "#/runs" }, "runs page"),
+      ", or in a terminal:",
+    ),
     h("pre", {}, "everlearn run --learner dcl --tasks 20"),
   );
 }

@@ -19,11 +19,21 @@ export function form({ started, close }) {
     const name = h("input", { id: "run-name", maxLength: 200, autocomplete: "off" });
     const mine = h("div", {});
     const theirs = h("div", {});
-    const renew = (select, part, element) => trouble.attempt(async () => {
-      for (const key of inputs.keys()) if (key.startsWith(`${part}.`)) inputs.delete(key);
-      const about = await ask(`runs/${part}`, { name: select.value });
-      fill(element, h("p", {}, about.about, about.given ? h("small", {}, ` Is given ${about.given}.`) : ""), h("details", {}, h("summary", {}, `Settings of ${select.value} (${about.fields.length})`), grid(about.fields, inputs)));
-    });
+    const renew = (select, part, element) =>
+      trouble.attempt(async () => {
+        for (const key of inputs.keys()) if (key.startsWith(`${part}.`)) inputs.delete(key);
+        const about = await ask(`runs/${part}`, { name: select.value });
+        fill(
+          element,
+          h("p", {}, about.about, about.given ? h("small", {}, ` Is given ${about.given}.`) : ""),
+          h(
+            "details",
+            {},
+            h("summary", {}, `Settings of ${select.value} (${about.fields.length})`),
+            grid(about.fields, inputs),
+          ),
+        );
+      });
     learner.onchange = () => renew(learner, "learner", mine);
     stream.onchange = () => renew(stream, "stream", theirs);
     const button = h("button", { className: "main", type: "submit" }, "Start");
@@ -37,11 +47,28 @@ export function form({ started, close }) {
     };
     fill(
       place,
-      h("div", { className: "fields" }, label("Learner", "learner", learner), label("Stream", "stream", stream), label("Name (if you like)", "run-name", name)),
-      grid(fields.filter(({ key }) => FIRST.includes(key)), inputs),
+      h(
+        "div",
+        { className: "fields" },
+        label("Learner", "learner", learner),
+        label("Stream", "stream", stream),
+        label("Name (if you like)", "run-name", name),
+      ),
+      grid(
+        fields.filter(({ key }) => FIRST.includes(key)),
+        inputs,
+      ),
       mine,
       theirs,
-      h("details", {}, h("summary", {}, "Everything else"), grid(fields.filter(({ key }) => !FIRST.includes(key)), inputs)),
+      h(
+        "details",
+        {},
+        h("summary", {}, "Everything else"),
+        grid(
+          fields.filter(({ key }) => !FIRST.includes(key)),
+          inputs,
+        ),
+      ),
       h("div", { className: "bar" }, button, h("button", { type: "button", onclick: close }, "Cancel")),
     );
     await Promise.all([learner.onchange(), stream.onchange()]);
@@ -50,23 +77,51 @@ export function form({ started, close }) {
   return section;
 }
 
-const choice = (id, names, usual) => h("select", { id }, names.map((name) => h("option", { selected: name === usual }, name)));
-const label = (words, id, input) => h("label", { className: "field", htmlFor: id }, h("span", {}, words), input);
+const choice = (id, names, usual) =>
+  h(
+    "select",
+    { id },
+    names.map((name) => h("option", { selected: name === usual }, name)),
+  );
+const label = (words, id, input) =>
+  h("div", { className: "field" }, h("label", { htmlFor: id }, words), input);
 
 function grid(fields, inputs) {
-  return h("div", { className: "fields" }, fields.map((field) => {
-    const input = entry(field);
-    inputs.set(field.key, { field, input });
-    return h("label", { className: "field" }, h("span", {}, field.key.split(".").at(-1).replaceAll("_", " ")), input, h("small", {}, field.meaning));
-  }));
+  return h(
+    "div",
+    { className: "fields" },
+    fields.map((field) => {
+      const [input, id] = [entry(field), `set-${field.key.replace(".", "-")}`];
+      Object.assign(input, { id });
+      input.setAttribute("aria-describedby", `${id}-meaning`);
+      inputs.set(field.key, { field, input });
+      const name = h("label", { htmlFor: id }, field.key.split(".").at(-1).replaceAll("_", " "));
+      return h(
+        "div",
+        { className: "field" },
+        name,
+        input,
+        h("small", { id: `${id}-meaning` }, field.meaning),
+      );
+    }),
+  );
 }
 
 function entry({ key, input, default: usual, choices, low, high, whole }) {
   const value = usual ?? USUAL[key] ?? "";
-  if (input === "choice") return h("select", {}, choices.map((each) => h("option", { selected: each === usual }, String(each))));
+  if (input === "choice")
+    return h(
+      "select",
+      {},
+      choices.map((each) => h("option", { selected: each === usual }, String(each))),
+    );
   if (input === "switch") return h("input", { type: "checkbox", checked: usual === true });
-  if (input === "number") return h("input", { type: "number", value, step: whole ? 1 : "any", min: low ?? "", max: high ?? "" });
-  return h("input", { value: typeof value === "object" ? JSON.stringify(value) : String(value), autocomplete: "off" });
+  if (input === "number")
+    return h("input", { type: "number", value, step: whole ? 1 : "any", min: low ?? "", max: high ?? "" });
+  return h("input", {
+    value: typeof value === "object" ? JSON.stringify(value) : String(value),
+    autocomplete: "off",
+  });
 }
 
 /** Only what differs from what is usual, so that a record says no more than was chosen. */

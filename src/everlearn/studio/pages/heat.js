@@ -2,27 +2,45 @@
 
 import { h } from "./dom.js";
 
-const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+const STOPS = [
+  [68, 1, 84],
+  [59, 82, 139],
+  [33, 145, 140],
+  [94, 201, 98],
+  [253, 231, 37],
+];
 
 /** The table of one record, and a line that says what is under the pointer or the keys. */
 export function heat({ rows, n_tasks: nTasks }) {
   const side = Math.max(1, rows.length);
   const canvas = h("canvas", { className: "heat", width: side, height: side, tabIndex: 0, role: "img" });
   const pen = canvas.getContext("2d");
-  rows.forEach((row, i) => row.forEach((score, j) => {
-    if (score === null) return;
-    pen.fillStyle = `rgb(${shade(score).join(" ")})`;
-    pen.fillRect(j, i, 1, 1);
-  }));
-  const word = h("p", { "aria-live": "polite" }, "Rows: after which task. Columns: on which task. Bright is right.");
+  rows.forEach((row, i) =>
+    row.forEach((score, j) => {
+      if (score === null) return;
+      pen.fillStyle = `rgb(${shade(score).join(" ")})`;
+      pen.fillRect(j, i, 1, 1);
+    }),
+  );
+  const word = h(
+    "p",
+    { "aria-live": "polite" },
+    "Rows: after which task. Columns: on which task. Bright is right.",
+  );
   let at = [side - 1, 0];
   const tell = ([i, j]) => {
     at = [i, j];
     const score = rows[i]?.[j];
     const name = (k) => Math.round((k * nTasks) / side) + 1;
-    word.textContent = score === null || score === undefined ? `Task ${name(j)} was not asked about after task ${name(i)}.` : `After task ${name(i)}, task ${name(j)} is recognised with accuracy ${score.toFixed(3)}.`;
+    word.textContent =
+      score === null || score === undefined
+        ? `Task ${name(j)} was not asked about after task ${name(i)}.`
+        : `After task ${name(i)}, task ${name(j)} is recognised with accuracy ${score.toFixed(3)}.`;
   };
-  const place = (event) => [event.offsetY, event.offsetX].map((offset) => Math.max(0, Math.min(side - 1, Math.floor((offset / canvas.clientWidth) * side))));
+  const place = (event) =>
+    [event.offsetY, event.offsetX].map((offset) =>
+      Math.max(0, Math.min(side - 1, Math.floor((offset / canvas.clientWidth) * side))),
+    );
   canvas.addEventListener("pointermove", (event) => tell(place(event)));
   canvas.addEventListener("keydown", (event) => {
     const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

@@ -11,7 +11,8 @@ export function show(room, query) {
   return aboutRecord(room, query, {
     page: "memory",
     title: "Memory",
-    words: "What the learner knows of each class is a picture. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
+    words:
+      "What the learner knows of each class is a picture. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
     body: (place, record) => new MemoryPage(place, record).list(),
   });
 }
@@ -21,7 +22,12 @@ class MemoryPage {
     this.record = record;
     this.trouble = complaints();
     this.shown = AT_ONCE;
-    this.search = h("input", { type: "search", placeholder: "Search by name or label", "aria-label": "Search by name or label", oninput: () => ((this.shown = AT_ONCE), this.draw()) });
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search by name or label",
+      "aria-label": "Search by name or label",
+      oninput: () => ((this.shown = AT_ONCE), this.draw()),
+    });
     this.unsaved = h("div", {});
     this.accuracy = h("p", { "aria-live": "polite" });
     this.count = h("span", {});
@@ -29,7 +35,16 @@ class MemoryPage {
     this.more = h("div", { className: "bar" });
     const add = h("button", { className: "main", onclick: () => this.add() }, "Add a class");
     const judge = h("button", { onclick: () => this.judge() }, "Accuracy before and after");
-    fill(place, this.trouble.box, h("div", { className: "bar" }, h("div", { className: "grow" }, this.search), add, judge), this.unsaved, this.accuracy, h("p", {}, this.count), this.wall, this.more);
+    fill(
+      place,
+      this.trouble.box,
+      h("div", { className: "bar" }, h("div", { className: "grow" }, this.search), add, judge),
+      this.unsaved,
+      this.accuracy,
+      h("p", {}, this.count),
+      this.wall,
+      this.more,
+    );
     this.search.style.width = "100%";
   }
 
@@ -44,12 +59,26 @@ class MemoryPage {
   draw() {
     const { classes, bytes, unsaved, playing } = this.found;
     const wanted = this.search.value.trim().toLowerCase();
-    const fitting = classes.filter(({ label, name }) => name.toLowerCase().includes(wanted) || String(label) === wanted);
+    const fitting = classes.filter(
+      ({ label, name }) => name.toLowerCase().includes(wanted) || String(label) === wanted,
+    );
     const some = fitting.slice(0, this.shown);
     this.count.textContent = `${fitting.length === classes.length ? "" : `${fitting.length} of `}${classes.length} classes, ${bytes.toLocaleString("en")} bytes`;
-    fill(this.wall, some.map((each) => this.tile(each)));
+    fill(
+      this.wall,
+      some.map((each) => this.tile(each)),
+    );
     const rest = fitting.length - some.length;
-    fill(this.more, rest > 0 ? h("button", { onclick: () => ((this.shown += AT_ONCE), this.draw()) }, `Show ${Math.min(rest, AT_ONCE)} more of ${rest}`) : null);
+    fill(
+      this.more,
+      rest > 0
+        ? h(
+            "button",
+            { onclick: () => ((this.shown += AT_ONCE), this.draw()) },
+            `Show ${Math.min(rest, AT_ONCE)} more of ${rest}`,
+          )
+        : null,
+    );
     fill(this.unsaved, unsaved ? this.reminder(unsaved, playing) : null);
   }
 
@@ -59,8 +88,20 @@ class MemoryPage {
       "div",
       { className: "bar warning", role: "status" },
       h("span", { className: "grow" }, playing ? `${words} The run is playing; stop it to save.` : words),
-      h("button", { onclick: () => this.act("undo", { seen: this.found.edition }, "Taken back.") }, "Undo the last"),
-      h("button", { className: "main", disabled: playing, onclick: () => this.act("save", {}, "Saved into the record.") }, "Save"),
+      h(
+        "button",
+        { onclick: () => this.act("undo", { seen: this.found.edition }, "Taken back.") },
+        "Undo the last",
+      ),
+      h(
+        "button",
+        {
+          className: "main",
+          disabled: playing,
+          onclick: () => this.act("save", {}, "Saved into the record."),
+        },
+        "Save",
+      ),
     );
   }
 
@@ -76,14 +117,28 @@ class MemoryPage {
       h(
         "div",
         { className: "acts" },
-        h("button", { className: "small", "aria-label": `Rename ${title}`, onclick: () => this.rename(label, name) }, "Rename"),
-        h("button", { className: "small danger", "aria-label": `Forget ${title}`, onclick: () => this.forget(label, title) }, "Forget"),
+        h(
+          "button",
+          { className: "small", "aria-label": `Rename ${title}`, onclick: () => this.rename(label, name) },
+          "Rename",
+        ),
+        h(
+          "button",
+          {
+            className: "small danger",
+            "aria-label": `Forget ${title}`,
+            onclick: () => this.forget(label, title),
+          },
+          "Forget",
+        ),
       ),
     );
   }
 
   async act(act, query, told, body) {
-    const done = await this.trouble.attempt(() => tell(`memory/${act}`, { record: this.record, ...query }, body));
+    const done = await this.trouble.attempt(() =>
+      tell(`memory/${act}`, { record: this.record, ...query }, body),
+    );
     if (done) say(told);
     const kept = this.trouble.box.cloneNode(true).textContent;
     await this.list();
@@ -93,11 +148,20 @@ class MemoryPage {
 
   async rename(label, before) {
     const name = await asked("Rename", `What shall class ${label} be called?`, before);
-    if (name) await this.act("rename", { label, name, seen: this.found.edition }, `Class ${label} is called ${name}.`);
+    if (name)
+      await this.act(
+        "rename",
+        { label, name, seen: this.found.edition },
+        `Class ${label} is called ${name}.`,
+      );
   }
 
   async forget(label, title) {
-    const isSure = await confirmed(`Forget ${title}?`, "Its picture is erased from the learner. You can undo this until you save; then it is gone from every file of the record.", "Forget");
+    const isSure = await confirmed(
+      `Forget ${title}?`,
+      "Its picture is erased from the learner. You can undo this until you save; then it is gone from every file of the record.",
+      "Forget",
+    );
     if (isSure) await this.act("forget", { label, seen: this.found.edition }, `${title} is forgotten.`);
   }
 
@@ -106,17 +170,38 @@ class MemoryPage {
     const pad = new Pad({ ground: this.found.ground, label: "Drawing of the new class" });
     const name = h("input", { id: "class-name", maxLength: 200, required: true, autocomplete: "off" });
     const box = h("dialog", { "aria-label": "Add a class", onclose: () => box.remove() });
-    const form = h("form", { onsubmit: async (event) => {
-      event.preventDefault();
-      if (pad.isBlank) return trouble.show("Draw something first, or upload a picture.");
-      const done = await trouble.attempt(() => tell("memory/add", { record: this.record, seen: this.found.edition, name: name.value }, pad.canonical()));
-      if (!done) return;
-      box.close();
-      say(`${name.value} is known as class ${done.label}.`);
-      this.search.value = name.value;
-      await this.list();
-    } });
-    fill(form, h("h2", {}, "Add a class"), trouble.box, pad.canvas, tools(pad, ["outline", "white", "black", "erase"], trouble.attempt), h("p", {}, h("label", { htmlFor: "class-name" }, "Name "), name), h("div", { className: "bar" }, h("button", { className: "main", type: "submit" }, "Add"), h("button", { type: "button", onclick: () => box.close() }, "Cancel")));
+    const form = h("form", {
+      onsubmit: async (event) => {
+        event.preventDefault();
+        if (pad.isBlank) return trouble.show("Draw something first, or upload a picture.");
+        const done = await trouble.attempt(() =>
+          tell(
+            "memory/add",
+            { record: this.record, seen: this.found.edition, name: name.value },
+            pad.canonical(),
+          ),
+        );
+        if (!done) return;
+        box.close();
+        say(`${name.value} is known as class ${done.label}.`);
+        this.search.value = name.value;
+        await this.list();
+      },
+    });
+    fill(
+      form,
+      h("h2", {}, "Add a class"),
+      trouble.box,
+      pad.canvas,
+      tools(pad, ["outline", "white", "black", "erase"], trouble.attempt),
+      h("p", {}, h("label", { htmlFor: "class-name" }, "Name "), name),
+      h(
+        "div",
+        { className: "bar" },
+        h("button", { className: "main", type: "submit" }, "Add"),
+        h("button", { type: "button", onclick: () => box.close() }, "Cancel"),
+      ),
+    );
     box.append(form);
     document.body.append(box);
     box.showModal();
@@ -125,6 +210,8 @@ class MemoryPage {
   async judge() {
     this.accuracy.textContent = "Asking the learner…";
     const found = await this.trouble.attempt(() => ask("memory/accuracy", { record: this.record }));
-    this.accuracy.textContent = found ? `Accuracy on ${found.images} test images: ${found.before.toFixed(3)} as saved, ${found.after.toFixed(3)} with your changes.` : "";
+    this.accuracy.textContent = found
+      ? `Accuracy on ${found.images} test images: ${found.before.toFixed(3)} as saved, ${found.after.toFixed(3)} with your changes.`
+      : "";
   }
 }

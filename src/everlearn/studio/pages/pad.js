@@ -14,7 +14,14 @@ export class Pad {
     Object.assign(this, { ground, changed });
     this.pose = { scale: 1, angle: 0, x: 0.5, y: 0.5 };
     this.drawing = Object.assign(document.createElement("canvas"), { width: SIDE, height: SIDE });
-    this.canvas = h("canvas", { className: "pad", width: SIDE, height: SIDE, tabIndex: 0, role: "img", "aria-label": label });
+    this.canvas = h("canvas", {
+      className: "pad",
+      width: SIDE,
+      height: SIDE,
+      tabIndex: 0,
+      role: "img",
+      "aria-label": label,
+    });
     this.tool = "outline";
     this.isBlank = true;
     this.clear();
@@ -82,7 +89,8 @@ export class Pad {
   }
 
   listen() {
-    const at = (event) => [event.offsetX, event.offsetY].map((offset) => (offset * SIDE) / this.canvas.clientWidth);
+    const at = (event) =>
+      [event.offsetX, event.offsetY].map((offset) => (offset * SIDE) / this.canvas.clientWidth);
     let last = null;
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
@@ -104,18 +112,26 @@ export class Pad {
         outline(this.drawing.getContext("2d"), this.path, true);
         this.isBlank = false;
       }
-      if (last && (this.path || this.tool !== "outline")) (this.path = null), this.show();
+      if (last && (this.path || this.tool !== "outline")) ((this.path = null), this.show());
       last = null;
     };
     this.canvas.addEventListener("pointerup", end);
     this.canvas.addEventListener("pointercancel", end);
-    this.canvas.addEventListener("wheel", (event) => this.tool === "move" && (event.preventDefault(), this.grow(event.deltaY < 0 ? 1.05 : 1 / 1.05)), { passive: false });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) =>
+        this.tool === "move" && (event.preventDefault(), this.grow(event.deltaY < 0 ? 1.05 : 1 / 1.05)),
+      { passive: false },
+    );
     this.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
   drag([x0, y0], [x1, y1]) {
     const clamp = (value) => Math.max(0, Math.min(1, value));
-    this.turn({ x: clamp(this.pose.x + (2 * (x1 - x0)) / SIDE), y: clamp(this.pose.y + (2 * (y1 - y0)) / SIDE) });
+    this.turn({
+      x: clamp(this.pose.x + (2 * (x1 - x0)) / SIDE),
+      y: clamp(this.pose.y + (2 * (y1 - y0)) / SIDE),
+    });
     this.posed?.(this.pose);
   }
 
@@ -192,12 +208,44 @@ function guide(pen) {
 /** Buttons that choose what the pointer does on a pad, and an upload. */
 export function tools(pad, names, attempt) {
   const words = { outline: "Outline", white: "White pen", black: "Black pen", erase: "Eraser", move: "Move" };
-  const radios = names.map((name) => h("label", {}, h("input", { type: "radio", name: "tool", value: name, checked: name === pad.tool, onchange: () => ((pad.tool = name), pad.paint(true)) }), ` ${words[name]}`));
-  const file = h("input", { type: "file", accept: "image/png,image/jpeg,image/gif,image/webp,image/bmp", className: "unseen", id: "upload", onchange: () => attempt(async () => {
-    if (file.files[0]) await pad.upload(file.files[0]);
-    file.value = "";
-  }) });
-  const upload = h("button", { type: "button", className: "small", onclick: () => file.click() }, "Upload a picture");
+  const radios = names.map((name) =>
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "radio",
+        name: "tool",
+        value: name,
+        checked: name === pad.tool,
+        onchange: () => ((pad.tool = name), pad.paint(true)),
+      }),
+      ` ${words[name]}`,
+    ),
+  );
+  const file = h("input", {
+    type: "file",
+    accept: "image/png,image/jpeg,image/gif,image/webp,image/bmp",
+    className: "unseen",
+    id: "upload",
+    onchange: () =>
+      attempt(async () => {
+        if (file.files[0]) await pad.upload(file.files[0]);
+        file.value = "";
+      }),
+  });
+  const upload = h(
+    "button",
+    { type: "button", className: "small", onclick: () => file.click() },
+    "Upload a picture",
+  );
   const clear = h("button", { type: "button", className: "small", onclick: () => pad.clear() }, "Clear");
-  return h("fieldset", { className: "bar" }, h("legend", { className: "unseen" }, "Tool"), radios, file, upload, clear);
+  return h(
+    "fieldset",
+    { className: "bar" },
+    h("legend", { className: "unseen" }, "Tool"),
+    radios,
+    file,
+    upload,
+    clear,
+  );
 }

@@ -2,9 +2,10 @@
 
 import { address, ask, tell } from "./ask.js";
 import { Chart, short } from "./chart.js";
-import { complaints, empty, fill, h, say } from "./dom.js";
+import { complaints, fill, h, say } from "./dom.js";
 import { form } from "./form.js";
 import { heat } from "./heat.js";
+import { listing } from "./listing.js";
 
 const SHOWN = 100;
 const MOST = 16;
@@ -31,10 +32,14 @@ class RunsPage {
     this.isFresh = !chosen.length;
     this.points = new Map();
     this.trouble = complaints();
-    this.words = h("input", { type: "search", id: "filter", placeholder: "Filter by name, learner or stream", "aria-label": "Filter by name, learner or stream" });
+    this.words = h("input", {
+      type: "search",
+      id: "filter",
+      placeholder: "Filter by name, learner or stream",
+      "aria-label": "Filter by name, learner or stream",
+    });
     this.words.addEventListener("input", () => this.list());
     this.table = h("div", {});
-    this.more = h("div", {});
     this.figures = h("div", { className: "figures" });
     this.scores = h("div", {});
     this.form = h("div", {});
@@ -43,12 +48,15 @@ class RunsPage {
       "div",
       {},
       h("h1", {}, "Runs"),
-      h("p", {}, "Every run in the folder of records, the latest first. Tick some to lay their curves over one another; those that play draw on."),
+      h(
+        "p",
+        {},
+        "Every run in the folder of records, the latest first. Tick some to lay their curves over one another; those that play draw on.",
+      ),
       this.trouble.box,
       h("div", { className: "bar" }, h("div", { className: "grow" }, this.words), start),
       this.form,
       this.table,
-      this.more,
       this.figures,
       this.scores,
     );
@@ -61,46 +69,22 @@ class RunsPage {
     if (this.isFresh && found.records.length) this.chosen.set(found.records[0].record, 0);
     this.isFresh = false;
     this.records = new Map(found.records.map((record) => [record.record, record]));
-    this.count = found;
-    this.drawTable();
+    // Drawn anew only if something is new, because that takes the focus from whoever uses the keyboard.
+    if (JSON.stringify(found) !== JSON.stringify(this.found)) {
+      this.found = found;
+      this.drawTable();
+    }
     this.follow();
   }
 
   drawTable() {
-    const { total, fitting } = this.count;
-    if (!total) return void fill(this.table, nothing());
-    const head = ["", "Run", "Tasks", "Accuracy", "", ""].map((word, i) => h("th", { scope: "col", className: i === 1 ? "name" : "" }, word));
-    const rows = [...this.records.values()].map((record) => this.row(record));
-    fill(this.table, h("div", { className: "wide", tabIndex: 0, role: "region", "aria-label": "Runs" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))));
-    const told = fitting > rows.length ? `${rows.length} of ${fitting} runs are listed; filter to find the others.` : fitting < total ? `${fitting} of ${total} runs fit.` : "";
-    fill(this.more, told ? h("p", {}, told) : null);
-  }
-
-  row(record) {
-    const number = this.chosen.get(record.record);
-    const tick = h("input", { type: "checkbox", checked: number !== undefined, "aria-label": `Show ${record.record}`, onchange: () => this.tick(record.record) });
-    const swatch = number === undefined ? null : h("span", { className: "swatch" });
-    if (swatch) swatch.style.background = `var(--line-${number % 8})`;
-    const planned = record.finished ? "" : ` of ${record.tasks_planned ?? "?"}`;
-    const about = record.error ?? [record.name ? record.record : "", record.stream, `seed ${record.seed}`].filter(Boolean).join(", ");
-    return h(
-      "tr",
-      {},
-      h("td", {}, tick),
-      h("td", { className: "name" }, swatch, record.name || record.record, h("small", {}, `${record.learner}, ${about}`)),
-      h("td", {}, record.error ? "–" : `${record.tasks}${planned}`),
-      h("td", {}, typeof record.accuracy === "number" ? record.accuracy.toFixed(3) : "–"),
-      h("td", {}, state(record)),
-      h("td", {}, this.acts(record)),
+    fill(
+      this.table,
+      listing(this.found, this.chosen, {
+        tick: (name) => this.tick(name),
+        act: (path, record, told) => this.act(path, record, told),
+      }),
     );
-  }
-
-  acts(record) {
-    if (record.error) return null;
-    const act = (word, path, told) => h("button", { className: "small", "aria-label": `${word} ${record.record}`, onclick: () => this.act(path, record.record, told) }, word);
-    if (record.playing) return act("Stop", "runs/stop", "It saves and stops.");
-    if (!record.finished) return act("Resume", "runs/resume", "It plays on.");
-    return null;
   }
 
   async act(path, record, told) {
@@ -114,6 +98,8 @@ class RunsPage {
     else if (this.chosen.size < MOST) this.chosen.set(name, free([...this.chosen.values()]));
     else say(`At most ${MOST} runs fit into one figure.`);
     this.drawTable();
+    const boxes = [...this.table.querySelectorAll("input")];
+    boxes.find((box) => box.getAttribute("aria-label") === `Show ${name}`)?.focus();
     this.follow();
   }
 
@@ -124,7 +110,11 @@ class RunsPage {
     this.followed = wanted;
     this.source?.close();
     this.points.clear();
-    history.replaceState(null, "", `#/runs?${new URLSearchParams([...this.chosen.keys()].map((name) => ["record", name]))}`);
+    history.replaceState(
+      null,
+      "",
+      `#/runs?${new URLSearchParams([...this.chosen.keys()].map((name) => ["record", name]))}`,
+    );
     this.prepare();
     if (!wanted) return;
     this.source = new EventSource(address("records/live", { record: [...this.chosen.keys()] }));
@@ -135,11 +125,24 @@ class RunsPage {
   prepare() {
     const names = this.chosen.size ? Object.entries(FIGURES) : [];
     this.charts = {};
-    fill(this.figures, names.map(([name, options]) => {
-      const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
-      this.charts[name] = new Chart(canvas, options);
-      return h("figure", {}, h("figcaption", {}, h("span", {}, options.title), h("button", { className: "small", onclick: () => this.charts[name].zoom(null) }, "Whole")), canvas);
-    }));
+    fill(
+      this.figures,
+      names.map(([name, options]) => {
+        const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
+        this.charts[name] = new Chart(canvas, options);
+        return h(
+          "figure",
+          {},
+          h(
+            "figcaption",
+            {},
+            h("span", {}, options.title),
+            h("button", { className: "small", onclick: () => this.charts[name].zoom(null) }, "Whole"),
+          ),
+          canvas,
+        );
+      }),
+    );
     this.drawScores();
   }
 
@@ -148,7 +151,8 @@ class RunsPage {
     if (anew || !this.points.has(record)) this.points.set(record, {});
     const mine = this.points.get(record);
     for (const [name, some] of Object.entries(points)) (mine[name] ??= []).push(...some);
-    for (const [name, chart] of Object.entries(this.charts)) chart.set(this.title(record), mine[name] ?? [], this.chosen.get(record) ?? 0);
+    for (const [name, chart] of Object.entries(this.charts))
+      chart.set(this.title(record), mine[name] ?? [], this.chosen.get(record) ?? 0);
     const listed = this.records.get(record);
     if (listed && listed.playing !== told.playing) this.list();
     if (points.accuracy?.length && record === this.shownScores) this.drawScores();
@@ -167,10 +171,26 @@ class RunsPage {
     const name = this.shownScores;
     const table = await this.trouble.attempt(() => ask("records/scores", { record: name }));
     if (!table || name !== this.shownScores) return;
-    const choose = h("select", { "aria-label": "Run whose score table is shown", onchange: (event) => ((this.shownScores = event.target.value), this.drawScores()) }, names.map((each) => h("option", { value: each, selected: each === name }, this.title(each))));
-    const export_ = h("a", { className: "button", href: address("records/export.csv", { record: name }), download: "" }, "Export curves (CSV)");
+    const choose = h(
+      "select",
+      {
+        "aria-label": "Run whose score table is shown",
+        onchange: (event) => ((this.shownScores = event.target.value), this.drawScores()),
+      },
+      names.map((each) => h("option", { value: each, selected: each === name }, this.title(each))),
+    );
+    const export_ = h(
+      "a",
+      { className: "button", href: address("records/export.csv", { record: name }), download: "" },
+      "Export curves (CSV)",
+    );
     const figures = h("button", { onclick: () => this.picture(name) }, "Export figure (PNG)");
-    fill(this.scores, h("h2", {}, "Score table"), h("div", { className: "bar" }, choose, export_, figures), table.rows.length ? heat(table) : h("p", {}, "Nothing is scored yet; a row appears after each task."));
+    fill(
+      this.scores,
+      h("h2", {}, "Score table"),
+      h("div", { className: "bar" }, choose, export_, figures),
+      table.rows.length ? heat(table) : h("p", {}, "Nothing is scored yet; a row appears after each task."),
+    );
   }
 
   /** The accuracy figure as a file. */
@@ -181,35 +201,24 @@ class RunsPage {
 
   open() {
     const close = () => fill(this.form);
-    fill(this.form, form({
-      close,
-      started: async (record) => {
-        close();
-        say(`${record} has begun.`);
-        this.chosen.set(record, free([...this.chosen.values()]));
-        await this.list();
-      },
-    }));
+    fill(
+      this.form,
+      form({
+        close,
+        started: async (record) => {
+          close();
+          say(`${record} has begun.`);
+          this.chosen.set(record, free([...this.chosen.values()]));
+          await this.list();
+        },
+      }),
+    );
   }
 
   leave() {
     clearInterval(this.clock);
     this.source?.close();
   }
-}
-
-function state(record) {
-  const word = record.error ? "damaged" : record.playing ? "playing" : record.finished ? "finished" : "stopped";
-  return h("span", { className: "state" }, h("span", { className: `dot ${word}`, title: word }), h("span", { className: "word" }, word));
-}
-
-function nothing() {
-  return empty(
-    "No runs yet",
-    h("p", {}, "Press “New run” above, or start one in a terminal in the folder in which the studio was started:"),
-    h("pre", {}, "everlearn run --learner dcl --tasks 20"),
-    h("p", {}, "Its curves appear here while it plays."),
-  );
 }
 
 /** The lowest number that is not taken, so that a line keeps its colour. */

@@ -3,7 +3,17 @@
 import { address, ask } from "./ask.js";
 import { complaints, fill, h, say, slider } from "./dom.js";
 
-const START = { shape: 7, seed: 0, difficulty: 0, scale: 1, angle: 0, x: 0.5, y: 0.5, colour: "#ffffff", marker: true };
+const START = {
+  shape: 7,
+  seed: 0,
+  difficulty: 0,
+  scale: 1,
+  angle: 0,
+  x: 0.5,
+  y: 0.5,
+  colour: "#ffffff",
+  marker: true,
+};
 const HARDER = { noise: 0, blur: 0, occluder: 0, clutter: 0, lighting: 0, texture: 0 };
 const SHEET = { columns: 8, margin: 16, step: 68 };
 const SIZES = [32, 64, 128, 256, 512];
@@ -31,9 +41,24 @@ export function show(room) {
   const wanted = { ...START, ...HARDER, image_size: 256 };
   const trouble = complaints();
   const picture = h("img", { className: "picture", id: "sprite", alt: "" });
-  const code = h("pre", { id: "code", tabIndex: 0, "aria-label": "The line of code that draws this picture" });
-  const sheet = h("img", { className: "sheet", hidden: true, alt: "Sheet of 64 shapes; click one to see it large" });
-  const number = h("input", { type: "number", id: "shape", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1, value: wanted.shape });
+  const code = h("pre", {
+    id: "code",
+    tabIndex: 0,
+    "aria-label": "The line of code that draws this picture",
+  });
+  const sheet = h("img", {
+    className: "sheet",
+    hidden: true,
+    alt: "Sheet of 64 shapes; click one to see it large",
+  });
+  const number = h("input", {
+    type: "number",
+    id: "shape",
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    step: 1,
+    value: wanted.shape,
+  });
   const download = h("a", { className: "button", download: "sprite.png" }, "Download PNG");
   const draw = painter(picture, trouble, () => wanted);
   const change = (name) => (value) => {
@@ -41,7 +66,8 @@ export function show(room) {
     draw();
     describe();
   };
-  const rows = (some) => some.map((each) => slider({ ...each, value: wanted[each.name], oninput: change(each.name) }));
+  const rows = (some) =>
+    some.map((each) => slider({ ...each, value: wanted[each.name], oninput: change(each.name) }));
 
   const describe = late(async () => {
     picture.alt = `Shape ${wanted.shape}, scale ${wanted.scale}, turned by ${degrees(wanted.angle)}, at ${wanted.x} across and ${wanted.y} down`;
@@ -65,37 +91,87 @@ export function show(room) {
   fill(
     room,
     h("h1", {}, "Sprites"),
-    h("p", {}, "An endless family of shapes. Each is a number; each can be shown in any size, turn, place and colour, and is the same on every machine."),
+    h(
+      "p",
+      {},
+      "An endless family of shapes. Each is a number; each can be shown in any size, turn, place and colour, and is the same on every machine.",
+    ),
     trouble.box,
     h(
       "div",
       { className: "side" },
-      h("div", {}, picture, h(
+      h(
         "div",
-        { className: "bar" },
-        h("label", { htmlFor: "shape" }, "Shape"),
-        number,
-        h("button", { className: "main", onclick: () => go(wanted.shape + 1) }, "Next shape"),
-        h("button", { onclick: () => go(Math.random() * 1e9) }, "Any shape"),
-      )),
+        {},
+        picture,
+        h(
+          "div",
+          { className: "bar" },
+          h("label", { htmlFor: "shape" }, "Shape"),
+          number,
+          h("button", { className: "main", onclick: () => go(wanted.shape + 1) }, "Next shape"),
+          h("button", { onclick: () => go(Math.random() * 1e9) }, "Any shape"),
+        ),
+      ),
       h(
         "div",
         {},
         rows(POSE),
-        h("div", { className: "slider" }, h("label", { htmlFor: "colour" }, "Colour"), h("input", { type: "color", id: "colour", value: wanted.colour, oninput: (e) => change("colour")(e.target.value) }), h("output", {})),
-        h("p", {}, h("label", {}, h("input", { type: "checkbox", checked: true, onchange: (e) => change("marker")(e.target.checked) }), " black half, which shows the angle")),
+        h(
+          "div",
+          { className: "slider" },
+          h("label", { htmlFor: "colour" }, "Colour"),
+          h("input", {
+            type: "color",
+            id: "colour",
+            value: wanted.colour,
+            oninput: (e) => change("colour")(e.target.value),
+          }),
+          h("output", {}),
+        ),
+        h(
+          "p",
+          {},
+          h(
+            "label",
+            {},
+            h("input", {
+              type: "checkbox",
+              checked: true,
+              onchange: (e) => change("marker")(e.target.checked),
+            }),
+            " black half, which shows the angle",
+          ),
+        ),
         h("details", {}, h("summary", {}, "Make it harder to read"), rows(NUISANCES)),
         h(
           "div",
           { className: "bar" },
           h("label", { htmlFor: "size" }, "Pixels"),
-          h("select", { id: "size", onchange: (e) => change("image_size")(Number(e.target.value)) }, SIZES.map((n) => h("option", { selected: n === wanted.image_size }, String(n)))),
+          h(
+            "select",
+            { id: "size", onchange: (e) => change("image_size")(Number(e.target.value)) },
+            SIZES.map((n) => h("option", { selected: n === wanted.image_size }, String(n))),
+          ),
           download,
-          h("button", { onclick: () => {
-            sheet.hidden = !sheet.hidden;
-            if (!sheet.hidden) sheet.src = address("sprites/sheet.png", wanted);
-          } }, "Sheet of 64"),
-          h("button", { onclick: () => navigator.clipboard.writeText(code.textContent).then(() => say("The code is copied.")) }, "Copy code"),
+          h(
+            "button",
+            {
+              onclick: () => {
+                sheet.hidden = !sheet.hidden;
+                if (!sheet.hidden) sheet.src = address("sprites/sheet.png", wanted);
+              },
+            },
+            "Sheet of 64",
+          ),
+          h(
+            "button",
+            {
+              onclick: () =>
+                navigator.clipboard.writeText(code.textContent).then(() => say("The code is copied.")),
+            },
+            "Copy code",
+          ),
         ),
       ),
     ),
@@ -122,7 +198,10 @@ function painter(picture, trouble, wish) {
     picture.src = address("sprites/picture.png", wish());
   };
   picture.addEventListener("load", () => (trouble.show(""), next()));
-  picture.addEventListener("error", () => (trouble.show("This picture cannot be drawn; try other values."), next()));
+  picture.addEventListener(
+    "error",
+    () => (trouble.show("This picture cannot be drawn; try other values."), next()),
+  );
   return draw;
 }
 
@@ -137,6 +216,7 @@ function late(act) {
 
 function sheetShape(event, sheet, first) {
   const scale = sheet.naturalWidth / sheet.clientWidth;
-  const place = (offset) => Math.max(0, Math.min(SHEET.columns - 1, Math.floor((offset * scale - SHEET.margin) / SHEET.step)));
+  const place = (offset) =>
+    Math.max(0, Math.min(SHEET.columns - 1, Math.floor((offset * scale - SHEET.margin) / SHEET.step)));
   return first + place(event.offsetY) * SHEET.columns + place(event.offsetX);
 }

@@ -6,7 +6,7 @@ import { complaints, fill, h, say, slider } from "./dom.js";
 import { Pad, tools } from "./pad.js";
 
 const places = (digits) => (value) => value.toFixed(digits);
-const degrees = (radians) => `${Math.round((((radians * 180) / Math.PI) % 360 + 360) % 360)}°`;
+const degrees = (radians) => `${Math.round(((((radians * 180) / Math.PI) % 360) + 360) % 360)}°`;
 const SLIDERS = [
   { name: "angle", label: "Turn", low: 0, high: 6.28, step: 0.02, words: degrees },
   { name: "scale", label: "Size", low: 0.3, high: 1.5, step: 0.01, words: places(2) },
@@ -18,7 +18,8 @@ export function show(room, query) {
   return aboutRecord(room, query, {
     page: "try",
     title: "Try it",
-    words: "Draw a shape or take one, then turn, move and scale it. The learner brings it back to the middle and upright, and compares it with what it remembers.",
+    words:
+      "Draw a shape or take one, then turn, move and scale it. The learner brings it back to the middle and upright, and compares it with what it remembers.",
     body: (place, record) => new TryPage(place, record).begin(),
   });
 }
@@ -29,7 +30,11 @@ class TryPage {
     this.limit = 0.5;
     this.trouble = complaints();
     this.place = place;
-    this.answer = h("div", { id: "answer", "aria-live": "polite" }, h("p", {}, "Draw something, and the answer appears here."));
+    this.answer = h(
+      "div",
+      { id: "answer", "aria-live": "polite" },
+      h("p", {}, "Draw something, and the answer appears here."),
+    );
   }
 
   async begin() {
@@ -37,10 +42,30 @@ class TryPage {
     const { ground, classes, edition } = await ask("memory", { record: this.record });
     this.edition = edition;
     this.pad = new Pad({ ground, label: "Canvas: draw a shape, then move it", changed: () => this.look() });
-    this.sliders = SLIDERS.map((each) => slider({ ...each, value: this.pad.pose[each.name], oninput: (value) => this.pad.turn({ [each.name]: value }) }));
+    this.sliders = SLIDERS.map((each) =>
+      slider({
+        ...each,
+        value: this.pad.pose[each.name],
+        oninput: (value) => this.pad.turn({ [each.name]: value }),
+      }),
+    );
     this.pad.posed = (pose) => SLIDERS.forEach(({ name }, i) => this.sliders[i].set(pose[name]));
-    const name = h("input", { id: "thing-name", maxLength: 200, autocomplete: "off", placeholder: "its name" });
-    const threshold = slider({ name: "limit", label: "Unknown above", low: 0, high: 1, step: 0.01, value: this.limit, words: places(2), oninput: (value) => ((this.limit = value), this.show()) });
+    const name = h("input", {
+      id: "thing-name",
+      maxLength: 200,
+      autocomplete: "off",
+      placeholder: "its name",
+    });
+    const threshold = slider({
+      name: "limit",
+      label: "Unknown above",
+      low: 0,
+      high: 1,
+      step: 0.01,
+      value: this.limit,
+      words: places(2),
+      oninput: (value) => ((this.limit = value), this.show()),
+    });
     fill(
       this.place,
       this.trouble.box,
@@ -53,8 +78,19 @@ class TryPage {
           this.pad.canvas,
           tools(this.pad, ["outline", "white", "black", "erase", "move"], this.trouble.attempt),
           this.sliders,
-          h("div", { className: "bar" }, h("button", { onclick: () => this.take(classes) }, "A shape it knows"), h("button", { onclick: () => this.straighten() }, "Back to the middle")),
-          h("div", { className: "bar" }, h("label", { htmlFor: "thing-name", className: "unseen" }, "Name"), name, h("button", { onclick: () => this.teach(name) }, "Teach it this")),
+          h(
+            "div",
+            { className: "bar" },
+            h("button", { onclick: () => this.take(classes) }, "A shape it knows"),
+            h("button", { onclick: () => this.straighten() }, "Back to the middle"),
+          ),
+          h(
+            "div",
+            { className: "bar" },
+            h("label", { htmlFor: "thing-name", className: "unseen" }, "Name"),
+            name,
+            h("button", { onclick: () => this.teach(name) }, "Teach it this"),
+          ),
         ),
         h("div", {}, threshold, this.answer),
       ),
@@ -67,7 +103,9 @@ class TryPage {
     this.isStale = this.isBusy;
     if (this.isBusy) return;
     this.isBusy = true;
-    this.found = await this.trouble.attempt(() => tell("recognise", { record: this.record }, this.pad.pixels()));
+    this.found = await this.trouble.attempt(() =>
+      tell("recognise", { record: this.record }, this.pad.pixels()),
+    );
     this.isBusy = false;
     if (this.found) this.show();
     if (this.isStale) this.look();
@@ -83,12 +121,24 @@ class TryPage {
     fill(
       this.answer,
       h("p", { className: "verdict" }, isUnknown ? "I do not know this." : `This is ${title}.`),
-      h("p", {}, `Strangeness ${novelty.toFixed(2)}${isUnknown ? `, above ${this.limit.toFixed(2)}; nearest is ${title}` : ""}`),
+      h(
+        "p",
+        {},
+        `Strangeness ${novelty.toFixed(2)}${isUnknown ? `, above ${this.limit.toFixed(2)}; nearest is ${title}` : ""}`,
+      ),
       h("div", { className: `meter${isUnknown ? " unknown" : ""}`, "aria-hidden": "true" }, meter),
       h("div", { className: "pair" }, picture("What it was shown", seen), picture("As it turns it", upright)),
-      h("p", {}, `It sees a turn of ${degrees(factors.angle)}, size ${factors.scale.toFixed(2)}, place ${factors.x.toFixed(2)} across and ${factors.y.toFixed(2)} down.`),
+      h(
+        "p",
+        {},
+        `It sees a turn of ${degrees(factors.angle)}, size ${factors.scale.toFixed(2)}, place ${factors.x.toFixed(2)} across and ${factors.y.toFixed(2)} down.`,
+      ),
       h("h2", {}, "Leading memories"),
-      h("ul", { className: "leading" }, leading.map((each) => candidate(each, !isUnknown && each.label === label))),
+      h(
+        "ul",
+        { className: "leading" },
+        leading.map((each) => candidate(each, !isUnknown && each.label === label)),
+      ),
     );
   }
 
@@ -114,7 +164,13 @@ class TryPage {
   async teach(name) {
     if (this.pad.isBlank) return this.trouble.show("Draw something first, or upload a picture.");
     if (!name.value.trim()) return (this.trouble.show("Give it a name first."), name.focus());
-    const done = await this.trouble.attempt(() => tell("memory/add", { record: this.record, seen: this.edition, name: name.value.trim() }, this.pad.canonical()));
+    const done = await this.trouble.attempt(() =>
+      tell(
+        "memory/add",
+        { record: this.record, seen: this.edition, name: name.value.trim() },
+        this.pad.canonical(),
+      ),
+    );
     if (!done) return;
     this.edition = done.edition;
     say(`${name.value.trim()} is known now; save it on the memory page to keep it.`);
@@ -122,9 +178,22 @@ class TryPage {
   }
 }
 
-const picture = (words, source) => h("figure", {}, h("figcaption", {}, words), h("img", { className: "picture pixels", src: source, alt: words }));
+const picture = (words, source) =>
+  h(
+    "figure",
+    {},
+    h("figcaption", {}, words),
+    h("img", { className: "picture pixels", src: source, alt: words }),
+  );
 
 function candidate({ label, name, residual, picture: source }, isAnswer) {
   const title = name === String(label) ? `class ${label}` : name;
-  return h("li", { className: isAnswer ? "answer" : "" }, h("img", { src: source, alt: `Remembered picture of ${title}` }), title, h("br", {}), `off by ${residual.toFixed(1)}`);
+  return h(
+    "li",
+    { className: isAnswer ? "answer" : "" },
+    h("img", { src: source, alt: `Remembered picture of ${title}` }),
+    title,
+    h("br", {}),
+    `off by ${residual.toFixed(1)}`,
+  );
 }
