@@ -16,6 +16,9 @@ SHOWN = {
     "accuracy": "error against 16 x 16 samples a pixel",
     "stream": "stream",
     "cold_start": "start",
+    "steps": "learning",
+    "lookup": "memory",
+    "erase": "erasing a class",
 }
 """Which results are shown, and what they are about."""
 
