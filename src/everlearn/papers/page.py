@@ -15,6 +15,8 @@ from everlearn.reports.quantities import duration, exactly, share
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Of the columns of a comparison, those that belong beside a claim."""
+NOT_YET = "not played yet"
+"""What is said of a claim whose runs are not finished."""
 FIGURES = "figures"
 """The folder of the figures, beside the page."""
 
@@ -84,7 +86,7 @@ def summary(shown: Sequence[Shown], page: str = "") -> Iterator[str]:
 
 def mark(verdict: Verdict | None) -> str:
     """A verdict in a word."""
-    return "not played yet" if verdict is None else "yes" if verdict.holds else "**no**"
+    return NOT_YET if verdict is None else "yes" if verdict.holds else "**no**"
 
 
 def _section(shown: Shown) -> Iterator[str]:

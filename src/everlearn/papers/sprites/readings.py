@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from everlearn.evaluation import Interval, mean_interval
 from everlearn.papers.exhibit import Groups
 from everlearn.reports.findings import Findings
-from everlearn.reports.groups import LEVEL, Group
+from everlearn.reports.groups import Group
 
 
 def after(groups: Groups, n_tasks: int) -> dict[str, float]:
@@ -34,9 +33,9 @@ def best(group: Group, since: int = 0) -> float:
     return float(line.mean[line.x >= min(since, line.x[-1])].max())
 
 
-def forgotten(group: Group, n_tasks: int) -> Interval:
-    """How far earlier tasks have fallen from their best, after so many tasks, over the seeds."""
-    return mean_interval([run.forgetting()[n_tasks] for run in group.runs], LEVEL)
+def forgotten(group: Group, n_tasks: int) -> list[float]:
+    """How far earlier tasks have fallen from their best, after so many tasks, under each seed."""
+    return [run.forgetting()[n_tasks] for run in group.runs]
 
 
 def shortest(groups: Groups) -> int:
