@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
@@ -27,6 +27,7 @@ def test_nothing_to_draw_is_one_way_to_draw_it() -> None:
     assert RandomSettings.read({"draws": 5}).drawn() == [{}]
 
 
+@settings(deadline=None)
 @given(SHARES, st.integers(-1000, 1000), st.integers(0, 1000), st.booleans())
 def test_whole_ends_give_whole_numbers_between_them(share: float, low: int, more: int, log: bool) -> None:
     low = max(1, low) if log else low
@@ -35,6 +36,7 @@ def test_whole_ends_give_whole_numbers_between_them(share: float, low: int, more
     assert low <= value <= low + more
 
 
+@settings(deadline=None)
 @given(SHARES, st.floats(1e-6, 1e3), st.floats(1, 1e6), st.booleans())
 def test_numbers_stay_between_the_ends(share: float, low: float, factor: float, log: bool) -> None:
     assert low <= Range(low=low, high=low * factor, log=log).at(share) <= low * factor
