@@ -12,6 +12,7 @@ from everlearn import files
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.reading import check_path
 from everlearn.cli.run import RECORDS
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 NoBrowser = Annotated[bool, Parameter(name="--no-browser", negative=())]
 
 
-def studio(*, records: Folder = None, port: int = 0, no_browser: NoBrowser = False, screen: Shown) -> None:
+def studio(*, records: Folder = None, port: Whole = 0, no_browser: NoBrowser = False, screen: Shown) -> None:
     """Open a web page on your records and models; Ctrl-C ends it, runs go on.
 
     Args:

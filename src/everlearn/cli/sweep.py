@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.reading import check_path, read_spec
 from everlearn.cli.run import KILLED, RECORDS
+from everlearn.cli.whole import Whole
 from everlearn.errors import check_range
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FAILED = 1
 GIGABYTE, MOST_GIGABYTES = 1_000_000_000, 1_000_000
 
 Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
-Workers = Annotated[int | None, Parameter(show_default=False, metavar="N")]
+Workers = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
@@ -32,9 +33,9 @@ def sweep(
     *,
     records: Folder = None,
     workers: Workers = None,
-    threads: int = 1,
+    threads: Whole = 1,
     memory: float = 1.0,
-    retries: int = 0,
+    retries: Whole = 0,
     dry_run: Flag = False,
     screen: Shown,
 ) -> Answer:
