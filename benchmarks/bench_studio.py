@@ -35,7 +35,6 @@ MIXED = (
     "/api/records/curves?record=dcl",
     "/api/memory?record=dcl",
 )
-ROWS_SHOWN = "document.querySelectorAll('tbody tr').length > 0"
 
 
 def run() -> list[Row]:
@@ -81,12 +80,14 @@ def _studio(records: Path) -> Iterator[httpx.Client]:
         address = httpx.URL(json.loads(process.stdout.readline())["address"])  # type: ignore[union-attr]
         headers = {"x-everlearn-token": address.params["token"]}
         limits = httpx.Limits(max_connections=AT_ONCE)
-        with httpx.Client(
-            base_url=address.copy_with(query=None), headers=headers, limits=limits, timeout=120
-        ) as client:
-            client.get("/")
-            yield client
-        process.terminate()
+        try:
+            with httpx.Client(
+                base_url=address.copy_with(query=None), headers=headers, limits=limits, timeout=120
+            ) as client:
+                client.get("/")
+                yield client
+        finally:
+            process.terminate()
 
 
 def _first_view(client: httpx.Client) -> Iterator[Row]:
@@ -107,7 +108,7 @@ def _shown(browser: str, address: str) -> float:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page()
-        seconds = _seconds(lambda: (page.goto(address), page.wait_for_function(ROWS_SHOWN)))
+        seconds = _seconds(lambda: (page.goto(address), page.locator("tbody tr").first.wait_for()))
         chromium.close()
     return seconds
 

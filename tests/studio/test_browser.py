@@ -35,6 +35,11 @@ NAMELESS = """() => [
  .filter(e => !(e.labels?.length || e.getAttribute('aria-label') || e.alt || e.textContent.trim()))
  .map(e => e.outerHTML)"""
 
+SEEN = """[...document.querySelectorAll('.wall img')]
+    .filter(image => image.getBoundingClientRect().top < innerHeight)
+    .every(image => image.naturalWidth)"""
+"""Whether every picture in view is there."""
+
 expect.set_options(timeout=PATIENCE)
 
 
@@ -259,9 +264,7 @@ def _overlaid(page: Page) -> None:
 
 def _walled(page: Page) -> None:
     page.locator(".wall img").first.wait_for()
-    page.wait_for_function(
-        "[...document.querySelectorAll('.wall img')].slice(0, 6).every(i => i.naturalWidth)"
-    )
+    until(lambda: page.evaluate(SEEN))
 
 
 def _tried(page: Page) -> None:
@@ -276,8 +279,8 @@ def _drawn(page: Page) -> None:
     slide(page, "Angle", 0.6)
     page.get_by_label("Colour").fill("#ffb000")
     page.get_by_role("button", name="Sheet of 64").click()
-    page.wait_for_function("document.querySelector('.sheet').naturalWidth > 0")
-    page.wait_for_function("document.querySelector('#sprite').naturalWidth > 0")
+    for image in (".sheet", "#sprite"):
+        until(lambda image=image: page.locator(image).evaluate("image => image.naturalWidth"))
     page.wait_for_timeout(1000)
 
 

@@ -15,6 +15,8 @@ from everlearn.studio.app import create_app
 
 HOST = "127.0.0.1"
 BACKLOG = 2048
+KEEP_ALIVE = 75
+"""Seconds that a connection may be idle; shorter, and a browser's next request may meet its end."""
 GRACE = 1
 """Seconds that answers under way may still take when the server is asked to end."""
 
@@ -75,7 +77,7 @@ class _Server(uvicorn.Server):
                 server_header=False,
                 date_header=False,
                 ws="none",
-                timeout_keep_alive=5,
+                timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=GRACE,
             )
         )
