@@ -43,6 +43,6 @@ def test_the_rooms_up_to_memory_work_without_torch() -> None:
 def test_public_names() -> None:
     assert everlearn.__all__ == [
         "__version__", "errors", "chance", "files", "factors", "shapes", "rendering", "streams", "memory",
-        "networks", "learners", "evaluation", "runs", "reports", "studio",
+        "networks", "learners", "evaluation", "runs", "reports", "papers", "studio",
     ]  # fmt: skip
     assert set(dir(everlearn)) == set(everlearn.__all__)

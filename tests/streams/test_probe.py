@@ -16,10 +16,12 @@ from .toy_source import ToySource, rows_of
 class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
+    def build(self):
+        return ArrangedStream(spec=self, scenario=self.arrange(ToySource()))
+
 
 def toy(**settings):
-    spec = ToySettings(**settings)
-    return ArrangedStream(spec=spec, scenario=spec.arrange(ToySource()))
+    return ToySettings(**settings).build()
 
 
 SCENARIOS = [

@@ -17,10 +17,12 @@ from .toy_source import SIZES, ToySource, rows_of
 class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
+    def build(self, n_there=None, sizes=SIZES):
+        return ArrangedStream(spec=self, scenario=self.arrange(ToySource(n_there, sizes)))
+
 
 def toy(n_there=None, sizes=SIZES, **settings):
-    spec = ToySettings(**settings)
-    return ArrangedStream(spec=spec, scenario=spec.arrange(ToySource(n_there, sizes)))
+    return ToySettings(**settings).build(n_there, sizes)
 
 
 def train_rows(stream, tasks):

@@ -32,6 +32,7 @@ def create_app(folder: Path, token: str) -> FastAPI:
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,  # a name with a slash too many is a wrong name
         lifespan=_life,
         middleware=[Middleware(Guard, token=token, is_open=pages.is_page), Middleware(BoundedBodies)],
     )

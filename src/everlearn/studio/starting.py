@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,7 +35,6 @@ class Starter:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._children: list[subprocess.Popen[bytes]] = []
 
     def start(self, *, stream: str, learner: str, settings: Mapping[str, Any], name: str | None) -> str:
         """Begin a run in a new record and give the record's name; what cannot be played is refused first."""
@@ -68,10 +68,10 @@ class Starter:
 
     def _spawn(self, words: Words, has_begun: Callable[[int], bool]) -> None:
         """Start everlearn in a session of its own and wait until it has begun, or said why it cannot."""
-        self._children = [child for child in self._children if child.poll() is None]
         with tempfile.TemporaryFile() as said:
             child = _everlearn(words, said)
-            self._children.append(child)
+            # Somebody must take note of its end, or it stays behind as a zombie; nobody need wait for that.
+            threading.Thread(target=child.wait, daemon=True).start()
             end = time.monotonic() + PATIENCE
             while time.monotonic() < end and not has_begun(child.pid):
                 if child.poll():
