@@ -108,7 +108,12 @@ def _shown(browser: str, address: str) -> float:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page()
-        seconds = _seconds(lambda: (page.goto(address), page.locator("tbody tr").first.wait_for()))
+
+        def look() -> None:
+            page.goto(address)
+            page.locator("tbody tr").first.wait_for()
+
+        seconds = _seconds(look)
         chromium.close()
     return seconds
 

@@ -32,7 +32,8 @@ class Rooms:
     is_closing: bool = False
 
     def warm_up(self) -> None:
-        """Load what the first visitor would have to wait for: the child that opens files, compiled code."""
+        """Load what the first visitor would wait for: the list, compiled code, the child that opens files."""
+        self.shelf.facts()
         self.decoder.warm_up()
         for colour in (WHITE, "#ff0000"):
             for noise in (0.0, 0.1):
