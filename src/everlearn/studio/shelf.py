@@ -1,6 +1,8 @@
 """The records in a folder, by names that cannot lead anywhere else."""
 
+import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ class Shelf:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._known: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        self._lock = threading.Lock()
 
     def open(self, name: str) -> Record:
         """The record of a name, if it is a name that this folder gives out."""
@@ -43,12 +46,13 @@ class Shelf:
 
     def names(self) -> list[str]:
         """The names of all records, sorted."""
-        return sorted(path.relative_to(self.root).as_posix() for path in _records(self.root, DEPTH))
+        return sorted(_records(self.root, DEPTH))
 
     def facts(self) -> list[dict[str, Any]]:
         """Every record at a glance, what was played last first."""
-        found = [self._glance(name) for name in self.names()]
-        self._known = {facts["record"]: (stamp, facts) for stamp, facts in found}
+        with self._lock:  # two who come at once share the work of reading
+            found = [self._glance(name) for name in self.names()]
+            self._known = {facts["record"]: (stamp, facts) for stamp, facts in found}
         recent = sorted(found, key=lambda each: each[0], reverse=True)
         return [{**facts, "playing": holder(self.root / facts["record"]) is not None} for _, facts in recent]
 
@@ -59,10 +63,31 @@ class Shelf:
 
     def _glance(self, name: str) -> tuple[Stamp, dict[str, Any]]:
         """What is known of a record, read again only if its files changed."""
-        folder = self.root / name
-        stamp = _stamp(folder)
+        stamp = _stamp(f"{self.root}/{name}")
         known = self._known.get(name)
-        return known if known is not None and known[0] == stamp else (stamp, _glance(name, Record(folder)))
+        if known is not None and known[0] == stamp:
+            return known
+        return stamp, _glance(name, Record(self.root / name))
+
+
+def _records(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
+    """Names of records; links are not followed, so that nothing outside is ever shown."""
+    with os.scandir(folder) as entries:
+        below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for name in below:
+        if os.path.isfile(f"{folder}/{name}/{SPEC}"):  # noqa: PTH113  (paths cost most of a long list)
+            yield prefix + name
+        elif depth > 1:
+            yield from _records(folder / name, depth - 1, f"{prefix}{name}/")
+
+
+def _glance(self, name: str) -> tuple[Stamp, dict[str, Any]]:
+    """What is known of a record, read again only if its files changed."""
+    stamp = _stamp(f"{self.root}/{name}")
+    known = self._known.get(name)
+    if known is not None and known[0] == stamp:
+        return known
+    return stamp, _glance(name, Record(self.root / name))
 
 
 def _records(folder: Path, depth: int) -> Iterator[Path]:
@@ -85,7 +110,8 @@ def _glance(name: str, record: Record) -> dict[str, Any]:
 
 
 def _played(record: Record) -> dict[str, Any]:
-    spec = record.spec
+    spec, last = record.spec, record.last_event or {"event": "nothing"}
+    is_finished = last["event"] == "run-ended"
     score = next((row for row in lines_backwards(record.folder / SCORES) if row["batch"] is None), None)
     shares = (
         [right / max(1, n) for right, n in zip(score["correct"], score["total"], strict=True)]
@@ -96,16 +122,19 @@ def _played(record: Record) -> dict[str, Any]:
         "learner": spec["learner"]["name"],
         "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
         "seed": spec["seed"],
-        "tasks": record.n_tasks_played,
+        "tasks": last["n_tasks"] if is_finished else record.n_tasks_played,
         "tasks_planned": spec["n_tasks"],
-        "finished": record.is_finished,
+        "finished": is_finished,
         "accuracy": sum(shares) / len(shares) if shares else None,
     }
 
 
-def _stamp(folder: Path) -> Stamp:
+def _stamp(folder: str) -> Stamp:
     """When and how far the files of a record were last written, newest first."""
-    stats = [
-        path.stat() for path in (folder / name for name in (EVENTS, SCORES, SPEC, NAME)) if path.exists()
-    ]
-    return (max(stat.st_mtime_ns for stat in stats), *(stat.st_size for stat in stats))
+    sizes, newest = [], 0
+    for name in (EVENTS, SCORES, SPEC, NAME):
+        with contextlib.suppress(FileNotFoundError):
+            stat = os.stat(f"{folder}/{name}")  # noqa: PTH116  (as above)
+            sizes.append(stat.st_size)
+            newest = max(newest, stat.st_mtime_ns)
+    return (newest, *sizes)
