@@ -67,7 +67,7 @@ class Shelf:
         known = self._known.get(name)
         if known is not None and known[0] == stamp:
             return known
-        return stamp, _glance(name, Record(self.root / name))
+        return stamp, _seen(name, Record(self.root / name))
 
 
 def _records(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
@@ -81,27 +81,7 @@ def _records(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
             yield from _records(folder / name, depth - 1, f"{prefix}{name}/")
 
 
-def _glance(self, name: str) -> tuple[Stamp, dict[str, Any]]:
-    """What is known of a record, read again only if its files changed."""
-    stamp = _stamp(f"{self.root}/{name}")
-    known = self._known.get(name)
-    if known is not None and known[0] == stamp:
-        return known
-    return stamp, _glance(name, Record(self.root / name))
-
-
-def _records(folder: Path, depth: int) -> Iterator[Path]:
-    """Folders of records; links are not followed, so that nothing outside is ever shown."""
-    with os.scandir(folder) as entries:
-        below = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for path in below:
-        if (path / SPEC).is_file():
-            yield path
-        elif depth > 1:
-            yield from _records(path, depth - 1)
-
-
-def _glance(name: str, record: Record) -> dict[str, Any]:
+def _seen(name: str, record: Record) -> dict[str, Any]:
     """The few facts that a list shows; a damaged record is listed with what is wrong with it."""
     try:
         return {"record": name, "name": record.name, **_played(record), "error": None}
