@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import ProgressColumn
 
 PIPE_WIDTH = 120
 
@@ -32,6 +33,19 @@ class Answer:
     facts: dict[str, Any]
     view: "Callable[[], RenderableType]"
     code: int = 0
+
+
+def progress_columns() -> "tuple[ProgressColumn, ...]":
+    """What stands in a row of progress: what, a bar, how many of how many, the time left, and a word."""
+    from rich import progress as bars
+
+    return (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(compact=True),
+        bars.TextColumn("[dim]{task.fields[word]}"),
+    )
 
 
 @dataclass(frozen=True)
@@ -67,16 +81,9 @@ class Screen:
         from rich import progress as bars
         from rich.console import Console
 
-        columns = (
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TimeRemainingColumn(compact=True),
-            bars.TextColumn("[dim]{task.fields[word]}"),
-        )
         console = Console(stderr=True)
         with bars.Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
+            *progress_columns(), console=console, transient=True, disable=not console.is_terminal
         ) as shown:
             bar = shown.add_task(title, total=None, word="")
             yield lambda done, total, word: shown.update(bar, completed=done, total=total, word=word)

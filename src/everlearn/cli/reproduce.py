@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from signal import Signals
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.reading import check_path
-from everlearn.cli.run import KILLED
-from everlearn.cli.sweep import FAILED, Flag, Workers, planned
+from everlearn.cli.sweep import Flag, Workers, planned
 from everlearn.errors import BadInput, unknown
 
 if TYPE_CHECKING:
@@ -118,17 +116,9 @@ def _page(exhibits: "Sequence[Exhibit]", scale: "Scale", records: Path, folder: 
 
 
 def _told(shown: "Sequence[pages.Shown]", page: Path, outcome: "Outcome") -> Answer:
-    ended, failed = outcome
-    facts = {
-        "page": str(page),
-        "claims": [_fact(each, number) for each in shown for number in range(len(each.verdicts))],
-        "finished": ended.n_finished,
-        "failed": [{"record": each.record, "reason": each.reason} for each in failed],
-        "left": ended.n_left,
-        "seconds": ended.seconds,
-    }
-    code = KILLED + ended.signal if ended.signal is not None else FAILED if failed else 0
-    return Answer(facts, lambda: _view(facts, ended.signal), code)
+    claims = [_fact(each, number) for each in shown for number in range(len(each.verdicts))]
+    facts = {"page": str(page), "claims": claims, **outcome.facts()}
+    return Answer(facts, lambda: _view(facts, outcome), outcome.code)
 
 
 def _fact(shown: "pages.Shown", number: int) -> dict[str, Any]:
@@ -141,7 +131,7 @@ def _fact(shown: "pages.Shown", number: int) -> dict[str, Any]:
     }
 
 
-def _view(facts: dict[str, Any], signal: int | None) -> Any:
+def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
     from rich.console import Group
 
     from everlearn.cli.catalogue import table
@@ -150,8 +140,5 @@ def _view(facts: dict[str, Any], signal: int | None) -> Any:
     rows = [
         (each["exhibit"], each["claim"], words[each["holds"]], each["saw"] or "") for each in facts["claims"]
     ]
-    lines = [f"{each['record']} failed: {each['reason']}" for each in facts["failed"]]
-    if signal is not None:
-        lines.append(f"stopped by {Signals(signal).name}; the same command goes on with {facts['left']} runs")
-    lines.append(f"The page is {facts['page']}; its figures are beside it")
-    return Group(table(("", "the paper says", "here", "seen"), rows), *lines)
+    where = f"The page is {facts['page']}; its figures are beside it"
+    return Group(table(("", "the paper says", "here", "seen"), rows), *outcome.lines(), where)

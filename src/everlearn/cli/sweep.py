@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from signal import Signals
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.reading import check_path, read_spec
-from everlearn.cli.run import KILLED, RECORDS
+from everlearn.cli.run import RECORDS
 from everlearn.cli.whole import Whole
 from everlearn.errors import check_range
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from everlearn.reports import Comparison
     from everlearn.runs.jobs import Job
 
-FAILED = 1
-"""The exit code when some runs could not be played."""
 GIGABYTE, MOST_GIGABYTES = 1_000_000_000, 1_000_000
 
 Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
@@ -142,30 +139,19 @@ def _told(jobs: "Sequence[Job]", folder: Path, outcome: "Outcome") -> Answer:
     """The table over all runs that have begun, and what became of the others."""
     from everlearn.reports import compare
 
-    ended, failed = outcome
     begun = [record for job in jobs if (record := job.record()) is not None and record.n_tasks_played]
     comparison = compare(begun) if begun else None
     facts = {
         "records": str(folder),
         "runs": len(jobs),
-        "finished": ended.n_finished,
-        "failed": [{"record": each.record, "reason": each.reason} for each in failed],
-        "left": ended.n_left,
-        "seconds": ended.seconds,
+        **outcome.facts(),
         "rows": [] if comparison is None else comparison.rows,
     }
-    code = KILLED + ended.signal if ended.signal is not None else FAILED if failed else 0
-    return Answer(facts, lambda: _view(comparison, outcome, folder), code)
+    return Answer(facts, lambda: _view(comparison, outcome, folder), outcome.code)
 
 
 def _view(comparison: "Comparison | None", outcome: "Outcome", folder: Path) -> Any:
     from rich.console import Group
 
-    ended, failed = outcome
-    lines = [f"{each.record} failed: {each.reason}" for each in failed]
-    if ended.signal is not None:
-        name = Signals(ended.signal).name
-        total = ended.n_finished + ended.n_failed + ended.n_left
-        lines.append(f"stopped by {name} with {ended.n_left} of {total} runs to go; the same command goes on")
-    lines.append(f"The records are in {folder}; look closer with `everlearn report {folder}`")
-    return Group(*([] if comparison is None else [comparison.table()]), *lines)
+    where = f"The records are in {folder}; look closer with `everlearn report {folder}`"
+    return Group(*([] if comparison is None else [comparison.table()]), *outcome.lines(), where)

@@ -3,16 +3,21 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from signal import Signals
+from typing import Any, NamedTuple
 
 from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
 
-from everlearn.cli.answer import Screen
+from everlearn.cli.answer import Screen, progress_columns
+from everlearn.cli.run import KILLED
 from everlearn.reports.quantities import duration, exactly
 from everlearn.runs.events import Event
 from everlearn.runs.jobs import events as tell
+
+FAILED = 1
+"""The exit code when some runs could not be played."""
 
 Listener = Callable[[Event], None]
 
@@ -22,6 +27,31 @@ class Outcome(NamedTuple):
 
     ended: tell.Ended
     failed: list[tell.JobFailed]
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.ended.signal is not None:
+            return KILLED + self.ended.signal
+        return FAILED if self.failed else 0
+
+    def facts(self) -> dict[str, Any]:
+        """What became of the jobs, for programs."""
+        return {
+            "finished": self.ended.n_finished,
+            "failed": [{"record": each.record, "reason": each.reason} for each in self.failed],
+            "left": self.ended.n_left,
+            "seconds": self.ended.seconds,
+        }
+
+    def lines(self) -> list[str]:
+        """What went wrong, for people; nothing if all went well."""
+        lines = [f"{each.record} failed: {each.reason}" for each in self.failed]
+        if self.ended.signal is not None:
+            left, total = self.ended.n_left, self.ended.n_finished + self.ended.n_failed + self.ended.n_left
+            name = Signals(self.ended.signal).name
+            lines.append(f"stopped by {name} with {left} of {total} runs to go; the same command goes on")
+        return lines
 
 
 def watch_jobs(story: Iterator[Event], screen: Screen) -> Outcome:
@@ -43,14 +73,7 @@ def _listener(screen: Screen) -> Iterator[Listener]:
     if not console.is_terminal:
         yield (lambda event: None) if screen.as_json else say
         return
-    columns = (
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TimeRemainingColumn(compact=True),
-        bars.TextColumn("[dim]{task.fields[word]}"),
-    )
-    with bars.Progress(*columns, console=console, transient=True) as shown:
+    with bars.Progress(*progress_columns(), console=console, transient=True) as shown:
         yield Bars(shown)
 
 

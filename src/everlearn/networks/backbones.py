@@ -29,13 +29,7 @@ class SmallNet(nn.Module):
         channels = 1 if len(image_shape) == 2 else image_shape[2]
         w = width
         self.body = nn.Sequential(
-            convolution(channels, w, kernel=5, stride=2),
-            convolution(w, 2 * w, stride=2),
-            convolution(2 * w, 2 * w),
-            convolution(2 * w, 4 * w, stride=2),
-            convolution(4 * w, 4 * w),
-            convolution(4 * w, 4 * w, stride=2),
-            nn.Flatten(),
+            *_five_convolutions(channels, w), convolution(4 * w, 4 * w, stride=2), nn.Flatten()
         )
         n_flat = 4 * w * _halved(image_shape[0], 4) * _halved(image_shape[1], 4)
         self.dense = nn.Sequential(nn.Linear(n_flat, n_features), nn.ReLU(inplace=True))
@@ -64,16 +58,8 @@ class PooledNet(nn.Module):
         self.n_features = 8 * width
         self.block = max(1, min(image_shape[:2]) // sight)
         channels = 1 if len(image_shape) == 2 else image_shape[2]
-        w = width
-        self.body = nn.Sequential(
-            convolution(channels, w, kernel=5, stride=2),
-            convolution(w, 2 * w, stride=2),
-            convolution(2 * w, 2 * w),
-            convolution(2 * w, 4 * w, stride=2),
-            convolution(4 * w, 4 * w),
-            convolution(4 * w, 8 * w),
-        )
-        self.norm = nn.BatchNorm1d(8 * w)
+        self.body = nn.Sequential(*_five_convolutions(channels, width), convolution(4 * width, 8 * width))
+        self.norm = nn.BatchNorm1d(8 * width)
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
@@ -81,6 +67,17 @@ class PooledNet(nn.Module):
         maps: Tensor = self.body(seen.contiguous(memory_format=torch.channels_last))
         features: Tensor = self.norm(maps.amax(dim=(2, 3)))
         return features
+
+
+def _five_convolutions(channels: int, width: int) -> list[nn.Sequential]:
+    """What both small nets begin with: to an eighth of the side, and four times the width."""
+    return [
+        convolution(channels, width, kernel=5, stride=2),
+        convolution(width, 2 * width, stride=2),
+        convolution(2 * width, 2 * width),
+        convolution(2 * width, 4 * width, stride=2),
+        convolution(4 * width, 4 * width),
+    ]
 
 
 def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
