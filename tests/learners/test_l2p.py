@@ -11,7 +11,7 @@ from everlearn.memory.packing import digest, pack
 from everlearn.networks import module_state, n_bytes, seeded
 from everlearn.networks.pretraining import pretrain
 from everlearn.networks.vit import ViT
-from everlearn.networks.weights import save_vit
+from everlearn.networks.weights import save
 from everlearn.streams import Batch, sprites
 
 STREAM = sprites(image_size=16, classes_per_task=3, factor_values=2)
@@ -100,7 +100,7 @@ def test_labels_of_earlier_tasks_are_left_alone() -> None:
 
 def test_it_learns_what_the_network_can_see(tmp_path: Path) -> None:
     """A network that was taught stripes can be prompted to tell other stripes apart."""
-    save_vit(pretrain(stripes(64, 0), epochs=4, batch_size=16, image_size=16), tmp_path / "net.safetensors")
+    save(pretrain(stripes(64, 0), epochs=4, batch_size=16, image_size=16), tmp_path / "net.safetensors")
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"), n_prompts=4, chosen=2)
     lesson = stripes(32, 6)
     assert (learner.predict(lesson.images) == -1).all()
@@ -112,7 +112,7 @@ def test_it_learns_what_the_network_can_see(tmp_path: Path) -> None:
 def test_weights_come_from_a_file(tmp_path: Path) -> None:
     with seeded(5):
         net = ViT(image_size=16, n_channels=3, depth=1, n_classes=7)
-    save_vit(net, tmp_path / "net.safetensors")
+    save(net, tmp_path / "net.safetensors")
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"))
     images = TASK.test.images
     with torch.no_grad():
@@ -133,7 +133,7 @@ def test_prompts_learned_with_another_transformer_are_refused(tmp_path: Path) ->
     path = tmp_path / "net.safetensors"
     for seed in (1, 2):
         with seeded(seed):
-            save_vit(ViT(image_size=16, depth=1), path)
+            save(ViT(image_size=16, depth=1), path)
         learner = L2P(image_shape=(16, 16), weights=str(path))
         if seed == 1:
             state = learner.state()

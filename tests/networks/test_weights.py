@@ -6,7 +6,7 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.networks.vit import ViT
-from everlearn.networks.weights import open_vit, save_vit
+from everlearn.networks.weights import open_vit, save
 
 from .test_vit import TIMM_TINY
 
@@ -33,7 +33,7 @@ def test_a_file_of_timm_loads_strictly(tmp_path: Path) -> None:
 
 def test_what_is_saved_opens_the_same(tmp_path: Path) -> None:
     net = ViT(image_size=32, n_channels=3, depth=1, n_hidden=100, n_classes=5)
-    save_vit(net, tmp_path / "net.safetensors")
+    save(net, tmp_path / "net.safetensors")
     other = open_vit(str(tmp_path / "net.safetensors"))
     for (name, ours), (same, theirs) in zip(
         net.state_dict().items(), other.state_dict().items(), strict=True
@@ -83,7 +83,7 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="there are no weights"):
             open_vit(str(path))
     with pytest.raises(BadInput, match=r"ends in \.safetensors"):
-        save_vit(ViT(), tmp_path / "net.pt")
+        save(ViT(), tmp_path / "net.pt")
 
 
 @pytest.mark.parametrize("name", ["", "vit", "../../etc/passwd", "a/b/c"])

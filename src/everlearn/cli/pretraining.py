@@ -46,7 +46,7 @@ def pretrain(
     task = built.task(0)
     with screen.progress(f"Pretraining on {built.id}") as progress:
         net = pretraining.pretrain(task.train, epochs=epochs, batch_size=batch_size, progress=progress)
-    weights.save_vit(net, out)
+    weights.save(net, out)
     classes = sorted(set(task.train.labels.tolist()))
     facts: dict[str, Any] = {
         "out": str(out),

@@ -45,7 +45,7 @@ class SI(Anchored):
         """A step, and what each weight did to lower the task's loss."""
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        weights = self.weights()
+        weights = self.held()
         pulls = torch.autograd.grad(self.strength * self.anchor.penalty(weights), weights)
         slopes = [_slope(weight) - pull for weight, pull in zip(weights, pulls, strict=True)]
         before = copies(weights)
@@ -55,7 +55,7 @@ class SI(Anchored):
 
     def end(self, task: TaskView) -> None:
         """What the ways of the weights were worth is added to what matters."""
-        ways = zip(self.weights(), self.anchor.places, self.paths, strict=True)
+        ways = zip(self.held(), self.anchor.places, self.paths, strict=True)
         self.accumulate([self._worth(w.detach(), place, path) for w, place, path in ways])
         self.paths = [torch.zeros_like(path) for path in self.paths]
 

@@ -5,6 +5,7 @@ weights to arrays and back, an optimiser whose state can be saved.
 """
 
 from everlearn.networks.backbones import BACKBONES, backbone
+from everlearn.networks.cut import cut
 from everlearn.networks.flops import BACKWARD, flops_per_image
 from everlearn.networks.head import GrowingHead
 from everlearn.networks.tensors import (
@@ -25,6 +26,7 @@ __all__ = [
     "GrowingHead",
     "NotFinite",
     "backbone",
+    "cut",
     "flops_per_image",
     "grown",
     "load_module",

@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import unknown
+from everlearn.networks.mobile import MobileNet
+from everlearn.networks.renorm import renormalised
 from everlearn.networks.tensors import MID_GRAY, seeded
 
 DIGITS_MEAN, DIGITS_SPREAD = 0.1307, 0.3081
@@ -171,6 +173,10 @@ BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
     "pooled": PooledNet,
     "resnet18": ResNet18,
     "mlp": MLP,
+    "mobile": MobileNet,
+    "small-renorm": lambda shape: renormalised(SmallNet(shape)),
+    "pooled-renorm": lambda shape: renormalised(PooledNet(shape)),
+    "resnet18-renorm": lambda shape: renormalised(ResNet18(shape)),
 }
 
 

@@ -1,4 +1,4 @@
-"""Weights of a vision transformer from a file or the hub, and back; nothing in a file is ever run."""
+"""Weights from a file or the hub, and back; nothing in a file is ever run."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import safetensors
 import safetensors.torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from everlearn import files
 from everlearn.errors import BadInput
@@ -30,21 +30,43 @@ def open_vit(weights: str) -> ViT:
     path = _fetched(weights.removeprefix(HUB)) if weights.startswith(HUB) else _checked(Path(weights))
     found = _read(path)
     net = _fitting(found, path)
-    ours = {name: tuple(tensor.shape) for name, tensor in net.state_dict().items()}
-    theirs = {name: tuple(tensor.shape) for name, tensor in found.items()}
-    for name in sorted(ours.keys() | theirs.keys()):
-        if ours.get(name) != theirs.get(name):
-            raise _other(path, f"{name} is {theirs.get(name)} and must be {ours.get(name)}")
+    if difference := _difference(net, found):
+        raise _other(path, difference)
     net.load_state_dict(found, strict=True)
     return net
 
 
-def save_vit(net: ViT, path: Path) -> None:
+def start_from(net: nn.Module, weights: str) -> None:
+    """Give a backbone the weights in a file, which must be those of another like it.
+
+    Args:
+        net: the backbone.
+        weights: a .safetensors file that `save` wrote.
+    """
+    path = _checked(Path(weights))
+    found = _read(path)
+    if difference := _difference(net, found):
+        raise BadInput(
+            f"{str(path)!r} holds weights of another network ({difference}); give those of this backbone, "
+            "trained on pictures of the same shape, or make some with `everlearn pretrain`"
+        )
+    net.load_state_dict(found, strict=True)
+
+
+def save(net: nn.Module, path: Path) -> None:
     """Write the weights to one .safetensors file, whole or not at all."""
     if path.suffix != ".safetensors":
         raise BadInput(f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     files.write(path, safetensors.torch.save(tensors))
+
+
+def _difference(net: nn.Module, found: Weights) -> str | None:
+    """The first name whose shape is not what the network has; None if all are."""
+    ours = {name: tuple(tensor.shape) for name, tensor in net.state_dict().items()}
+    theirs = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    different = (name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name))
+    return next((f"{name} is {theirs.get(name)} and must be {ours.get(name)}" for name in different), None)
 
 
 def _checked(path: Path) -> Path:

@@ -53,12 +53,12 @@ def test_a_head_that_grows_changes_nothing_for_old_labels(optimiser: str) -> Non
 
 
 def _regrown(learner: Classifier) -> torch.optim.Optimizer:
-    from everlearn.learners.base.classifier import _padded_to
+    from everlearn.learners.base.classifier import padded_to
     from everlearn.networks import load_optimiser, optimiser_state
 
     old = optimiser_state(learner.optimiser)
     fresh = learner._fresh_optimiser()
-    load_optimiser(fresh, _padded_to(old, learner.weights()))
+    load_optimiser(fresh, padded_to(old, learner.weights()))
     return fresh
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Classifier, Shared
@@ -70,16 +70,20 @@ class Anchored(Classifier):
         super().__init__(**shared)
         check_range("strength", strength, 0, MAX_STRENGTH)
         self.strength = strength
-        self.anchor = Anchor(self.weights())
+        self.anchor = Anchor(self.held())
+
+    def held(self) -> list[nn.Parameter]:
+        """The weights that are drawn back: all of them."""
+        return self.weights()
 
     def loss(self, images: Tensor, columns: Tensor) -> Tensor:
         """The loss on the batch, and the penalty."""
-        return super().loss(images, columns) + self.strength * self.anchor.penalty(self.weights())
+        return super().loss(images, columns) + self.strength * self.anchor.penalty(self.held())
 
     def accumulate(self, importances: Sequence[Tensor], *, decay: float = 1.0) -> None:
         """Add importances to those so far, which fade by `decay`; hold the weights where they are."""
         old = [grown(i, new.shape) for i, new in zip(self.anchor.importances, importances, strict=True)]
-        self.anchor.move(self.weights(), [decay * i + new for i, new in zip(old, importances, strict=True)])
+        self.anchor.move(self.held(), [decay * i + new for i, new in zip(old, importances, strict=True)])
 
     def state(self) -> State:
         """The network's state and the anchor's."""

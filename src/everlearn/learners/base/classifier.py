@@ -49,7 +49,8 @@ class Classifier(Learner):
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
-        backbone: "small", "pooled", "resnet18" or "mlp".
+        backbone: "small", "pooled", "resnet18" or "mlp"; the first three also with -renorm behind them, for
+            normalisation that does not care who else is in the batch; or "mobile", which has it anyway.
         optimiser: "adam" or "sgd".
         learning_rate: the optimiser's step size.
         momentum: of "sgd"; Adam has its own.
@@ -113,6 +114,11 @@ class Classifier(Learner):
         outputs: Tensor = self.head(self.body(images))
         return outputs
 
+    def scores(self, images: Tensor) -> Tensor:
+        """What the network says to images it is asked about, (n, n_labels)."""
+        scores: Tensor = self.head(self.body(images))
+        return scores
+
     def weights(self) -> list[nn.Parameter]:
         """All that the optimiser moves."""
         return [*self.body.parameters(), *self.head.parameters()]
@@ -124,7 +130,7 @@ class Classifier(Learner):
             return np.full(len(images), -1, np.int64)
         self.body.eval()
         pieces = (self._tensor(images[i : i + PREDICT_PIECE]) for i in range(0, len(images), PREDICT_PIECE))
-        columns = [self.head(self.body(piece)).argmax(1).cpu().numpy() for piece in pieces]
+        columns = [self.scores(piece).argmax(1).cpu().numpy() for piece in pieces]
         return (
             np.array(self.head.labels, np.int64)[np.concatenate(columns)]
             if columns
@@ -144,7 +150,7 @@ class Classifier(Learner):
         if self.head.admit(list(dict.fromkeys(labels.tolist()))):
             old = optimiser_state(self.optimiser)
             self.optimiser = self._fresh_optimiser()
-            load_optimiser(self.optimiser, _padded_to(old, self.weights()))
+            load_optimiser(self.optimiser, padded_to(old, self.weights()))
 
     def state(self) -> State:
         """Weights, labels, optimiser, counter."""
@@ -182,7 +188,7 @@ class Classifier(Learner):
         return self.descent.over(self.weights())
 
 
-def _padded_to(slots: dict[str, Any], parameters: list[nn.Parameter]) -> dict[str, Any]:
+def padded_to(slots: dict[str, Any], parameters: list[nn.Parameter]) -> dict[str, Any]:
     """Optimiser arrays enlarged with zeros to the shapes of their (grown) parameters."""
     padded: dict[str, Any] = {}
     for number, arrays in slots.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -42,8 +43,8 @@ class Descent:
                 f"momentum is {self.momentum}, but adam has its own; set optimiser to sgd or leave it"
             )
 
-    def over(self, weights: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """A fresh optimiser of these weights."""
+    def over(self, weights: Iterable[nn.Parameter] | Iterable[dict[str, Any]]) -> torch.optim.Optimizer:
+        """A fresh optimiser of these weights, or of groups of them with settings of their own."""
         if self.optimiser == "sgd":
             return torch.optim.SGD(weights, lr=self.learning_rate, momentum=self.momentum)
         return torch.optim.Adam(weights, lr=self.learning_rate)
