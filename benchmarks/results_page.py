@@ -1,30 +1,29 @@
 """docs/results.md, its figures and the claims in the README: `python -m benchmarks.results_page`.
 
-All of it from kept records; `everlearn reproduce all --out docs` first plays what is missing.
+All of it from kept records; `everlearn reproduce sprites --out docs` first plays what is missing.
 """
 
 from pathlib import Path
 
 from benchmarks.places import between
-from everlearn.cli.reproduce import TITLE
 from everlearn.papers import page as pages
-from everlearn.papers.sprites import EXHIBITS
-from everlearn.papers.sprites.laptop import LAPTOP
+from everlearn.papers.sprites import SPRITES
 
 ROOT = Path(__file__).parent.parent
 DOCS, README = ROOT / "docs", ROOT / "README.md"
-PAGE = DOCS / "results.md"
+PAGE = DOCS / SPRITES.page
+LAPTOP = SPRITES.scale("laptop")
 BEGIN, END = "<!-- claims: written by python -m benchmarks.results_page -->", "<!-- end of claims -->"
 
 
 def shown() -> list[pages.Shown]:
     """What the kept records say to each exhibit."""
-    return [pages.look_at(exhibit, LAPTOP, ROOT / "results") for exhibit in EXHIBITS]
+    return [pages.look_at(exhibit, LAPTOP, ROOT / "results") for exhibit in SPRITES.exhibits]
 
 
 def page(found: list[pages.Shown]) -> str:
     """The page as it should be."""
-    return pages.page(found, LAPTOP, TITLE)
+    return pages.page(found, LAPTOP, SPRITES.title)
 
 
 def with_claims(readme: str, found: list[pages.Shown]) -> str:

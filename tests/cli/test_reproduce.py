@@ -16,6 +16,8 @@ SMOKE = ("--scale", "smoke", "--records")
         (("figure-4", "--scale", "lap"), "laptop"),
         (("figure-4", "--workers", "0"), "workers"),
         (("figure-4", "--records", "a\0b"), "NUL"),
+        (("figure-4", "--first", "0"), "first"),
+        (("figure-4", "--first", "1.5"), "first"),
     ],
 )
 def test_nonsense_is_a_sentence(run: Run, words: tuple[str, ...], told: str, tmp_path: Path) -> None:
@@ -45,6 +47,14 @@ def test_a_figure_is_played_drawn_and_judged_once(run: Run, tmp_path: Path) -> N
     before = tree(tmp_path / "r")
     assert json.loads(run(*words).out)["claims"] == facts["claims"]
     assert tree(tmp_path / "r") == before, "nothing is played twice"
+
+
+def test_the_first_tasks_are_tried_in_records_of_their_own(run: Run, tmp_path: Path) -> None:
+    words = ("reproduce", "figure-7", *SMOKE, str(tmp_path), "--first", "2", "--dry-run", "--json")
+    rows = json.loads(run(*words).out)["runs"]
+    assert {Path(row["record"]).name for row in rows} == {
+        f"{name}-first-2-seed-0" for name in ("dcl", "contrastive", "naive")
+    }
 
 
 @pytest.mark.slow

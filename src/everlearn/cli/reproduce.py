@@ -1,6 +1,7 @@
 """`everlearn reproduce`: do a paper's figures again, and say whether they show what it claims."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,21 +10,21 @@ from cyclopts import Parameter
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.reading import check_path
 from everlearn.cli.sweep import Flag, Workers, planned
-from everlearn.errors import BadInput, unknown
+from everlearn.cli.whole import Whole
+from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
     from everlearn.cli.watch_jobs import Outcome
-    from everlearn.papers import Exhibit, Scale
+    from everlearn.papers import Exhibit, Paper, Scale
     from everlearn.papers import page as pages
     from everlearn.runs.jobs import Job
 
 ALL = "all"
 RESULTS = Path("results")
-PAGE = "results.md"
-TITLE = "Infinite dSprites, done again"
 
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False, metavar="DIR")]
 Folder = Annotated[Path, Parameter(metavar="DIR")]
+First = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
 
 
 def reproduce(
@@ -32,28 +33,32 @@ def reproduce(
     records: Folder = RESULTS,
     out: Out = None,
     workers: Workers = None,
+    first: First = None,
     dry_run: Flag = False,
     screen: Shown,
 ) -> Answer:
-    """Play what a figure of the paper needs and is not recorded yet, draw it, and judge its claims.
+    """Play what a figure of a paper needs and is not recorded yet, draw it, and judge its claims.
 
     Asked to stop (Ctrl-C), all runs save and end; the same command goes on from there. Ends with a page
     that sets each claim of the paper beside what was seen.
 
     Args:
-        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals, or all.
+        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals, a whole paper (sprites),
+            or all.
         scale: How large: laptop, smoke (a minute, to see that it works) or paper (for a GPU).
         records: Where the records are; what is finished there is not played again.
-        out: Where results.md and its figures go; beside the records if not said.
+        out: Where the page and its figures go; beside the records if not said.
         workers: Runs at a time; one for each core if not said.
+        first: Only the first N tasks of each run, in records of their own, on the GPU if there is one: a
+            trial before long runs.
         dry_run: Only list the runs, and how long they will take.
         screen: Where progress is shown.
     """
     from everlearn.cli.watch_jobs import watch_jobs
     from everlearn.runs.jobs import Capacity, play_all
 
-    size, exhibits = _scale(scale), _exhibits(names)
-    jobs = _jobs(exhibits, size, check_path(records))
+    parts = _parts(names, scale, first)
+    jobs = _jobs(parts, check_path(records))
     capacity = Capacity() if workers is None else Capacity(workers=workers)
     if dry_run:
         return planned(jobs, records, capacity.workers)
@@ -61,33 +66,53 @@ def reproduce(
     story = play_all(jobs, capacity=capacity)
     _pretrain(jobs, screen)
     outcome = watch_jobs(story, screen)
-    return _told(_page(exhibits, size, records, folder), folder / PAGE, outcome)
+    return _told({folder / part.paper.page: _page(part, records, folder) for part in parts}, outcome)
 
 
-def _scale(name: str) -> "Scale":
-    from everlearn.papers.sprites import SCALES
+@dataclass(frozen=True)
+class _Part:
+    """What was asked for of one paper."""
 
-    known = {scale.name: scale for scale in SCALES}
-    if name not in known:
-        raise unknown("scale", name, known)
-    return known[name]
+    paper: "Paper"
+    exhibits: "Sequence[Exhibit]"
+    scale: "Scale"
 
 
-def _exhibits(names: Sequence[str]) -> "list[Exhibit]":
-    from everlearn.papers.sprites import EXHIBITS
+def _parts(names: Sequence[str], scale: str, first: int | None) -> list[_Part]:
+    """What was asked for, paper by paper."""
+    from everlearn.papers import PAPERS
 
-    known = {exhibit.name: exhibit for exhibit in EXHIBITS}
+    _check_names(names, PAPERS)
+    parts = []
+    for paper in PAPERS:
+        whole = ALL in names or paper.name in names
+        exhibits = [exhibit for exhibit in paper.exhibits if whole or exhibit.name in names]
+        if exhibits:
+            size = paper.scale(scale)
+            parts.append(_Part(paper, exhibits, size if first is None else _begun(size, first)))
+    return parts
+
+
+def _check_names(names: Sequence[str], papers: "Sequence[Paper]") -> None:
+    known = [exhibit.name for paper in papers for exhibit in paper.exhibits]
+    known += [*(paper.name for paper in papers), ALL]
     if not names:
-        raise BadInput(f"say what to reproduce: {', '.join(known)}, or {ALL}")
+        raise BadInput(f"say what to reproduce: {', '.join(known[:-1])}, or {ALL}")
     for name in names:
-        if name not in known and name != ALL:
-            raise unknown("figure or table", name, [*known, ALL])
-    return list(EXHIBITS) if ALL in names else [known[name] for name in dict.fromkeys(names)]
+        if name not in known:
+            raise unknown("figure or table", name, known)
 
 
-def _jobs(exhibits: "Sequence[Exhibit]", scale: "Scale", records: Path) -> "list[Job]":
+def _begun(scale: "Scale", n_tasks: int) -> "Scale":
+    import torch
+
+    check_range("first", n_tasks, 1, 1_000_000)
+    return scale.begun(n_tasks, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _jobs(parts: Sequence[_Part], records: Path) -> "list[Job]":
     """What all of them need, each run once."""
-    jobs = [job for exhibit in exhibits for job in exhibit.jobs(scale, records)]
+    jobs = [job for part in parts for exhibit in part.exhibits for job in exhibit.jobs(part.scale, records)]
     return list({job.folder: job for job in jobs}.values())
 
 
@@ -103,21 +128,26 @@ def _pretrain(jobs: "Sequence[Job]", screen: Screen) -> None:
             pretrain(out=Path(path), screen=screen)
 
 
-def _page(exhibits: "Sequence[Exhibit]", scale: "Scale", records: Path, folder: Path) -> "list[pages.Shown]":
+def _page(part: _Part, records: Path, folder: Path) -> "list[pages.Shown]":
     from everlearn import files
     from everlearn.papers import page as pages
 
-    shown = [pages.look_at(exhibit, scale, records) for exhibit in exhibits]
+    shown = [pages.look_at(exhibit, part.scale, records) for exhibit in part.exhibits]
     files.make_folder(folder / pages.FIGURES)
     for each in shown:
         pages.draw(each, folder)
-    files.write(folder / PAGE, pages.page(shown, scale, TITLE).encode())
+    files.write(folder / part.paper.page, pages.page(shown, part.scale, part.paper.title).encode())
     return shown
 
 
-def _told(shown: "Sequence[pages.Shown]", page: Path, outcome: "Outcome") -> Answer:
-    claims = [_fact(each, number) for each in shown for number in range(len(each.verdicts))]
-    facts = {"page": str(page), "claims": claims, **outcome.facts()}
+def _told(shown: "dict[Path, list[pages.Shown]]", outcome: "Outcome") -> Answer:
+    claims = [
+        _fact(each, number)
+        for page in shown.values()
+        for each in page
+        for number in range(len(each.verdicts))
+    ]
+    facts = {"pages": [str(page) for page in shown], "claims": claims, **outcome.facts()}
     return Answer(facts, lambda: _view(facts, outcome), outcome.code)
 
 
@@ -140,5 +170,5 @@ def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
     rows = [
         (each["exhibit"], each["claim"], words[each["holds"]], each["saw"] or "") for each in facts["claims"]
     ]
-    where = f"The page is {facts['page']}; its figures are beside it"
+    where = f"Read {' and '.join(facts['pages'])}; the figures are beside"
     return Group(table(("", "the paper says", "here", "seen"), rows), *outcome.lines(), where)

@@ -4,6 +4,10 @@ Takes the name of a figure or a table and a size; says which runs it needs. Give
 runs, the figure, the numbers, and whether they say what the paper says.
 """
 
-from everlearn.papers.exhibit import Claim, Exhibit, Line, Scale, Verdict
+from everlearn.papers.exhibit import Claim, Exhibit, Line, Paper, Scale, Verdict
+from everlearn.papers.sprites import SPRITES
 
-__all__ = ["Claim", "Exhibit", "Line", "Scale", "Verdict"]
+PAPERS = (SPRITES,)
+"""All papers that are done again."""
+
+__all__ = ["PAPERS", "Claim", "Exhibit", "Line", "Paper", "Scale", "Verdict"]

@@ -1,10 +1,11 @@
 """What a paper shows: the runs behind it, what it claims, and whether our records say the same."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from everlearn.errors import unknown
 from everlearn.reports.groups import Group
 from everlearn.runs.jobs import Job, missing
 
@@ -64,6 +65,12 @@ class Line:
         runs = [Findings.of(Record(job.folder)) for job in self.jobs(records) if not missing(job)]
         return Group(self.name, self.name, tuple(runs)) if runs else None
 
+    def changed(self, settings: Mapping[str, Any], word: str) -> "Line":
+        """The same under other settings, in records of its own: `word` is put behind their folder."""
+        return replace(
+            self, settings={**self.settings, **settings}, folder=f"{self.folder}-{word}", minutes=None
+        )
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -83,6 +90,14 @@ class Scale:
         """The lines of these names, in their order; not every size has all of them."""
         known = {line.name: line for line in self.lines}
         return [known[name] for name in names if name in known]
+
+    def begun(self, n_tasks: int, device: str) -> "Scale":
+        """Only the first tasks of every run, on some device: to see that all of it works, and how fast."""
+        settings = {"n_tasks": n_tasks, "evaluation.every": 1, "device": device}
+        lines = tuple(line.changed(settings, f"first-{n_tasks}") for line in self.lines)
+        return replace(
+            self, about=f"{self.about} Of each run only {n_tasks} tasks, on {device}.", lines=lines
+        )
 
 
 class Verdict(NamedTuple):
@@ -146,3 +161,29 @@ class Exhibit:
         """What its lines found, as far as it is there."""
         found = {line.name: line.group(records) for line in scale.some(self.lines)}
         return {name: group for name, group in found.items() if group is not None}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that is done again.
+
+    Attributes:
+        name: what people call it on the command line, to do the whole of it.
+        title: of the page that sets its claims beside our records.
+        page: the file name of that page.
+        exhibits: its figures and tables; their names are used by no other paper.
+        scales: the sizes at which they can be done; all papers have the same names of sizes.
+    """
+
+    name: str
+    title: str
+    page: str
+    exhibits: Sequence[Exhibit]
+    scales: Sequence[Scale]
+
+    def scale(self, name: str) -> Scale:
+        """The size of this name."""
+        known = {scale.name: scale for scale in self.scales}
+        if name not in known:
+            raise unknown("scale", name, known)
+        return known[name]
