@@ -29,6 +29,11 @@ def teach(learner: Learner, task: Task, n_batches: int = 3) -> Learner:
     return learner
 
 
+def nothing(learner: Learner) -> set[int]:
+    """The answer of a learner that was never told a name."""
+    return set() if learner.answers else {-1}
+
+
 @pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -147,7 +152,9 @@ def test_new_labels_are_welcome(taught: Learner) -> None:
     task = STREAM.task(3)
     teach(taught, task, n_batches=8)
     answers = taught.predict(task.train.images)
-    assert set(answers.tolist()) <= {label for k in (0, 1, 3) for label in STREAM.task(k).labels}
+    assert set(answers.tolist()) <= {label for k in (0, 1, 3) for label in STREAM.task(k).labels} | nothing(
+        taught
+    )
 
 
 def test_losses_are_finite_numbers(name: str) -> None:
@@ -169,4 +176,13 @@ def test_labels_may_be_any_numbers(name: str) -> None:
 
     view = Task(0, tuple(moved.values()), lambda s: renamed(task.split(s)), lambda: renamed(task.exemplars))
     teach(learner, view)
-    assert set(learner.predict(task.test.images).tolist()) <= set(moved.values())
+    assert set(learner.predict(task.test.images).tolist()) <= set(moved.values()) | nothing(learner)
+
+
+def test_who_does_not_answer_can_be_asked_for_codes(taught: Learner) -> None:
+    if not taught.answers:
+        assert isinstance(taught, learners.Encodes)
+        images = STREAM.task(0).test.images
+        codes = taught.encode(images)
+        assert codes.shape == (len(images), codes.shape[1])
+        assert (taught.predict(images) == -1).all()

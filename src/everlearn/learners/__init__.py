@@ -6,8 +6,10 @@ lists its own files and imports one only when it is asked for, so that a new lea
 
 from everlearn.learners.base.learner import (
     EditsMemory,
+    Encodes,
     EstimatesFactors,
     Footprint,
+    Generates,
     Learner,
     Losses,
     Rejects,
@@ -17,8 +19,10 @@ from everlearn.learners.base.registry import build, complete, learner_class, nam
 
 __all__ = [
     "EditsMemory",
+    "Encodes",
     "EstimatesFactors",
     "Footprint",
+    "Generates",
     "Learner",
     "Losses",
     "Rejects",

@@ -20,12 +20,15 @@ def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
     """
     counted: list[float] = []
 
-    def counting(layer: nn.Conv2d | nn.Linear) -> Hook:
-        # Each output is a sum of as many products as one row of the weights has entries.
+    def counting(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> Hook:
+        # Each output is a sum of as many products as one row of the weights has entries; where a convolution
+        # is transposed, each input goes into as many.
         products = 2.0 * layer.weight[0].numel()
+        if isinstance(layer, nn.ConvTranspose2d):
+            return lambda _layer, given, _output: counted.append(products * given[0][0].numel())
         return lambda _layer, _given, output: counted.append(products * output[0].numel())
 
-    layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d | nn.Linear)]
     hooks = [layer.register_forward_hook(counting(layer)) for layer in layers]
     _look_once(module, image_shape)
     for hook in hooks:

@@ -71,6 +71,11 @@ def load_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) 
         for number, values in arrays.items()
     }
     optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
+    for weight, values in optimiser.state.items():
+        for key, value in values.items():
+            # A fused optimiser walks through memory, so moments must lie there as their weights do.
+            if value.shape == weight.shape:
+                values[key] = torch.empty_like(weight).copy_(value)
 
 
 def grown(tensor: Tensor, shape: torch.Size) -> Tensor:

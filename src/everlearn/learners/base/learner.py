@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import IntArray
+from everlearn.chance import FloatArray, IntArray
 from everlearn.factors import Factors
 from everlearn.memory import ExemplarMemory
 from everlearn.streams import Batch, TaskView
@@ -47,6 +47,12 @@ class Learner(ABC):
 
     ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """What the method is made of, and the settings that switch each idea off; `everlearn ablate` tries it."""
+
+    answers: ClassVar[bool] = True
+    """Whether it learns labels and so can name what it sees; what others know is read from their codes."""
+
+    shareable: ClassVar[bool] = False
+    """Whether several processes can share the work of one run, as `networks.in_shares` lets them."""
 
     flops: float = 0.0
     """Estimated floating-point operations spent on learning so far; whoever trains adds to it and keeps it
@@ -109,6 +115,25 @@ class EstimatesFactors(Protocol):
 
     def estimate(self, images: Images) -> Factors:
         """The factors of each image."""
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """Can describe images by numbers."""
+
+    def encode(self, images: Images) -> FloatArray:
+        """The codes of images, (n, n_codes)."""
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """Can draw what it has seen, and describe what is drawn."""
+
+    def encode(self, images: Images) -> FloatArray:
+        """The codes of images, (n, n_codes)."""
+
+    def draw(self, codes: FloatArray, environment: int = 0) -> FloatArray:
+        """The pictures of codes, (n, H, W[, 3]), in shares of white."""
 
 
 @runtime_checkable

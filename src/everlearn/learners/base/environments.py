@@ -1,0 +1,183 @@
+"""Which environment a batch comes from: one met before, or a new one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.chance import FloatArray
+from everlearn.errors import BadInput, check_range
+from everlearn.learners.base.learner import State
+
+BoolArray = npt.NDArray[np.bool_]
+
+NEW = -1
+"""Stands for an environment that was never met."""
+MEMORY = 0.98
+"""Share of a running mean that stays when a batch comes in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """When a batch is taken to come from elsewhere; of all of these the paper gives the idea, not the value.
+
+    Attributes:
+        kappa: a batch is new to an environment that draws it this many times worse than its own.
+        low: a closed latent opens again when its atypicality falls below this.
+        high: an open latent closes when its atypicality rises above this.
+        patience: batches in a row that must speak for a change before it is made.
+        guard: steps in an environment before it can be left for a new one.
+        settle: batches of an environment after which its mask stays as it is.
+        used_nats: a latent that says more than this on average is in use.
+    """
+
+    kappa: float = 1.5
+    low: float = 0.35
+    high: float = 0.5
+    patience: int = 3
+    guard: int = 300
+    settle: int = 50
+    used_nats: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_range("kappa", self.kappa, 1, 1e6)
+        check_range("mask_high", self.high, 0, 1e6)
+        if not 0 <= self.low <= self.high:
+            raise BadInput(
+                f"mask_low is {self.low}; it must be between 0 and mask_high, which is {self.high}"
+            )
+        check_range("patience", self.patience, 1, 1000)
+        check_range("guard", self.guard, 0, 1e9)
+        check_range("settle", self.settle, 0, 1e9)
+        check_range("used_nats", self.used_nats, 0, 1e3)
+
+    def mask(self, atypicality: FloatArray, before: BoolArray) -> BoolArray:
+        """Which latents are open: typical ones open, atypical ones close, those between stay as they were.
+
+        Example:
+            >>> Rules(low=0.3, high=0.5).mask(np.array([0.2, 0.4, 0.4, 0.6]), np.array([0, 0, 1, 1], bool))
+            array([ True, False,  True, False])
+        """
+        return np.asarray((atypicality < self.low) | (before & (atypicality <= self.high)))
+
+
+@dataclass
+class Environment:
+    """What is known of one environment.
+
+    Attributes:
+        mask: which latents are open in it.
+        nats: running mean of what each latent says.
+        used: which latents it uses.
+        capacity: C, the nats that a picture of it may be described by.
+        error: running mean of how badly its pictures are drawn.
+        n_batches: batches learned in it.
+    """
+
+    mask: BoolArray
+    nats: FloatArray
+    used: BoolArray
+    capacity: float = 0.0
+    error: float = 0.0
+    n_batches: int = 0
+
+    def note(self, error: float, nats: FloatArray) -> None:
+        """Take a batch that was learned into the running means; the first ones count in full."""
+        share = max(1 - MEMORY, 1 / (self.n_batches + 1))
+        self.error += share * (error - self.error)
+        self.nats = self.nats + share * (nats - self.nats)
+        self.n_batches += 1
+
+
+class Environments:
+    """All environments met so far, the present one, and the doubt whether it still is.
+
+    Args:
+        n_latents: latents that are masked.
+        most: environments there is room for; when it is used up, the likeliest one is taken.
+        rules: when a batch is taken to come from elsewhere.
+    """
+
+    def __init__(self, *, n_latents: int, most: int, rules: Rules) -> None:
+        self.n_latents, self.most, self.rules = n_latents, most, rules
+        self.known = [self._blank()]
+        self.current = 0
+        self.suspect, self.n_doubts = 0, 0
+        self.changes: list[tuple[int, int]] = []  # after how many batches it moved, and where to
+
+    @property
+    def present(self) -> Environment:
+        """The environment that the last batch was taken to come from."""
+        return self.known[self.current]
+
+    @property
+    def spare(self) -> BoolArray:
+        """The latents that no environment uses: room for what is still to come."""
+        return np.asarray(~np.any([each.used for each in self.known], axis=0))
+
+    def used_elsewhere(self) -> BoolArray:
+        """The latents that any other environment uses: what must not be overwritten."""
+        others = [each.used for s, each in enumerate(self.known) if s != self.current]
+        return np.asarray(np.any([*others, np.zeros(self.n_latents, bool)], axis=0))
+
+    def candidate(self, guess: int, explains: Callable[[int], bool]) -> int:
+        """The environment that a batch speaks for: the guess if it explains it, else the present, else new.
+
+        The present one has a say, which the paper does not mention, lest a slip of the guess found a new one.
+        """
+        if explains(guess):
+            return guess
+        if self.present.n_batches < self.rules.guard or (guess != self.current and explains(self.current)):
+            return self.current
+        return NEW if len(self.known) < self.most else guess
+
+    def settle(self, candidate: int, n_batches: int) -> int | None:
+        """The environment to learn in; None while it is in doubt, when nothing should be learned."""
+        if candidate == self.current:
+            self.suspect, self.n_doubts = self.current, 0
+            return self.current
+        self.n_doubts = self.n_doubts + 1 if candidate == self.suspect else 1
+        self.suspect = candidate
+        if self.n_doubts < self.rules.patience:
+            return None
+        if candidate == NEW:
+            self.known.append(self._blank())
+        self.current = len(self.known) - 1 if candidate == NEW else candidate
+        self.suspect, self.n_doubts = self.current, 0
+        self.changes.append((n_batches, self.current))
+        return self.current
+
+    def differs(self, environment: int, atypicality: FloatArray) -> bool:
+        """Whether a batch opens or closes a latent that an environment uses."""
+        known = self.known[environment]
+        return bool(((self.rules.mask(atypicality, known.mask) != known.mask) & known.used).any())
+
+    def state(self) -> State:
+        """All environments, the present one and the doubt."""
+        return {
+            "masks": np.stack([each.mask for each in self.known]),
+            "nats": np.stack([each.nats for each in self.known]),
+            "used": np.stack([each.used for each in self.known]),
+            "scalars": [[each.capacity, each.error, each.n_batches] for each in self.known],
+            "current": self.current,
+            "doubt": [self.suspect, self.n_doubts],
+            "changes": [list(change) for change in self.changes],
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from a saved state."""
+        rows = zip(state["masks"], state["nats"], state["used"], state["scalars"], strict=True)
+        self.known = [_loaded(*row) for row in rows]
+        self.current = state["current"]
+        self.suspect, self.n_doubts = state["doubt"]
+        self.changes = [(step, environment) for step, environment in state["changes"]]
+
+    def _blank(self) -> Environment:
+        n = self.n_latents
+        return Environment(np.ones(n, bool), np.zeros(n), np.zeros(n, bool))
+
+
+def _loaded(mask: Any, nats: Any, used: Any, scalars: list[Any]) -> Environment:
+    return Environment(np.array(mask, bool), np.array(nats), np.array(used, bool), *scalars)

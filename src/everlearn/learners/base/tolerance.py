@@ -1,0 +1,39 @@
+"""How much noise on each latent a decoder tolerates: little where it relies on the latent."""
+
+import torch
+from torch import Tensor
+
+from everlearn.chance import Draws, FloatArray
+from everlearn.networks.autoencoder import Decoder
+from everlearn.networks.divergences import bernoulli_nll
+
+N_DREAMS, N_STEPS, RATE = 64, 60, 0.1
+"""Pictures that noise is tried on, steps of the search and their size in the logarithm of the noise."""
+
+
+def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, chance: Draws) -> FloatArray:
+    """The standard deviation of the largest noise on each latent that leaves pictures as they are.
+
+    With x the decoder's own pictures of random latents z, it minimises over diagonal S, by gradient,
+    E[-log p(x | z + noise, environment)] - log |S| with noise ~ N(0, S). Where the paper would take pictures
+    of the environment, these are dreams of it, since a learner keeps no pictures.
+    """
+    weight = next(decoder.parameters())
+
+    def normal() -> Tensor:
+        numbers = torch.from_numpy(chance.normal(N_DREAMS * n_latents))
+        return numbers.to(weight).view(N_DREAMS, n_latents)
+
+    latents = normal()
+    shown = torch.full((N_DREAMS,), environment, device=weight.device)
+    with torch.no_grad():
+        pixels = decoder(latents, shown).sigmoid()
+    logs = torch.zeros(n_latents, dtype=weight.dtype, device=weight.device, requires_grad=True)
+    optimiser = torch.optim.Adam([logs], lr=RATE)
+    for _ in range(N_STEPS):
+        error = bernoulli_nll(decoder(latents + logs.exp() * normal(), shown), pixels).mean()
+        # Of the logs alone: the decoder's own weights are to have no slope afterwards.
+        (logs.grad,) = torch.autograd.grad(error - 2 * logs.sum(), [logs])
+        optimiser.step()
+    sizes: FloatArray = logs.detach().exp().cpu().double().numpy()
+    return sizes

@@ -1,0 +1,236 @@
+"""The common part of learners that describe pictures by latents, without being told what they show."""
+
+from typing import NamedTuple, Self, TypedDict
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from everlearn.chance import FloatArray, IntArray, draws
+from everlearn.errors import BadInput, check_range
+from everlearn.learners.base.learner import Footprint, Learner, State
+from everlearn.networks import (
+    BACKWARD,
+    flops_per_image,
+    load_module,
+    load_optimiser,
+    module_state,
+    n_bytes,
+    optimiser_state,
+    to_tensor,
+)
+from everlearn.networks.autoencoder import Autoencoder, to_pixels
+from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
+from everlearn.streams.batch import Images
+
+PIECE = 256
+"""Images described together: enough to be fast, few enough to answer a signal soon."""
+FEWEST = 16
+"""Images that make a batch from which something can be said about all images like them."""
+
+
+class Described(NamedTuple):
+    """What an encoder says of pictures: Gaussians over latents, and the features they come from."""
+
+    mean: Tensor
+    log_variance: Tensor
+    features: Tensor
+
+    def behind(self, mask: Tensor) -> "Described":
+        """The same with closed latents (0 in the mask) put back to N(0, 1); nothing is learned there."""
+        return Described(self.mean * mask, self.log_variance * mask, self.features)
+
+
+class Drawn(NamedTuple):
+    """A batch drawn again: -log p of a picture, the nats of each latent, and those of them that say nothing.
+
+    The first two are averaged over pictures. What latents cost on average is what they tell of a picture
+    plus how far their average over all pictures is from N(0, 1), which tells nothing.
+    """
+
+    error: Tensor
+    nats: Tensor
+    idle: Tensor
+
+
+class Latents(TypedDict, total=False):
+    """The settings of `Variational`, which methods pass on, so that all of them are compared alike."""
+
+    image_shape: tuple[int, ...]
+    seed: int
+    size: str
+    n_latents: int
+    learning_rate: float
+    gamma: float
+    capacity_step: float
+    capacity_most: float
+    squared: bool
+    informative: bool
+    entangled: bool
+    beta: float
+
+
+class Variational(Learner):
+    """An autoencoder that may say ever more about a picture: C nats, and C rises.
+
+    With q the Gaussian that the encoder makes of a picture x, the loss is
+    E_q[-log p(x | z)] + gamma * (KL(q || N(0, I)) - C)^2, the second term over the mean of a batch.
+    Nobody tells it labels, so it answers nothing; what it knows is read from its latents (`encode`).
+
+    Args:
+        image_shape: (H, W) or (H, W, 3) of the images to come.
+        seed: decides everything that is left to chance.
+        size: of the networks: "paper", "half", "small" or "tiny".
+        n_latents: numbers that describe a picture.
+        learning_rate: Adam's step size (the paper's is not known).
+        gamma: the price of saying more or less than C nats.
+        capacity_step: nats by which C rises at each step (the paper's are not known; far above 0.002 the
+            nats are spent on constant shifts, which say nothing).
+        capacity_most: where C stops rising (the paper's is not known).
+        squared: whether the distance to C is squared, as VASE has it, or absolute, as CCI-VAE had it.
+        informative: let C count the nats that tell something of a picture, and charge gamma for each that is
+            spent on a constant shift; if not, C counts both alike, as printed, and shifting meets it, too.
+        entangled: do without C: E_q[-log p(x | z)] + beta * KL(q || N(0, I)).
+        beta: the price of a nat where there is no C; 1 is the plain variational autoencoder.
+    """
+
+    given = "images"
+    answers = False
+    n_slots = 1
+    """Environments that the decoder can tell apart."""
+
+    def __init__(
+        self,
+        *,
+        image_shape: tuple[int, ...] = (64, 64),
+        seed: int = 0,
+        size: str = "small",
+        n_latents: int = 24,
+        learning_rate: float = 1e-3,
+        gamma: float = 100.0,
+        capacity_step: float = 0.002,
+        capacity_most: float = 25.0,
+        squared: bool = True,
+        informative: bool = True,
+        entangled: bool = False,
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(image_shape=image_shape, seed=seed)
+        if not 0 < learning_rate < 1e6:
+            raise BadInput(f"learning_rate is {learning_rate}; it must be above 0 and below a million")
+        for name, value in (("gamma", gamma), ("capacity_step", capacity_step), ("beta", beta)):
+            check_range(name, value, 0, 1e6)
+        check_range("capacity_most", capacity_most, 0, 1e4)
+        self.learning_rate, self.gamma, self.squared = learning_rate, gamma, squared
+        self.capacity_step, self.capacity_most = capacity_step, capacity_most
+        self.informative, self.entangled, self.beta = informative, entangled, beta
+        self.n_latents = n_latents
+        self.net = Autoencoder(
+            image_shape, size=size, n_latents=n_latents, n_environments=self.n_slots, seed=seed
+        )
+        self.optimiser = self.adam(self.net)
+        self.n_steps = 0
+        self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
+
+    @classmethod
+    def tiny(cls, image_shape: tuple[int, ...] = (16, 16), seed: int = 0) -> Self:
+        """The smallest sensible one, for tests and doctests."""
+        return cls(image_shape=image_shape, seed=seed, size="tiny")
+
+    def adam(self, *modules: torch.nn.Module) -> torch.optim.Optimizer:
+        """A fresh optimiser of all weights of some modules."""
+        weights = [weight for module in modules for weight in module.parameters()]
+        return torch.optim.Adam(weights, lr=self.learning_rate, fused=True)
+
+    def look(self, pixels: Tensor) -> Described:
+        """What the encoder says of pictures."""
+        return Described(*self.net.encoder(pixels))
+
+    def draw_again(self, pixels: Tensor, described: Described, environment: int) -> Drawn:
+        """How well latents drawn from what was said give back the pictures, and what they cost."""
+        latents = described.mean + (0.5 * described.log_variance).exp() * self.noise(
+            "latents", described.mean
+        )
+        shown = torch.full((len(pixels),), environment, device=pixels.device)
+        error = bernoulli_nll(self.net.decoder(latents, shown), pixels).mean()
+        nats = kl_to_prior(described.mean, described.log_variance).mean(0)
+        if len(pixels) < FEWEST:
+            return Drawn(error, nats, torch.zeros_like(nats))
+        return Drawn(error, nats, atypicality(described.mean, described.log_variance))
+
+    def price(self, drawn: Drawn, capacity: float) -> Tensor:
+        """What it costs to say what was said where C is `capacity`."""
+        nats, idle = drawn.nats.sum(), drawn.idle.sum()
+        if self.entangled:
+            return self.beta * nats
+        if self.informative:
+            nats = nats - idle
+        apart = (nats - capacity).square() if self.squared else (nats - capacity).abs()
+        return self.gamma * (apart + idle if self.informative else apart)
+
+    def raised(self, capacity: float) -> float:
+        """C after one more step; what lies above the most already stays."""
+        return max(capacity, min(capacity + self.capacity_step, self.capacity_most))
+
+    def descend(self, loss: Tensor, n_images: int) -> None:
+        """Move the weights a step down the slope of the loss."""
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        self.n_steps += 1
+        self.flops += n_images * self._flops_per_image
+
+    def noise(self, purpose: str, like: Tensor) -> Tensor:
+        """Standard normal numbers of this step, in the shape of a tensor."""
+        numbers = draws(self.seed, f"variational {purpose}", self.n_steps).normal(like.numel())
+        return torch.from_numpy(numbers).to(like).view_as(like)
+
+    def pixels(self, images: Images) -> Tensor:
+        """Pictures (n, H, W[, 3]) of bytes as shares of white (n, C, H, W)."""
+        device = self.net.encoder.head.weight.device
+        return to_pixels(to_tensor(images, device)).contiguous(memory_format=torch.channels_last)
+
+    def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
+        """Nothing: whoever was never told a name has none to tell, so every answer is -1."""
+        return np.full(len(images), -1, np.int64)
+
+    def encode(self, images: Images) -> FloatArray:
+        """The mean of every latent, (n, n_latents)."""
+        return self.describe(images)[0]
+
+    @torch.no_grad()
+    def describe(self, images: Images) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of every latent, (n, n_latents) each."""
+        said = [np.zeros((0, 2 * self.n_latents))]
+        for start in range(0, len(images), PIECE):
+            mean, log_variance, _ = self.look(self.pixels(images[start : start + PIECE]))
+            said.append(torch.cat([mean, (0.5 * log_variance).exp()], dim=1).cpu().double().numpy())
+        both = np.concatenate(said)
+        return both[:, : self.n_latents], both[:, self.n_latents :]
+
+    @torch.no_grad()
+    def draw(self, latents: FloatArray, environment: int = 0) -> FloatArray:
+        """Pictures (n, H, W[, 3]) of latents as an environment shows them, in shares of white."""
+        given = torch.from_numpy(np.asarray(latents, np.float32)).to(self.net.encoder.head.weight.device)
+        shown = torch.full((len(given),), environment, device=given.device)
+        pixels = self.net.decoder(given, shown).sigmoid().permute(0, 2, 3, 1).cpu().double().numpy()
+        return np.asarray(pixels if pixels.shape[3] > 1 else pixels[..., 0])
+
+    def state(self) -> State:
+        """Weights, optimiser, counters."""
+        return {
+            "net": module_state(self.net),
+            "optimiser": optimiser_state(self.optimiser),
+            "n_steps": self.n_steps,
+            "flops": self.flops,
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from a saved state."""
+        load_module(self.net, state["net"])
+        load_optimiser(self.optimiser, state["optimiser"])
+        self.n_steps, self.flops = state["n_steps"], state["flops"]
+
+    def footprint(self) -> Footprint:
+        """The bytes of the networks."""
+        return Footprint(weights=n_bytes(self.net))
