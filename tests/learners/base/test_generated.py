@@ -1,0 +1,103 @@
+"""A generator on patterns so simple that what it should make is known."""
+
+import torch
+
+from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
+from everlearn.learners.base.patterns import Patterns
+from everlearn.networks.generator import Generator
+
+PLACES = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
+"""What patterns of each class are scattered about."""
+
+
+def cloud(column: int, n: int = 200) -> Patterns:
+    noise = 0.2 * torch.randn(n, 4, generator=torch.Generator().manual_seed(column))
+    return Patterns((PLACES[column] + noise).relu(), torch.full((n,), column))
+
+
+def dreaming(seed: int = 0, **practice: float) -> GeneratedPatterns:
+    defaults = {"rate": 1e-2, "epochs": 30, "replay": 64, "beta": 2.0, "eta": 0.01, "noise": 0.0}
+    return GeneratedPatterns(
+        generator=Generator(n_features=4, shape=(4,), width=32, code_size=3, seed=seed),
+        eyes=Eyes(lambda patterns: patterns, lambda features: features @ PLACES.T, 0.0),
+        practice=Practice(**{**defaults, **practice}),  # type: ignore[arg-type]
+        memory_size=120,
+        seed=seed,
+    )
+
+
+def distance(past: GeneratedPatterns, column: int) -> float:
+    """Of what is dreamed of a class, from where it should be."""
+    made = past.memory.of(column).extra["patterns"]
+    return float(torch.from_numpy(made).mean(0).sub(PLACES[column]).norm())
+
+
+def test_it_learns_to_make_what_it_saw_and_keeps_it() -> None:
+    past = dreaming()
+    for task in range(3):
+        past.refill(range(task), task)
+        past.study(cloud(task), task)
+    past.refill(range(3), 3)
+    assert set(past.counts()) == {0, 1, 2}
+    assert max(distance(past, column) for column in range(3)) < 1.0
+
+
+def test_without_its_own_patterns_it_forgets() -> None:
+    past = dreaming(replay=0)
+    for task in range(3):
+        past.refill(range(task), task)
+        past.study(cloud(task), task)
+    past.refill(range(3), 3)
+    assert distance(past, 0) > 1.0
+
+
+def test_labels_are_balanced_whatever_the_counts_were() -> None:
+    past = dreaming(epochs=1)
+    past.study(cloud(0, n=300), 0)
+    past.study(cloud(1, n=3), 1)
+    past.refill([0, 1], 2)
+    assert min(past.counts().values()) > 40
+
+
+def test_the_memory_is_filled_once_a_task_and_never_below_zero() -> None:
+    past = dreaming(epochs=1)
+    past.study(cloud(0), 0)
+    past.refill([0], 1)
+    first = past.memory.everything().extra["patterns"]
+    assert len(first) == 120
+    assert first.min() >= 0
+    past.refill([0], 1)
+    assert (first == past.memory.everything().extra["patterns"]).all(), "the same task, the same dreams"
+    past.refill([0], 2)
+    assert not (first == past.memory.everything().extra["patterns"]).all()
+
+
+def test_noise_makes_them_worse() -> None:
+    clean, noisy = dreaming(), dreaming(noise=2.0)
+    for past in (clean, noisy):
+        past.study(cloud(0), 0)
+        past.refill([0], 1)
+    spread = [past.memory.everything().extra["patterns"].std(0).mean() for past in (clean, noisy)]
+    assert spread[1] > 3 * spread[0]
+
+
+def test_the_classifier_s_loss_reaches_the_generator() -> None:
+    """Patterns under the wrong label: the more eta weighs, the more dreams are what the label says."""
+    told = {}
+    for eta in (0.0, 100.0):
+        past = dreaming(eta=eta)
+        past.study(Patterns(cloud(0).values, torch.full((200,), 1)), 0)
+        past.refill([1], 1)
+        made = torch.from_numpy(past.memory.everything().extra["patterns"])
+        told[eta] = float((made @ PLACES.T).softmax(1)[:, 1].mean())
+    assert told[100.0] > told[0.0] + 0.5
+
+
+def test_more_classes_than_there_was_room_for() -> None:
+    past = dreaming(epochs=1)
+    past.study(cloud(0), 0)
+    wide = Patterns(torch.ones(40, 4), torch.arange(40))
+    past.eyes = past.eyes._replace(outputs=lambda features: features @ torch.ones(4, 40))
+    past.study(wide, 1)
+    assert past.generator.classes.shape[0] == 64
+    assert past.optimiser.state[past.generator.classes]["exp_avg"].shape[0] == 64
