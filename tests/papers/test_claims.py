@@ -55,6 +55,11 @@ def test_decay_is_judged_after_the_beginnings() -> None:
     assert not judged(claim, er=[1.0] * 5 + [0.8] * 15).holds, "it fell early and has held since"
 
 
+def test_fading_is_losing_more_than_half() -> None:
+    assert judged(claims.fades("it falls", "l2p"), l2p=[0.5, 0.3, 0.2]).holds
+    assert not judged(claims.fades("it falls", "l2p"), l2p=[0.5, 0.3, 0.3]).holds
+
+
 def test_a_first_task_may_be_learned_badly() -> None:
     assert judged(claims.starts_low("l2p", 0.6), l2p=[0.5, 0.4]).holds
     assert not judged(claims.starts_low("l2p", 0.6), l2p=[0.7, 0.4]).holds

@@ -85,6 +85,16 @@ def decays(words: str, *names: str) -> Claim:
     return Claim(words, names, check)
 
 
+def fades(words: str, name: str) -> Claim:
+    """That less than half of what it had after the first task is left at the end."""
+
+    def check(groups: Groups) -> Verdict:
+        start, end, n = first(groups[name]), last(groups[name]), groups[name].n_tasks
+        return Verdict(end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {n}")
+
+    return Claim(words, (name,), check)
+
+
 def starts_low(name: str, ceiling: float) -> Claim:
     """That not even the first task is learned well."""
 
