@@ -7,9 +7,9 @@ import numpy as np
 
 from benchmarks.table import Row
 from everlearn.cli import main
-from everlearn.cli.opened import opened
 from everlearn.learners.dcl import DCL
 from everlearn.runs import Record, RunSpec, record
+from everlearn.runs.editing import opened
 
 ERASED = 13
 SETTINGS = {"n_tasks": 3, "stream.image_size": 32, "evaluation.probe_size": 100}

@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 
 from everlearn import runs
-from everlearn.cli.opened import opened
 from everlearn.cli.picture import read_picture
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import recording
+from everlearn.runs.editing import opened
 from everlearn.runs.events import TaskEnded
 
 from .outcomes import SETTINGS, Run, assert_refused, record_of, tree

@@ -21,6 +21,7 @@ from .browsing import PATIENCE, chromium, visit
 from .test_drafts import saved
 from .test_records import learned
 from .test_runs import until
+from .test_thinning import spiky
 from .visits import Studio, serving
 
 PAGES = ("runs", "sprites", "memory", "try", "vase")
@@ -99,9 +100,38 @@ def test_runs_are_listed_filtered_and_laid_over_one_another(browser: Browser, st
         expect(page.locator("#chart-accuracy")).to_have_attribute("aria-label", re.compile("after 1 tasks"))
         page.get_by_label("Filter by").fill("nearest")
         expect(page.locator("tbody tr")).to_have_count(1)
-        expect(page.get_by_role("link", name="Export curves")).to_have_attribute(
-            "href", re.compile(r"export\.csv")
-        )
+        expect(page.locator(".legend li")).to_have_count(2)
+
+
+def test_what_is_shown_is_what_is_saved(browser: Browser, studio: Studio) -> None:
+    with visit(browser, studio, "#/runs?record=dcl&record=nearest", look="dark") as page:
+        page.locator("canvas.heat").wait_for()
+        for title in ("Accuracy on all tasks seen", "Forgetting", "Loss", "Bytes held", "Score table"):
+            for ending in ("SVG", "PNG", "CSV"):
+                with page.expect_download() as download:
+                    page.get_by_label(f"Save {title} as {ending}").click()
+                assert download.value.suggested_filename.endswith(ending.lower())
+                assert "token" in download.value.url
+        with page.expect_download() as download:
+            page.locator("#every-curve").click()
+        assert "dcl,,loss," in Path(download.value.path()).read_text()
+
+
+def test_a_zoom_shows_every_point_and_back(browser: Browser, studio: Studio, records: Path) -> None:
+    spiky(records / "nearest", 25_000)
+    with visit(browser, studio, "#/runs?record=nearest") as page:
+        chart = page.locator("#chart-loss")
+        until(lambda: 1000 < int(chart.get_attribute("data-points") or 0) < 2100)
+        chart.focus()
+        for _ in range(4):
+            page.keyboard.press("+")
+        until(lambda: int(chart.get_attribute("data-points") or 0) == pytest.approx(25_000 / 16, abs=20))
+        with page.expect_download() as download:
+            page.get_by_label("Save Loss as SVG").click()
+        assert "low=0.46875&high=0.53125" in download.value.url
+        page.get_by_role("button", name="Show all of Loss").click()
+        until(lambda: int(chart.get_attribute("data-points") or 0) < 2100)
+        expect(page.get_by_role("button", name="Show all of Loss")).to_be_hidden()
 
 
 def test_live_curves_hold_sixty_events_a_second(browser: Browser, studio: Studio, records: Path) -> None:

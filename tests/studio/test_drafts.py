@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from everlearn import runs
-from everlearn.cli.opened import edited
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory.packing import digest
 from everlearn.runs import Play, Record, RunSpec
+from everlearn.runs.editing import edited
 from everlearn.runs.lock import RecordLock
 from everlearn.streams.batch import Images
 from everlearn.studio.answers import Conflict
@@ -69,7 +69,7 @@ def test_an_edit_is_tried_before_it_is_saved(records: Path) -> None:
 def test_saving_leaves_what_the_command_line_would(records: Path, tmp_path: Path) -> None:
     """One edit in the studio and the same by `everlearn memory` give the same digest."""
     other = tmp_path / "other"
-    edited(Path(_copied(records / "dcl", other)), "forget", lambda memory: memory.forget(2) and 2)
+    edited(Record(_copied(records / "dcl", other)), [("forget", lambda memory: memory.forget(2) and 2)])
     draft = Draft(Record(records / "dcl"))
     draft.edit(Forget(2), seen=0)
     draft.save()
@@ -124,7 +124,7 @@ def test_edits_follow_a_record_that_was_edited_elsewhere(records: Path) -> None:
     drafts, record = Drafts(), Record(records / "dcl")
     with drafts.of(record) as draft:
         draft.edit(Rename(0, "mine"), seen=0)
-    edited(records / "dcl", "rename", lambda memory: memory.rename(1, "theirs") or 1)
+    edited(Record(records / "dcl"), [("rename", lambda memory: memory.rename(1, "theirs") or 1)])
     with drafts.of(record) as draft:
         assert (draft.memory.name(0), draft.memory.name(1)) == ("mine", "theirs")
         draft.save()
@@ -136,7 +136,7 @@ def test_an_edit_that_no_longer_fits_changes_no_file(records: Path) -> None:
     drafts, record = Drafts(), Record(records / "dcl")
     with drafts.of(record) as draft:
         draft.edit(Rename(0, "mine"), seen=0)
-        edited(records / "dcl", "forget", lambda memory: memory.forget(0) and 0)
+        edited(Record(records / "dcl"), [("forget", lambda memory: memory.forget(0) and 0)])
         before = everything(records / "dcl")
         with pytest.raises(Conflict, match="does not fit"):
             draft.save()
@@ -164,8 +164,8 @@ def test_a_run_goes_on_with_its_edits_exactly(tmp_path: Path) -> None:
     draft.edit(Rename(0, "thing"), seen=0)
     draft.edit(Forget(1), seen=0)
     draft.save()
-    edited(tmp_path / "two", "rename", lambda memory: memory.rename(0, "thing") or 0)
-    edited(tmp_path / "two", "forget", lambda memory: memory.forget(1) and 1)
+    edited(Record(tmp_path / "two"), [("rename", lambda memory: memory.rename(0, "thing") or 0)])
+    edited(Record(tmp_path / "two"), [("forget", lambda memory: memory.forget(1) and 1)])
     for name in ("one", "two"):
         assert [*runs.resume(tmp_path / name)][-1].kind == "run-ended"
     assert Record(tmp_path / "one").digest == Record(tmp_path / "two").digest

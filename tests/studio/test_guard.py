@@ -145,6 +145,7 @@ def test_a_token_in_the_address_is_for_reading_only(studio: Studio) -> None:
 def test_reading_changes_nothing(studio: Studio) -> None:
     """Whatever a page could be tricked into loading is a GET; none of them may be an act."""
     acts = {"/api/runs", "/api/runs/stop", "/api/runs/resume", "/api/recognise", "/api/picture"}
+    acts |= {"/api/dreams/imagine"}
     acts |= {f"/api/memory/{act}" for act in ("add", "rename", "forget", "undo", "save")}
     found = routes(studio)
     assert {path for method, path in found if method == "POST"} == acts
@@ -222,11 +223,15 @@ def test_no_name_leads_out_of_the_folder(studio: Studio, tmp_path: Any) -> None:
     (root / "group").mkdir()
     for link in (root / "link", root / "group" / "link"):
         link.symlink_to(tmp_path / "outside", target_is_directory=True)
-    named = [route for route in routes(studio) if "record is missing" in studio.client.request(*route).text]
-    assert len(named) >= 14
+    others = {"seen": 0, "label": 0, "name": "x", "curve": "loss", "ending": "csv"}
+    named = [
+        (method, path)
+        for method, path in routes(studio)
+        if "record is missing" in studio.client.request(method, path, params=others).text
+    ]
+    assert len(named) >= 20
     for (method, path), name in itertools.product(named, TRAVERSALS):
-        query = {"record": name, "seen": 0, "label": 0, "name": "x"}
-        answer = studio.client.request(method, path, params=query)
+        answer = studio.client.request(method, path, params={"record": name, **others})
         assert answer.status_code in (400, 404), (method, path, name)
         assert "error" in answer.json()
     for name in TRAVERSALS:

@@ -154,7 +154,7 @@ def test_who_plays_is_known_without_getting_in_the_way(records: Path) -> None:
 def test_an_export_is_harmless_in_a_spreadsheet(studio: Studio, records: Path) -> None:
     (records / "dcl" / "name.txt").write_text('=HYPERLINK("http://evil.example")\n')
     (records / "dcl").rename(records / "@cmd")
-    lines = studio.get("/api/records/export.csv", record="@cmd").text.splitlines()
+    lines = studio.get("/api/exports/curves.csv", record="@cmd").text.splitlines()
     assert lines[0] == "record,name,curve,tasks,value"
     assert lines[1].startswith("'@cmd,\"'=HYPERLINK")
     assert len(lines) > 8

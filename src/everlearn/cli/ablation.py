@@ -74,8 +74,8 @@ def _asked(record: "Record", new: int) -> dict[str, Any]:
     """How well, and how fast, new classes are recognised beside the old ones after one picture each."""
     import time
 
-    from everlearn.cli.opened import opened
     from everlearn.evaluation.protocols import one_shot
+    from everlearn.runs.editing import opened
 
     play = opened(record)
     n_tasks = play.position.task

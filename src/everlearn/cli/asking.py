@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from everlearn import files
-from everlearn.cli.opened import opened
 from everlearn.errors import BadInput
 from everlearn.runs import Play, Record
+from everlearn.runs.editing import opened
 from everlearn.runs.records import PROTOCOLS
 
 

@@ -1,6 +1,6 @@
 """`everlearn memory`: look at what a learner remembers, and edit it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
     from everlearn.memory import ExemplarMemory
-    from everlearn.runs.events import MemoryEdited
+    from everlearn.runs.events import Act, MemoryEdited
 
 MAX_LABEL = 2**63 - 1
 SHOWN = 40
@@ -35,11 +35,11 @@ def list_(
         record: The folder of the record.
         out: A .png file to draw all remembered pictures to.
     """
-    from everlearn.cli.opened import opened
     from everlearn.evaluation.protocols import editable_memory
     from everlearn.reports import save, sheet
     from everlearn.reports.sheets import check_format
     from everlearn.runs import Record
+    from everlearn.runs.editing import opened
 
     if out is not None:
         check_format(check_path(out), moving=False)
@@ -63,7 +63,6 @@ def add(record: Path, picture: Path, /, *, label: Whole | None = None, name: str
     """
     import numpy as np
 
-    from everlearn.cli.opened import edited
     from everlearn.cli.picture import read_picture
     from everlearn.streams import Batch
 
@@ -78,7 +77,7 @@ def add(record: Path, picture: Path, /, *, label: Whole | None = None, name: str
             memory.rename(chosen, name)
         return chosen
 
-    done = edited(record, "add", edit)
+    done = _edited(record, "add", edit)
     words = f"label {done.label} is remembered by {picture} ({_count(done.n_pictures)} of it in all)"
     return _answer(record, done, words, name=name or str(done.label))
 
@@ -92,14 +91,13 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
         label: The class, by its label or its name.
         name: The new name.
     """
-    from everlearn.cli.opened import edited
 
     def edit(memory: "ExemplarMemory") -> int:
         found = _label(memory, label)
         memory.rename(found, name)
         return found
 
-    done = edited(record, "rename", edit)
+    done = _edited(record, "rename", edit)
     return _answer(record, done, f"label {done.label} is called {name}", name=name)
 
 
@@ -111,8 +109,6 @@ def forget(record: Path, label: str, /) -> Answer:
         record: The folder of the record.
         label: The class, by its label or its name.
     """
-    from everlearn.cli.opened import edited
-
     n_pictures = 0
 
     def edit(memory: "ExemplarMemory") -> int:
@@ -121,9 +117,17 @@ def forget(record: Path, label: str, /) -> Answer:
         n_pictures = memory.forget(found)
         return found
 
-    done = edited(record, "forget", edit)
+    done = _edited(record, "forget", edit)
     words = f"label {done.label} is forgotten: {_count(n_pictures)} erased from every file of the record"
     return _answer(record, done, words, forgotten=n_pictures)
+
+
+def _edited(record: Path, act: "Act", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
+    from everlearn.runs import Record
+    from everlearn.runs.editing import edited
+
+    (done,) = edited(Record(record), [(act, edit)])
+    return done
 
 
 def _answer(record: Path, done: "MemoryEdited", words: str, **facts: Any) -> Answer:

@@ -12,7 +12,7 @@ from everlearn.studio.answers import answer_complaints
 from everlearn.studio.bodies import BoundedBodies
 from everlearn.studio.guard import Guard
 from everlearn.studio.rooms import Rooms
-from everlearn.studio.routes import memory, pages, records, runs, sprites, trying
+from everlearn.studio.routes import dreams, exports, memory, pages, records, runs, sprites, trying
 from everlearn.studio.shelf import Shelf
 from everlearn.studio.starting import Starter
 
@@ -39,7 +39,7 @@ def create_app(folder: Path, token: str) -> FastAPI:
     shelf = Shelf(folder)
     app.state.rooms = Rooms(shelf, Starter(shelf.root))
     answer_complaints(app)
-    for each in (pages, sprites, records, runs, memory, trying):
+    for each in (pages, sprites, records, exports, runs, memory, trying, dreams):
         app.router.routes.extend(each.router.routes)  # plainly, so that `app.routes` lists every route
     return app
 

@@ -64,6 +64,17 @@ class Curves:
 
     def _learned(self, event: dict[str, Any]) -> Points:
         """The first loss that a learner names is the one it minimises."""
-        done = event["epoch"] * event["n_batches"] + event["batch"] + 1
-        moment = event["task"] + done / (self._epochs * event["n_batches"])
-        return {"loss": [(moment, next(iter(event["losses"].values())))]} if event["losses"] else {}
+        if not event["losses"]:
+            return {}
+        return {"loss": [(moment(event, self._epochs), next(iter(event["losses"].values())))]}
+
+
+def moment(event: dict[str, Any], epochs: int) -> float:
+    """How many tasks were learned when a batch was, with a part for the one under way.
+
+    Example:
+        >>> moment({"task": 3, "epoch": 0, "batch": 4, "n_batches": 10}, epochs=1)
+        3.5
+    """
+    done = event["epoch"] * event["n_batches"] + event["batch"] + 1
+    return float(event["task"] + done / (epochs * event["n_batches"]))

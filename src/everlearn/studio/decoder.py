@@ -25,12 +25,14 @@ class TooSlow(Exception):
 class Decoder:
     """Opens picture files one at a time; a file that takes too long costs the child its life.
 
-    The child is started when first needed, and again after it was ended.
+    The child is started when first needed, and again after it was ended; whoever gave the file that ended
+    it need not wait for the next one to awake.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
+        self._is_awake = False
 
     @property
     def process(self) -> int | None:
@@ -50,7 +52,7 @@ class Decoder:
                 answer = _asked(child, content, PATIENCE)
             except (TooSlow, OSError):
                 self._end()
-                self._ready()
+                self._start()
                 raise BadInput("the file takes too long to open or is made to harm; give another") from None
         if answer[:1] == COMPLAINT:
             raise BadInput(answer[1:].decode(errors="replace"))
@@ -62,14 +64,22 @@ class Decoder:
             self._end()
 
     def _ready(self) -> subprocess.Popen[bytes]:
-        if self._child is None or self._child.poll() is not None:
+        child = self._child
+        if child is None or child.poll() is not None:
             self._end()
-            command = [sys.executable, "-P", "-m", "everlearn.studio.decoding"]
-            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  (our own words)
-            _asked(self._child, b"", START)  # an empty file is refused at once, by a child that is awake
+            child = self._start()
+        if not self._is_awake:
+            _asked(child, b"", START)  # an empty file is refused at once, by a child that is awake
+            self._is_awake = True
+        return child
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "everlearn.studio.decoding"]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  (our own words)
         return self._child
 
     def _end(self) -> None:
+        self._is_awake = False
         if self._child is None:
             return
         self._child.kill()

@@ -9,10 +9,9 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.learners import Learner
 from everlearn.memory import ExemplarMemory
-from everlearn.runs import Play, Record, RunSpec
+from everlearn.runs import Record
+from everlearn.runs.editing import edited, opened
 from everlearn.runs.events import MemoryEdited
-from everlearn.runs.lock import RecordLock
-from everlearn.runs.recording import Recorder
 from everlearn.runs.scoring import answer
 from everlearn.streams.batch import Images
 from everlearn.studio.answers import Conflict, NotThere
@@ -95,17 +94,8 @@ class Draft:
         """Write the edits into the record, each as an event; a record that is playing is left alone."""
         if holder(self.record.folder) is not None:
             raise Conflict("this run is playing; stop it, save, and let it go on")
-        with RecordLock(self.record.folder):
-            self.refresh()  # an edit that no longer fits is found before anything is touched
-            play = Play(RunSpec.from_mapping(self.record.spec))
-            with Recorder(self.record, play) as recorder:
-                events = [_done(play, edit) for edit in self.edits]
-                for event in events:
-                    recorder.take(event)
-                recorder.checkpoint()
-                self.record.checkpoints.forget_older()
-                if play.position.task == play.n_tasks:
-                    recorder.take(play.ended())
+        self.refresh()  # an edit that no longer fits is found before anything is touched
+        events = edited(self.record, [(edit.act, edit.apply) for edit in self.edits])
         self.edits = []
         self._open()
         self.edition += 1
@@ -145,21 +135,9 @@ class Draft:
     def _open(self) -> None:
         """Load the newest checkpoint that can be used."""
         self._number = self._newest()
-        self._play, problems = Play(RunSpec.from_mapping(self.record.spec)), []
-        for number in self.record.checkpoints.newest_first():
-            try:
-                self._play.load(self.record.checkpoints.read(number)["play"])
-            except BadInput as error:
-                problems.append(str(error))
-            else:
-                editable_memory(self.learner)
-                self._saved = self._play.state()["learner"]
-                return
-        raise BadInput(
-            f"the learner of this run cannot be opened ({'; '.join(problems)})"
-            if problems
-            else "this run has saved nothing yet; let it play a task first"
-        )
+        self._play = opened(self.record)
+        editable_memory(self.learner)
+        self._saved = self._play.state()["learner"]
 
     def _newest(self) -> int:
         return max(self.record.checkpoints.numbers(), default=0)
@@ -198,16 +176,3 @@ class Drafts:
         idle = [key for key, each in self._drafts.items() if not each.edits and not self._turns[key].locked()]
         for key in idle[: max(0, len(self._drafts) - self.KEPT)]:
             del self._drafts[key]
-
-
-def _done(play: Play, edit: Edit) -> MemoryEdited:
-    """Do an edit to a learner about to be saved, and tell of it as an event."""
-    memory = editable_memory(play.learner)
-    label = edit.apply(memory)
-    return MemoryEdited(
-        n_tasks=play.position.task,
-        act=edit.act,
-        label=label,
-        n_pictures=len(memory.pictures(label)) if label in memory else 0,
-        memory_bytes=play.learner.footprint().memory,
-    )

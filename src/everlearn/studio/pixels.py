@@ -5,11 +5,11 @@ import io
 import math
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from everlearn.errors import BadInput
 from everlearn.streams.batch import Images
-from everlearn.streams.pictures.decode import Pixels
+from everlearn.streams.pictures.decode import fitted
 
 SMALLEST, LARGEST = 8, 512
 """Sides of a canvas."""
@@ -30,14 +30,6 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
             "each; send a canvas's pixels"
         )
     return fitted(np.frombuffer(body, np.uint8).reshape(side, side, CHANNELS), shape)
-
-
-def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Images:
-    """A picture on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
-    drawn = Image.fromarray(rgba)
-    ground = Image.new("RGBA", drawn.size, (0, 0, 0, 255))
-    flat = Image.alpha_composite(ground, drawn).convert("RGB" if len(shape) == 3 else "L")
-    return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
 
 
 def colour_behind(picture: Images) -> str:

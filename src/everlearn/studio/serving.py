@@ -1,6 +1,7 @@
 """The studio on this machine's own address."""
 
 import errno
+import resource
 import secrets
 import socket
 import threading
@@ -17,6 +18,8 @@ HOST = "127.0.0.1"
 BACKLOG = 2048
 KEEP_ALIVE = 75
 """Seconds that a connection may be idle; shorter, and a browser's next request may meet its end."""
+CONNECTIONS = 8192
+"""Files and connections that may be open at a time; many systems begin with 1024."""
 GRACE = 1
 """Seconds that answers under way may still take when the server is asked to end."""
 
@@ -60,8 +63,17 @@ def open_door(port: int = 0) -> Door:
 def serve(folder: Path, door: Door) -> None:
     """Serve a folder of records until Ctrl-C or SIGTERM."""
     app = create_app(folder, door.token)
+    _make_room()
     threading.Thread(target=app.state.rooms.warm_up, daemon=True).start()
     _Server(app).run(sockets=[door.listener])
+
+
+def _make_room() -> None:
+    """Let this process hold many connections, so that those who only wait keep nobody out."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wished = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wished:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wished, hard))
 
 
 class _Server(uvicorn.Server):

@@ -44,6 +44,10 @@ class Shelf:
             raise NotThere(f"there is no record {name!r:.80}; the list shows all there are")
         return Record(folder)
 
+    def name(self, record: Record) -> str:
+        """The name that opens a record of this folder."""
+        return record.folder.relative_to(self.root).as_posix()
+
     def names(self) -> list[str]:
         """The names of all records, sorted."""
         return sorted(_records(self.root, DEPTH))

@@ -61,6 +61,14 @@ def _rgba(image: Image.Image) -> Pixels:
     return np.array(upright.convert("RGBA"))
 
 
+def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Pixels:
+    """A picture on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
+    drawn = Image.fromarray(rgba)
+    ground = Image.new("RGBA", drawn.size, (0, 0, 0, OPAQUE))
+    flat = Image.alpha_composite(ground, drawn).convert("RGB" if len(shape) == 3 else "L")
+    return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
+
+
 def premultiplied(rgba: Pixels) -> Pixels:
     """Colours weighted by their alpha, so that averaging never lets a transparent pixel's colour in."""
     wide = rgba.astype(np.uint16)

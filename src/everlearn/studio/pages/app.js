@@ -64,6 +64,15 @@ function keepLook() {
   );
 }
 
+/** The address after # names a page here, so the way past the links must not be an address. */
+function keepSkip() {
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("page").focus();
+  });
+}
+
 keepLook();
+keepSkip();
 addEventListener("hashchange", show);
 show();

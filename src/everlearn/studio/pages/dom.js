@@ -23,6 +23,15 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Does something when it was not asked for again for a moment. */
+export function late(act) {
+  let timer;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(...given), 120);
+  };
+}
+
 let silence;
 
 /** Say something in passing, to eyes and screen readers alike. */

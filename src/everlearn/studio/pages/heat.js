@@ -9,11 +9,42 @@ const STOPS = [
   [94, 201, 98],
   [253, 231, 37],
 ];
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const HINT = "Bright is right. Point at a cell, or use the arrow keys, to read it.";
 
-/** The table of one record, and a line that says what is under the pointer or the keys. */
+/** The score table of one record, and a line that says what is under the pointer or the keys. */
 export function heat({ rows, n_tasks: nTasks }) {
   const side = Math.max(1, rows.length);
   const canvas = h("canvas", { className: "heat", width: side, height: side, tabIndex: 0, role: "img" });
+  canvas.setAttribute("aria-label", `Score table of ${nTasks} tasks; arrow keys read its cells`);
+  paint(canvas, rows);
+  const word = h("p", { "aria-live": "polite" }, HINT);
+  const within = (k) => Math.max(0, Math.min(side - 1, k));
+  let at = [side - 1, 0];
+  const tell = (place) => {
+    at = place;
+    word.textContent = told(rows, at, (k) => Math.round((k * nTasks) / side) + 1);
+  };
+  canvas.addEventListener("pointermove", (event) =>
+    tell([event.offsetY, event.offsetX].map((offset) => within(Math.floor((offset / canvas.clientWidth) * side)))),
+  );
+  canvas.addEventListener("keydown", (event) => {
+    if (!(event.key in MOVES)) return;
+    event.preventDefault();
+    tell(at.map((k, axis) => within(k + MOVES[event.key][axis])));
+  });
+  const axis = (name, words) => h("span", { className: name, "aria-hidden": "true" }, words);
+  return h(
+    "div",
+    { className: "table" },
+    axis("down", "after task →"),
+    canvas,
+    axis("across", "on task →"),
+    h("div", { className: "below" }, word, scale()),
+  );
+}
+
+function paint(canvas, rows) {
   const pen = canvas.getContext("2d");
   rows.forEach((row, i) =>
     row.forEach((score, j) => {
@@ -22,40 +53,18 @@ export function heat({ rows, n_tasks: nTasks }) {
       pen.fillRect(j, i, 1, 1);
     }),
   );
-  const word = h(
-    "p",
-    { "aria-live": "polite" },
-    "Rows: after which task. Columns: on which task. Bright is right.",
-  );
-  let at = [side - 1, 0];
-  const tell = ([i, j]) => {
-    at = [i, j];
-    const score = rows[i]?.[j];
-    const name = (k) => Math.round((k * nTasks) / side) + 1;
-    word.textContent =
-      score === null || score === undefined
-        ? `Task ${name(j)} was not asked about after task ${name(i)}.`
-        : `After task ${name(i)}, task ${name(j)} is recognised with accuracy ${score.toFixed(3)}.`;
-  };
-  const place = (event) =>
-    [event.offsetY, event.offsetX].map((offset) =>
-      Math.max(0, Math.min(side - 1, Math.floor((offset / canvas.clientWidth) * side))),
-    );
-  canvas.addEventListener("pointermove", (event) => tell(place(event)));
-  canvas.addEventListener("keydown", (event) => {
-    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-    if (!(event.key in moves)) return;
-    event.preventDefault();
-    tell(at.map((k, axis) => Math.max(0, Math.min(side - 1, k + moves[event.key][axis]))));
-  });
-  canvas.setAttribute("aria-label", `Score table of ${nTasks} tasks; arrow keys read its cells`);
-  return h("div", {}, canvas, word, scale());
+}
+
+function told(rows, [i, j], name) {
+  const score = rows[i]?.[j];
+  return score === null || score === undefined
+    ? `Task ${name(j)} was not asked about after task ${name(i)}.`
+    : `After task ${name(i)}, task ${name(j)} is recognised with accuracy ${score.toFixed(3)}.`;
 }
 
 /** What the colours stand for. */
 function scale() {
-  const bar = h("canvas", { width: 100, height: 1, "aria-hidden": "true" });
-  bar.style.cssText = "width: 10rem; height: .7rem; border-radius: 3px";
+  const bar = h("canvas", { className: "scale", width: 100, height: 1, "aria-hidden": "true" });
   const pen = bar.getContext("2d");
   for (let i = 0; i < 100; i++) {
     pen.fillStyle = `rgb(${shade(i / 99).join(" ")})`;

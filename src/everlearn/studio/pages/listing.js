@@ -1,13 +1,16 @@
 // The table of runs: which there are, how far and how good each is, and what can be done with it.
 
 import { empty, h } from "./dom.js";
+import { swatch } from "./figures.js";
 
-const HEAD = ["", "Run", "Tasks", "Accuracy", "", ""];
+const HEAD = ["Show", "Run", "Tasks", "Accuracy", "State"];
 
 /** The table of what the server listed; `chosen` are the runs with a line in the figures, by its number. */
 export function listing({ total, fitting, records }, chosen, acts) {
   if (!total) return nothing();
-  const head = HEAD.map((word, i) => h("th", { scope: "col", className: i === 1 ? "name" : "" }, word));
+  const title = (word) => (word === "Show" ? h("span", { className: "unseen" }, word) : word);
+  const name = (word) => (word === "Run" ? "name" : "");
+  const head = HEAD.map((word) => h("th", { scope: "col", className: name(word) }, title(word)));
   const rows = records.map((record) => row(record, chosen.get(record.record), acts));
   const table = h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows));
   return h(
@@ -20,6 +23,7 @@ export function listing({ total, fitting, records }, chosen, acts) {
 
 function counted(total, fitting, shown) {
   if (fitting > shown) return `${shown} of ${fitting} runs are listed; filter to find the others.`;
+  if (!fitting) return `None of ${total} runs fits; filter by fewer words.`;
   return fitting < total ? `${fitting} of ${total} runs fit.` : "";
 }
 
@@ -37,25 +41,16 @@ function row(record, number, { tick, act }) {
     "tr",
     {},
     h("td", {}, box),
-    h("td", { className: "name" }, swatch(number), name || folder, h("small", {}, `${learner}, ${about}`)),
+    h("td", { className: "name" }, number === undefined ? null : swatch(number), name || folder, h("small", {}, `${learner}, ${about}`)),
     h("td", {}, error ? "–" : `${tasks}${planned}`),
     h("td", {}, typeof accuracy === "number" ? accuracy.toFixed(3) : "–"),
-    h("td", {}, state(record)),
-    h("td", {}, button(record, act)),
+    h("td", {}, h("div", { className: "state" }, state(record), button(record, act))),
   );
-}
-
-function swatch(number) {
-  if (number === undefined) return null;
-  const square = h("span", { className: "swatch" });
-  square.style.background = `var(--line-${number % 8})`;
-  return square;
 }
 
 function state({ error, playing, finished }) {
   const word = error ? "damaged" : playing ? "playing" : finished ? "finished" : "stopped";
-  const dot = h("span", { className: `dot ${word}`, title: word });
-  return h("span", { className: "state" }, dot, h("span", { className: "word" }, word));
+  return h("span", {}, h("i", { className: `dot ${word}` }), word);
 }
 
 function button({ record, error, playing, finished }, act) {

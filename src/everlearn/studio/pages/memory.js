@@ -1,14 +1,14 @@
 // What a learner remembers: a wall of pictures to search, add to, rename and forget.
 
 import { address, ask, tell } from "./ask.js";
-import { aboutRecord } from "./choosing.js";
+import { aboutMemory } from "./choosing.js";
 import { asked, complaints, confirmed, fill, h, say } from "./dom.js";
 import { Pad, tools } from "./pad.js";
 
 const AT_ONCE = 96;
 
 export function show(room, query) {
-  return aboutRecord(room, query, {
+  return aboutMemory(room, query, {
     page: "memory",
     title: "Memory",
     words:
@@ -24,6 +24,7 @@ class MemoryPage {
     this.shown = AT_ONCE;
     this.search = h("input", {
       type: "search",
+      className: "whole",
       placeholder: "Search by name or label",
       "aria-label": "Search by name or label",
       oninput: () => ((this.shown = AT_ONCE), this.draw()),
@@ -45,7 +46,6 @@ class MemoryPage {
       this.wall,
       this.more,
     );
-    this.search.style.width = "100%";
   }
 
   async list() {
@@ -110,7 +110,7 @@ class MemoryPage {
     const title = name === String(label) ? `class ${label}` : name;
     return h(
       "li",
-      {},
+      { "data-label": label },
       h("img", { src: source, loading: "lazy", alt: `Remembered picture of ${title}` }),
       title,
       pictures > 1 ? h("small", {}, ` (${pictures} pictures)`) : null,
@@ -140,7 +140,7 @@ class MemoryPage {
       tell(`memory/${act}`, { record: this.record, ...query }, body),
     );
     if (done) say(told);
-    const kept = this.trouble.box.cloneNode(true).textContent;
+    const kept = this.trouble.box.textContent;
     await this.list();
     if (!done) this.trouble.show(kept);
     return done;
@@ -148,12 +148,10 @@ class MemoryPage {
 
   async rename(label, before) {
     const name = await asked("Rename", `What shall class ${label} be called?`, before);
-    if (name)
-      await this.act(
-        "rename",
-        { label, name, seen: this.found.edition },
-        `Class ${label} is called ${name}.`,
-      );
+    if (!name) return;
+    const query = { label, name, seen: this.found.edition };
+    await this.act("rename", query, `Class ${label} is called ${name}.`);
+    this.wall.querySelector(`[data-label="${label}"] button`)?.focus();
   }
 
   async forget(label, title) {
@@ -162,7 +160,9 @@ class MemoryPage {
       "Its picture is erased from the learner. You can undo this until you save; then it is gone from every file of the record.",
       "Forget",
     );
-    if (isSure) await this.act("forget", { label, seen: this.found.edition }, `${title} is forgotten.`);
+    if (!isSure) return;
+    await this.act("forget", { label, seen: this.found.edition }, `${title} is forgotten.`);
+    this.unsaved.querySelector("button")?.focus(); // the button that had the focus is gone with its class
   }
 
   add() {

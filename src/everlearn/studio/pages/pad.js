@@ -225,7 +225,7 @@ export function tools(pad, names, attempt) {
   const file = h("input", {
     type: "file",
     accept: "image/png,image/jpeg,image/gif,image/webp,image/bmp",
-    className: "unseen",
+    hidden: true,
     id: "upload",
     onchange: () =>
       attempt(async () => {

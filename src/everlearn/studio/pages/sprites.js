@@ -1,7 +1,7 @@
 // Any shape under any factors, drawn while the sliders move.
 
 import { address, ask } from "./ask.js";
-import { complaints, fill, h, say, slider } from "./dom.js";
+import { complaints, fill, h, late, say, slider } from "./dom.js";
 
 const START = {
   shape: 7,
@@ -49,7 +49,7 @@ export function show(room) {
   const sheet = h("img", {
     className: "sheet",
     hidden: true,
-    alt: "Sheet of 64 shapes; click one to see it large",
+    alt: "Sheet of 64 shapes from this one on; click one, or type its number, to see it large",
   });
   const number = h("input", {
     type: "number",
@@ -140,7 +140,7 @@ export function show(room) {
               checked: true,
               onchange: (e) => change("marker")(e.target.checked),
             }),
-            " black half, which shows the angle",
+            " Black half, which shows the angle",
           ),
         ),
         h("details", {}, h("summary", {}, "Make it harder to read"), rows(NUISANCES)),
@@ -203,15 +203,6 @@ function painter(picture, trouble, wish) {
     () => (trouble.show("This picture cannot be drawn; try other values."), next()),
   );
   return draw;
-}
-
-/** Does something when it was not asked for again for a moment. */
-function late(act) {
-  let timer;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(act, 120);
-  };
 }
 
 function sheetShape(event, sheet, first) {

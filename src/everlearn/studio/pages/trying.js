@@ -1,7 +1,7 @@
 // Draw a thing, turn it, move it, and watch what a learner makes of it.
 
 import { address, ask, tell } from "./ask.js";
-import { aboutRecord } from "./choosing.js";
+import { aboutMemory } from "./choosing.js";
 import { complaints, fill, h, say, slider } from "./dom.js";
 import { Pad, tools } from "./pad.js";
 
@@ -15,7 +15,7 @@ const SLIDERS = [
 ];
 
 export function show(room, query) {
-  return aboutRecord(room, query, {
+  return aboutMemory(room, query, {
     page: "try",
     title: "Try it",
     words:

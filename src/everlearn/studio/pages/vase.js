@@ -1,26 +1,169 @@
-// Traversals and dreams of generative learners, once there are records of one.
+// What a learner that dreams has found out: its environments, and how a picture looks in each of them.
 
-import { empty, fill, h } from "./dom.js";
+import { address, ask, tell } from "./ask.js";
+import { Chart } from "./chart.js";
+import { aboutRecord } from "./choosing.js";
+import { complaints, empty, fill, h } from "./dom.js";
+import { Pad, tools } from "./pad.js";
 
-export function show(room) {
-  fill(
-    room,
-    h("h1", {}, "VASE"),
+const CHARTS = {
+  environment: "Environment it believed to be in",
+  open: "Latents open there",
+  capacity: "Capacity, nats",
+  reconstruction: "Error of what it draws, nats",
+};
+const HEAD = ["Environment", "Batches", "Open latents", "Used", "Capacity", "Error"];
+
+export function show(room, query) {
+  return aboutRecord(room, query, {
+    about: "dreams",
+    page: "vase",
+    title: "VASE",
+    words:
+      "What a learner that dreams has found out about the world, one factor at a time, environment by environment. Nobody told it where it was.",
+    nothing: nothing(),
+    body: (place, record) => new VasePage(place, record).begin(),
+  });
+}
+
+class VasePage {
+  constructor(place, record) {
+    Object.assign(this, { place, record, number: 0, environment: undefined });
+    this.trouble = complaints();
+    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take a picture, draw one or upload one."));
+  }
+
+  async begin() {
+    fill(this.place, h("p", { role: "status" }, "Opening the learner…"));
+    const found = await ask("dreams", { record: this.record });
+    this.pad = new Pad({ ground: found.ground, label: "The chosen picture", changed: () => this.look() });
+    this.stage = h(
+      "select",
+      { id: "stage", onchange: () => this.take() },
+      found.stages.map((name, i) => h("option", { value: i }, `${i + 1}: ${name}`)),
+    );
+    fill(
+      this.place,
+      this.trouble.box,
+      h("h2", {}, "Environments over time"),
+      charts(found.points),
+      overview(found),
+      h("h2", {}, "A picture in every environment"),
+      h("div", { className: "side" }, this.chooser(), this.answer),
+    );
+    await this.take();
+  }
+
+  chooser() {
+    return h(
+      "div",
+      {},
+      this.pad.canvas,
+      tools(this.pad, ["outline", "white", "black", "erase"], this.trouble.attempt),
+      h(
+        "div",
+        { className: "bar" },
+        h("label", { htmlFor: "stage" }, "Stage"),
+        this.stage,
+        h("button", { onclick: () => this.take() }, "Another picture"),
+      ),
+    );
+  }
+
+  /** Put the next picture of the chosen stage on the pad. */
+  async take() {
+    await this.trouble.attempt(async () => {
+      const picture = new Image();
+      const query = { record: this.record, task: this.stage.value, number: this.number++ };
+      picture.src = address("dreams/sample.png", query);
+      await picture.decode();
+      this.environment = undefined;
+      this.pad.put(picture);
+    });
+  }
+
+  /** Ask what the learner makes of the picture, as soon as the last question is answered. */
+  async look() {
+    if (!this.pad || this.pad.isBlank) return;
+    this.isStale = this.isBusy;
+    if (this.isBusy) return;
+    this.isBusy = true;
+    const query = { record: this.record, environment: this.environment };
+    const found = await this.trouble.attempt(() => tell("dreams/imagine", query, this.pad.pixels()));
+    this.isBusy = false;
+    if (found) this.show(found);
+    if (this.isStale) this.look();
+  }
+
+  show({ seen, again, chosen, walks }) {
+    const hadFocus = this.answer.contains(document.activeElement);
+    const choose = (environment) => ((this.environment = environment), this.look());
+    const choices = again.map((each) => domain(each, each.environment === chosen, choose));
+    const rows = walks.map((each) => walk(each));
+    const none = h("p", {}, `Environment ${chosen} uses no latent yet; let the run play on.`);
+    fill(
+      this.answer,
+      h("ul", { className: "leading" }, h("li", {}, h("img", { src: seen, alt: "What it was shown" }), "shown"), choices),
+      h("h2", {}, `Traversals in environment ${chosen}`),
+      h("p", {}, "Each row moves one latent from low to high and keeps the others; what changes is what it stands for."),
+      rows.length ? h("ul", { className: "walks" }, rows) : none,
+    );
+    if (hadFocus) this.answer.querySelector("[aria-pressed=true]")?.focus();
+  }
+}
+
+/** The picture as one environment draws it; pressed, its traversals are shown. */
+function domain({ environment, chance, picture }, isChosen, choose) {
+  const words = `Picture drawn in environment ${environment}`;
+  const act = { className: "bare", "aria-pressed": String(isChosen), onclick: () => choose(environment) };
+  return h(
+    "li",
+    { className: isChosen ? "answer" : "" },
+    h("button", act, h("img", { src: picture, alt: words }), `environment ${environment}`),
+    h("br", {}),
+    `${Math.round(100 * chance)} % likely`,
+  );
+}
+
+function walk({ latent, nats, pictures }) {
+  const step = (source, i) => h("img", { src: source, alt: i ? "" : `Latent ${latent} from low to high` });
+  return h("li", {}, h("span", {}, `latent ${latent}`, h("small", {}, `${nats.toFixed(2)} nats`)), h("div", {}, pictures.map(step)));
+}
+
+function charts(points) {
+  const figure = ([name, title]) => {
+    const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
+    new Chart(canvas, { title, zero: true }).set(name, { label: title, points: points[name], number: 0 });
+    return h("figure", {}, h("figcaption", {}, title), canvas);
+  };
+  return h("div", { className: "figures" }, Object.entries(CHARTS).map(figure));
+}
+
+function overview({ environments, current }) {
+  const cells = ({ number, batches, open, used, capacity, error }) => [
+    `${number}${number === current ? " (present)" : ""}`,
+    batches,
+    open,
+    used.length ? used.join(", ") : "none",
+    capacity.toFixed(1),
+    error.toFixed(1),
+  ];
+  const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
+  const head = h("tr", {}, HEAD.map((word) => h("th", { scope: "col" }, word)));
+  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, environments.map(row)));
+  return h("div", { className: "wide", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
+}
+
+function nothing() {
+  return empty(
+    "No record of VASE yet",
     h(
       "p",
       {},
-      "What a learner that dreams has found out about the world: one factor at a time, environment by environment.",
+      "Latent traversals, environments over time and reconstructions across environments appear here for records of the learner vase. Start one on the ",
+      h("a", { href: "#/runs" }, "runs page"),
+      ", or in a terminal:",
     ),
-    empty(
-      "No record of VASE yet",
-      h(
-        "p",
-        {},
-        "This page shows latent traversals, environments over time and reconstructions across domains for records of the learner vase, which this version of everlearn does not have yet.",
-      ),
-      h("p", {}, "What it will live in can be seen already: environments that share factors."),
-      h("pre", {}, "everlearn stream show --stream environments"),
-      h("p", {}, h("a", { href: "#/runs" }, "Start a run"), " of another learner meanwhile."),
-    ),
+    h("pre", {}, "everlearn run --learner vase --stream environments --tasks 3"),
   );
 }

@@ -9,7 +9,7 @@ from everlearn.studio.edits import Add, Forget, Rename
 from everlearn.studio.holding import holder
 from everlearn.studio.pixels import colour_behind, from_canvas, png
 from everlearn.studio.recognising import remembers
-from everlearn.studio.rooms import Body, Here, Named
+from everlearn.studio.rooms import Body, Here, Named, saved
 
 router = APIRouter(prefix="/api/memory")
 
@@ -19,8 +19,8 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 @router.get("/records")
 def records(rooms: Here) -> dict[str, Any]:
-    """The records whose learners remember pictures."""
-    return {"records": [facts for facts in rooms.shelf.facts() if remembers(facts["learner"])]}
+    """The records whose learners remember pictures and can be opened."""
+    return {"records": saved(rooms, remembers)}
 
 
 @router.get("")

@@ -6,7 +6,7 @@ import math
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
@@ -17,17 +17,14 @@ from everlearn.reports.summary import summary
 from everlearn.studio.curves import CURVES
 from everlearn.studio.following import Follower, curves
 from everlearn.studio.holding import holder
-from everlearn.studio.rooms import Here, Named
-from everlearn.studio.tables import csv
+from everlearn.studio.rooms import Here, Named, Several, Span
+from everlearn.studio.thinning import thinned, within
 
 router = APIRouter(prefix="/api/records")
 
 PAUSE = 0.1
 """Seconds between two looks at records that may be growing."""
-MOST = 32
-"""Records followed at a time."""
 
-Several = Annotated[list[str], Query(alias="record", min_length=1, max_length=MOST)]
 Text = Annotated[str, Query(max_length=200)]
 Count = Annotated[int, Query(ge=0, le=1_000_000)]
 
@@ -49,9 +46,11 @@ def summed_up(record: Named) -> dict[str, Any]:
 
 
 @router.get("/curves")
-def drawn(record: Named) -> dict[str, Any]:
-    """Every curve of a record."""
-    return {"curves": CURVES, "points": curves(record)}
+def drawn(record: Named, span: Span) -> dict[str, Any]:
+    """Every curve of a record, or a part of each, in as many points as the eye can tell apart."""
+    points = curves(record)
+    shown = {name: thinned(within(some, *span) if span else some) for name, some in points.items()}
+    return {"curves": CURVES, "points": shown}
 
 
 @router.get("/scores")
@@ -62,18 +61,10 @@ def score_table(record: Named) -> dict[str, Any]:
     return {"n_tasks": record.n_tasks_played, "rows": rows}
 
 
-@router.get("/export.csv")
-def exported(record: Named) -> Response:
-    """The curves as a table for other programs."""
-    name = "".join(letter for letter in record.folder.name if letter.isascii() and letter.isprintable())
-    kept = {"content-disposition": f'attachment; filename="{name.replace(chr(34), "")}.csv"'}
-    return Response(csv(record, curves(record)), media_type="text/csv", headers=kept)
-
-
 @router.get("/live")
 async def live(request: Request, rooms: Here, records: Several) -> StreamingResponse:
     """What happens in some records from the beginning on, as server-sent events, until nobody listens."""
-    followers = {name: Follower(rooms.shelf.open(name)) for name in dict.fromkeys(records)}
+    followers = {rooms.shelf.name(record): Follower(record) for record in records}
 
     async def told() -> AsyncIterator[str]:
         states: dict[str, dict[str, Any]] = {}

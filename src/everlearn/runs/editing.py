@@ -1,15 +1,19 @@
-"""The learner of a record, as it was when it was last saved."""
+"""The learner of a record as it was last saved, and edits of what it remembers."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
-from everlearn.runs import Play, Record, RunSpec
 from everlearn.runs.events import Act, MemoryEdited
 from everlearn.runs.lock import RecordLock
+from everlearn.runs.loop import Play
 from everlearn.runs.recording import Recorder
+from everlearn.runs.records import Record
+from everlearn.runs.spec import RunSpec
+
+Edit = tuple[Act, Callable[[ExemplarMemory], int]]
+"""What is done, and a function that does it and says to which label."""
 
 
 def opened(record: Record) -> Play:
@@ -27,28 +31,29 @@ def opened(record: Record) -> Play:
     raise BadInput(f"{record.folder} has no checkpoint yet; play it with `everlearn resume {record.folder}`")
 
 
-def edited(folder: Path, act: Act, edit: Callable[[ExemplarMemory], int]) -> MemoryEdited:
+def edited(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
     """Edit the memory of a record's learner and save it; no earlier state is left behind.
 
-    The edit is tried on a copy first, so that one that is refused leaves every file as it was. A run that
+    The edits are tried on a copy first, so that one that is refused leaves every file as it was. A run that
     is not finished goes on from what was saved last, with the edited memory.
 
     Args:
-        folder: the record.
-        act: what is done.
-        edit: does it, and says to which label.
+        record: the record; it must not be playing.
+        edits: what to do, in order.
     """
-    record = Record(folder)
-    edit(editable_memory(opened(record).learner))
+    memory = editable_memory(opened(record).learner)
+    for _, do in edits:
+        do(memory)
     play = Play(RunSpec.from_mapping(record.spec))
     with RecordLock(record.folder), Recorder(record, play) as recorder:
-        event = _event(play, act, edit(editable_memory(play.learner)))
-        recorder.take(event)
+        events = [_event(play, act, do(editable_memory(play.learner))) for act, do in edits]
+        for event in events:
+            recorder.take(event)
         recorder.checkpoint()
         record.checkpoints.forget_older()
         if play.position.task == play.n_tasks:
             recorder.take(play.ended())
-    return event
+    return events
 
 
 def _event(play: Play, act: Act, label: int) -> MemoryEdited:
