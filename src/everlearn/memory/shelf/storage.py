@@ -1,0 +1,195 @@
+"""The files of a shelf: every edit is in them entirely or not at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from everlearn import files
+from everlearn.chance import IntArray
+from everlearn.errors import BadInput
+from everlearn.memory.rows import AnyArray
+from everlearn.memory.shelf.code_table import FREE
+from everlearn.memory.shelf.codes import CODE_BYTES, Coder, Codes
+from everlearn.memory.shelf.journal import Edit, Journal
+from everlearn.memory.shelf.lock import FolderLock
+from everlearn.memory.shelf.row_file import RowFile
+from everlearn.streams.batch import Images
+
+ABOUT, EDIT = "shelf.json", "edit.json"
+KIND, FORMAT = "shelf", 1
+NAME_BYTES = 200
+PIECE = 4096
+
+
+class Storage:
+    """Pictures, labels, names and codes of a shelf, a file of rows each; a free row is all zeros.
+
+    An edit is first written down, then done; when the files are opened, the last one is done again. Pictures
+    and codes that are added are written before that, into rows noted as to be erased until then. So a process
+    may die at any moment: what it was doing is either all there or leaves no byte.
+
+    Args:
+        folder: where the files are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._about = read_about(folder)
+        self.image_shape = tuple(self._about["image_shape"])
+        self._lock = FolderLock(folder)
+        self._journal = Journal(folder / EDIT)
+        self._labels = RowFile(folder / "labels", np.int64)
+        self._names = RowFile(folder / "names", np.uint8, (NAME_BYTES,))
+        self.pictures = RowFile(folder / "pictures", np.uint8, self.image_shape)
+        self._codes, self.coder = self._open_codes()
+        try:
+            self._sweep()
+            self._do(self._journal.read())
+            self._check_whole()
+        except BaseException:
+            self.close()
+            raise
+
+    def __len__(self) -> int:
+        """How many rows there are, free ones included."""
+        return len(self._labels)
+
+    @property
+    def disk_bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+    def labels(self) -> IntArray:
+        """The label of each row, -1 where it is free."""
+        held: IntArray = self._labels.read(0, len(self)) - 1  # so that zeros are free
+        return held
+
+    def codes(self) -> Codes:
+        """The code of each row; zeros where it is free, or as long as there is no coder."""
+        return self._codes.read(0, len(self))
+
+    def name(self, row: int) -> str:
+        """What people call the class of a row; "" if nobody gave it a name."""
+        return self._names.read(row, row + 1).tobytes().rstrip(b"\0").decode()
+
+    def rows_named(self, name: str) -> IntArray:
+        """The rows whose class has a name."""
+        wanted = _name_rows([name])
+        found = [
+            start + np.flatnonzero((self._names.read(start, start + PIECE) == wanted).all(axis=1))
+            for start in range(0, len(self._names), PIECE)
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def add(self, images: Images, codes: Codes, edit: Edit) -> None:
+        """Fill free rows, which the edit names."""
+        rows = np.array(edit.rows, np.int64)
+        self._journal.write(Edit.erasing(edit.rows))
+        self.pictures.write(rows, images)
+        self._codes.write(rows, codes)
+        self._sync()
+        self.commit(edit)
+
+    def commit(self, edit: Edit) -> None:
+        """Write down what to do, and do it."""
+        self._journal.write(edit)
+        self._do(edit)
+
+    def recode(self, coder: Coder) -> None:
+        """Encode all pictures anew; until that is done the old codes count."""
+        number = self._about["codes"] + 1
+        codes = RowFile(self._codes_path(number), np.int8, (CODE_BYTES,))
+        for start in range(0, len(self), PIECE):
+            rows = np.arange(start, min(start + PIECE, len(self)))
+            some = coder.encode(self.pictures.read(start, start + len(rows)))
+            some[self._labels.read(start, start + len(rows)) == 0] = 0
+            codes.write(rows, some)
+        codes.sync()
+        files.write(self._coder_path(number), coder.to_bytes())
+        write_about(self.folder, {**self._about, "codes": number})
+        self._codes.close()
+        self._about["codes"], self._codes, self.coder = number, codes, coder
+        self._sweep()
+
+    def close(self) -> None:
+        """Let others open the files."""
+        for file in (self._labels, self._names, self.pictures, self._codes):
+            file.close()
+        self._lock.close()
+
+    def _do(self, edit: Edit) -> None:
+        rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
+        kept, gone = rows[labels != FREE], rows[labels == FREE]
+        named = np.array([bool(name) for name in edit.names], bool)
+        for file in (self.pictures, self._codes, self._labels):
+            file.erase(gone)
+        self._names.erase(rows[~named])
+        self._names.write(rows[named], _name_rows([name for name in edit.names if name]))
+        self._labels.write(kept, labels[labels != FREE] + 1)
+        self._sync()
+
+    def _sync(self) -> None:
+        for file in (self.pictures, self._codes, self._names, self._labels):
+            file.sync()
+
+    def _open_codes(self) -> tuple[RowFile, Coder | None]:
+        number = self._about["codes"]
+        codes = RowFile(self._codes_path(number), np.int8, (CODE_BYTES,))
+        return codes, Coder.from_bytes(self._coder_path(number).read_bytes()) if number else None
+
+    def _codes_path(self, number: int) -> Path:
+        return self.folder / f"codes-{number}"
+
+    def _coder_path(self, number: int) -> Path:
+        return self.folder / f"coder-{number}.safetensors"
+
+    def _sweep(self) -> None:
+        """Take away what was being written when a process died, and codes that no longer count."""
+        number = self._about["codes"]
+        known = (self._codes_path(number), self._coder_path(number))
+        old = [path for path in self.folder.glob("code*-*") if path not in known]
+        for path in (*old, *self.folder.glob(".*.new")):
+            files.remove(path)
+
+    def _check_whole(self) -> None:
+        for file in (self.pictures, self._codes):
+            if len(file) < len(self):
+                raise BadInput(
+                    f"{file.path} is cut short: {len(file):,} of {len(self):,} rows; use a copy of the shelf"
+                )
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What a shelf says about itself."""
+    try:
+        about = json.loads((folder / ABOUT).read_bytes())
+        found, _ = (about["kind"], about["format"]), (about["codes"] + 1, len(about["image_shape"]))
+    except FileNotFoundError:
+        raise BadInput(f"there is no shelf in {str(folder)!r}; name the folder of one") from None
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(f"{folder / ABOUT} is damaged; use a copy of the shelf") from None
+    if found != (KIND, FORMAT):
+        raise BadInput(
+            f"{str(folder)!r} holds {found[0]!r} of format {found[1]}; this everlearn reads format {FORMAT}"
+        )
+    return dict(about)
+
+
+def write_about(folder: Path, about: dict[str, Any]) -> None:
+    """From here on this is what counts."""
+    files.write(folder / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
+
+
+def make_files(folder: Path, image_shape: tuple[int, ...]) -> None:
+    """An empty shelf in a folder that does not exist, or holds nothing."""
+    files.make_folder(folder)
+    if any(not path.name.endswith(".new") for path in folder.iterdir()):
+        raise BadInput(f"{str(folder)!r} is not empty; name a new folder for the shelf")
+    write_about(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
+
+
+def _name_rows(names: list[str]) -> AnyArray:
+    padded = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in names)
+    return np.frombuffer(padded, np.uint8).reshape(-1, NAME_BYTES)
