@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -10,18 +10,22 @@ from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.reading import check_path, read_spec
 from everlearn.cli.run import RECORDS
 from everlearn.cli.whole import Whole
-from everlearn.errors import check_range
+from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
     from everlearn.cli.watch_jobs import Outcome
     from everlearn.reports import Comparison
-    from everlearn.runs.jobs import Job
+    from everlearn.runs.jobs import Capacity, Job, Sweep, Where
 
 GIGABYTE, MOST_GIGABYTES = 1_000_000_000, 1_000_000
 
 Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 Workers = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+On = Annotated[Literal["ray"] | None, Parameter(show_default=False)]
+Address = Annotated[str | None, Parameter(show_default=False, metavar="HOST:PORT")]
+Many = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
+Much = Annotated[float | None, Parameter(show_default=False, metavar="X")]
 
 
 def sweep(
@@ -29,9 +33,12 @@ def sweep(
     /,
     *,
     records: Folder = None,
+    on: On = None,
+    address: Address = None,
     workers: Workers = None,
-    threads: Whole = 1,
-    memory: float = 1.0,
+    threads: Many = None,
+    memory: Much = None,
+    gpus: Much = None,
     retries: Whole = 0,
     dry_run: Flag = False,
     screen: Shown,
@@ -43,25 +50,58 @@ def sweep(
     Args:
         file: The .toml file of the sweep; docs/sweeps.md says what it holds.
         records: The folder for the records; records/ and the name of the file if not said.
-        workers: Runs at a time; one for each core if not said.
-        threads: Threads of arithmetic for each run.
-        memory: Gigabytes that a run may come to need; none is started beside others while less is free.
+        on: Where they are played: ray, for the nodes of a Ray cluster; this machine if not said.
+        address: The head of the Ray cluster; the cluster of this machine if not said.
+        workers: Runs at a time; one for each core, or as many as a cluster has room for, if not said.
+        threads: Threads of arithmetic for each run, and CPUs that a cluster sets aside for it; 1 if not said.
+        memory: Gigabytes that a run may come to need, 1 if not said; none is started beside others while
+            less is free.
+        gpus: GPUs that a cluster sets aside for each run, or a share of one such as 0.5; none if not said.
         retries: How often a run that failed is tried again, from where it was.
         dry_run: Only list the runs, and how long they will take if that is known.
         screen: Where progress is shown.
     """
     from everlearn.cli.watch_jobs import watch_jobs
-    from everlearn.runs.jobs import Capacity, Sweep, play_all
+    from everlearn.runs.jobs import Sweep, play_all
 
-    check_range("memory", memory, 0, MOST_GIGABYTES)
-    limits = {} if workers is None else {"workers": workers}
-    capacity = Capacity(**limits, threads=threads, memory=int(memory * GIGABYTE))
-    folder = check_path(records or RECORDS / file.stem)
-    jobs = _timed(Sweep(**read_spec(file)).jobs(folder), folder)
-    story = play_all(jobs, capacity=capacity, retries=retries)
+    where, folder = place(on, address), check_path(records or RECORDS / file.stem)
+    named = Sweep(**read_spec(file))
+    said = {"workers": workers, "threads": threads, "memory": memory, "gpus": gpus}
+    capacity = _capacity(named, said, is_here=on is None)
+    jobs = _timed(named.jobs(folder), folder)
+    story = play_all(jobs, capacity=capacity, where=where, retries=retries)
     if dry_run:
-        return planned(jobs, folder, capacity.workers)
+        return planned(jobs, folder, None if on and workers is None else capacity.workers)
     return _told(jobs, folder, watch_jobs(story, screen))
+
+
+def place(on: str | None, address: str | None) -> "Where":
+    """Where work is done, in the words of a command line."""
+    from everlearn.runs.jobs import this_machine
+
+    if on is None and address is not None:
+        raise BadInput(f"--address is {address!r}, which only a cluster has; add --on ray, or leave it out")
+    if on is None:
+        return this_machine
+    from everlearn.runs.jobs.cluster import on_ray
+
+    return on_ray(address)
+
+
+def _capacity(named: "Sweep", said: dict[str, Any], *, is_here: bool) -> "Capacity":
+    """How much at once, and what each run takes; the command line goes before the file."""
+    from everlearn.runs.jobs import Capacity
+    from everlearn.runs.jobs.capacity import MAX_WORKERS
+
+    taken = {**named.resources, **{name: value for name, value in said.items() if value is not None}}
+    if "memory" in taken:
+        check_range("memory", taken["memory"], 0, MOST_GIGABYTES)
+        taken["memory"] = int(taken["memory"] * GIGABYTE)
+    if is_here and taken.get("gpus"):
+        raise BadInput(
+            f"gpus is {taken['gpus']}, but only a cluster sets GPUs aside; add --on ray or --gpus 0"
+        )
+    return Capacity(**({} if is_here else {"workers": MAX_WORKERS}) | taken)
 
 
 def _timed(jobs: "Sequence[Job]", folder: Path) -> "Sequence[Job]":
@@ -72,12 +112,13 @@ def _timed(jobs: "Sequence[Job]", folder: Path) -> "Sequence[Job]":
     return timed(jobs, list_records(folder)) if folder.is_dir() else jobs
 
 
-def planned(jobs: "Sequence[Job]", folder: Path, workers: int) -> Answer:
-    """What would be played, and how long it will take if that is known."""
+def planned(jobs: "Sequence[Job]", folder: Path, workers: int | None) -> Answer:
+    """What would be played, and how long it will take if that, and how many work at it, is known."""
     from everlearn.runs.jobs import estimate
 
     rows = [{**_plan(job), "settings": apart} for job, apart in zip(jobs, _apart(jobs), strict=True)]
-    facts = {"records": str(folder), "runs": rows, "seconds": estimate(jobs, workers=workers)}
+    seconds = None if workers is None else estimate(jobs, workers=workers)
+    facts = {"records": str(folder), "runs": rows, "seconds": seconds}
     return Answer(facts, lambda: _plan_view(facts))
 
 

@@ -1,4 +1,4 @@
-"""Many runs side by side on the cores of one machine.
+"""Many runs side by side, on the cores of one machine or the nodes of a cluster.
 
 Takes `Job`s: runs, the folders of their records, and what is asked of their learners afterwards; a `Sweep`
 says many of them in a few lines. `play_all` does what is missing, each job in a process of its own, and tells
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from everlearn.runs.jobs.estimates import estimate, timed
     from everlearn.runs.jobs.job import Act, Job, missing
     from everlearn.runs.jobs.sweep import Sweep
+    from everlearn.runs.jobs.workshop import Where, this_machine
 
 # A child is leashed before anything slow is loaded, so each part is loaded when it is first asked for.
 _HOMES = {
@@ -22,13 +23,27 @@ _HOMES = {
     "Capacity": "capacity",
     "Job": "job",
     "Sweep": "sweep",
+    "Where": "workshop",
     "estimate": "estimates",
     "missing": "job",
     "play_all": "crew",
+    "this_machine": "workshop",
     "timed": "estimates",
 }
 
-__all__ = ["Act", "Capacity", "Job", "Sweep", "estimate", "events", "missing", "play_all", "timed"]
+__all__ = [
+    "Act",
+    "Capacity",
+    "Job",
+    "Sweep",
+    "Where",
+    "estimate",
+    "events",
+    "missing",
+    "play_all",
+    "this_machine",
+    "timed",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from everlearn.rendering.threads import usable_cpus
 
 MEMORY = 1_000_000_000
 """Bytes that a run of the usual size takes, torch included."""
-MAX_WORKERS = 4096
+MAX_WORKERS, MAX_GPUS = 4096, 1024
 MEMINFO = Path("/proc/meminfo")
 
 
@@ -22,6 +22,7 @@ class Capacity:
         workers: processes at a time; as many as there are cores for if not said.
         threads: of arithmetic in each of them.
         memory: bytes that each may come to need; none is started beside others while less is free.
+        gpus: that each takes, or which share of one; only a cluster deals them out.
 
     Example:
         >>> Capacity(workers=2).has_room([])
@@ -33,11 +34,13 @@ class Capacity:
     workers: int = field(default_factory=usable_cpus)
     threads: int = 1
     memory: int = MEMORY
+    gpus: float = 0.0
 
     def __post_init__(self) -> None:
         check_range("workers", self.workers, 1, MAX_WORKERS)
         check_range("threads", self.threads, 1, MAX_WORKERS)
         check_range("memory", self.memory, 0, 2**60)
+        check_range("gpus", self.gpus, 0, MAX_GPUS)
 
     def has_room(self, pids: Sequence[int]) -> bool:
         """Whether one more may start beside these processes."""

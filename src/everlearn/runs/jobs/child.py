@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """What is read when torch and numpy are loaded, and not later."""
+NOTHING: Mapping[str, str] = MappingProxyType({})
 LAST_WORDS = 4096
 """Bytes at the end of what a child complained, in which its last sentence is."""
 SHELL = 128
@@ -21,9 +24,21 @@ class Child:
     Args:
         words: a command of everlearn.
         threads: of arithmetic.
+        environment: what it finds there beside our own.
+        folder: where it works; where we do if not said.
     """
 
-    def __init__(self, words: Sequence[str], *, threads: int) -> None:
+    is_lost = False
+    """Whoever has a child hears how it ended."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        threads: int,
+        environment: Mapping[str, str] = NOTHING,
+        folder: Path | None = None,
+    ) -> None:
         # Without a name, so that nothing stays behind, whoever is killed; `close` closes it.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(  # noqa: S603  # our own words, and no shell
@@ -31,7 +46,8 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._said,
-            env={**os.environ, **dict.fromkeys(THREADS, str(threads))},
+            cwd=folder,
+            env={**os.environ, **dict.fromkeys(THREADS, str(threads)), **environment},
             start_new_session=True,  # Ctrl-C in a terminal is for the parent, who passes it on once
         )
 
@@ -44,6 +60,18 @@ class Child:
     def is_alive(self) -> bool:
         """Whether it is still at work."""
         return self._process.poll() is None
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it ends by itself in that time."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        self._process.wait()
 
     def let_go(self) -> None:
         """Ask it to save and end."""

@@ -1,4 +1,4 @@
-"""Doing jobs side by side: the parent starts children, listens to their records, and does nothing else."""
+"""Doing jobs side by side: the parent starts others, listens to their records, and does nothing else."""
 
 import time
 from collections import deque
@@ -17,16 +17,25 @@ from everlearn.runs.jobs.gauge import read
 from everlearn.runs.jobs.job import Act, Job, check, missing
 from everlearn.runs.jobs.leash import GRACE
 from everlearn.runs.jobs.stopping import Wish
-from everlearn.runs.jobs.worker import Worker
+from everlearn.runs.jobs.worker import Turn, Worker
+from everlearn.runs.jobs.workshop import Where, Workshop, this_machine
 from everlearn.runs.lock import LOCK, RecordLock
 from everlearn.runs.records import Record
 
 TICK = 0.2
 """Seconds between two looks at the children."""
 MAX_RETRIES = 1000
+MAX_LOSSES = 20
+"""Times that a job goes on elsewhere when its machine is lost; after more of them, the job is to blame."""
 
 
-def play_all(jobs: Iterable[Job], *, capacity: Capacity | None = None, retries: int = 0) -> Iterator[Event]:
+def play_all(
+    jobs: Iterable[Job],
+    *,
+    capacity: Capacity | None = None,
+    where: Where = this_machine,
+    retries: int = 0,
+) -> Iterator[Event]:
     """Do what is missing of some jobs, several at a time; tell what happens.
 
     Each job has a process of its own; one that fails does not disturb the others. Asked to stop (SIGINT,
@@ -36,19 +45,22 @@ def play_all(jobs: Iterable[Job], *, capacity: Capacity | None = None, retries: 
     Args:
         jobs: what to do; what is finished of it is not done again.
         capacity: how much at once; one process for each core if not said.
+        where: the processes are; such as `cluster.on_ray`. On this machine if not said.
         retries: how often a job that failed is tried again, from its last checkpoint.
     """
     check_range("retries", retries, 0, MAX_RETRIES)
-    return _played(check(jobs), capacity or Capacity(), retries)
+    return _played(check(jobs), where, capacity or Capacity(), retries)
 
 
-def _played(jobs: Sequence[Job], capacity: Capacity, retries: int) -> Iterator[Event]:
+def _played(jobs: Sequence[Job], where: Where, capacity: Capacity, retries: int) -> Iterator[Event]:
     places = {job.folder.parent.resolve(): job.folder.parent for job in jobs}
-    with ExitStack() as locks, Wish() as wish:
+    with ExitStack() as stack:
         for folder in places.values():
             files.make_folder(folder)
-            locks.enter_context(RecordLock(folder))
-        yield from Crew(jobs, capacity=capacity, retries=retries, wish=wish).work()
+            stack.enter_context(RecordLock(folder))
+        workshop = stack.enter_context(where(capacity, tuple(places)))
+        wish = stack.enter_context(Wish())  # last, because Ray has a mind of its own about signals
+        yield from Crew(jobs, workshop=workshop, retries=retries, wish=wish).work()
 
 
 class Crew:
@@ -56,14 +68,14 @@ class Crew:
 
     Args:
         jobs: what to do.
-        capacity: how much at once.
+        workshop: where they work.
         retries: how often a job that failed is tried again.
         wish: tells when somebody wants it to stop.
     """
 
-    def __init__(self, jobs: Sequence[Job], *, capacity: Capacity, retries: int, wish: Wish) -> None:
-        self._jobs, self._capacity, self._retries, self._wish = jobs, capacity, retries, wish
-        self._waiting = deque((job, 1) for job in jobs if missing(job))
+    def __init__(self, jobs: Sequence[Job], *, workshop: Workshop, retries: int, wish: Wish) -> None:
+        self._jobs, self._workshop, self._retries, self._wish = jobs, workshop, retries, wish
+        self._waiting = deque(Turn(job, time.monotonic()) for job in jobs if missing(job))
         self._working: list[Worker] = []
         self._stopping: Signals | None = None
         self._n_finished = len(jobs) - len(self._waiting)
@@ -85,7 +97,7 @@ class Crew:
         yield self._ended()
 
     def _begun(self) -> Event:
-        seconds = estimate(self._jobs, workers=self._capacity.workers)
+        seconds = estimate(self._jobs, workers=self._workshop.workers)
         return tell.Begun(len(self._jobs), self._n_finished, seconds)
 
     def _ended(self) -> Event:
@@ -98,30 +110,28 @@ class Crew:
         )
 
     def _hire(self) -> Iterator[Event]:
-        """Start one more job, if there is one to start and room for it."""
-        if self._capacity.has_room([worker.child.pid for worker in self._working]):
-            ready = next((each for each in self._waiting if self._is_ready(each[0])), None)
-            if ready is not None:
-                self._waiting.remove(ready)
-                yield from self._start(*ready)
+        """Start jobs while there are some to start and room for them."""
+        for turn in tuple(self._waiting):
+            if not self._workshop.has_room():
+                return
+            if _is_ready(turn):
+                self._waiting.remove(turn)
+                yield from self._start(turn)
 
-    def _is_ready(self, job: Job) -> bool:
-        """Children of a parent that was killed may still be saving; they are waited for, but not for ever."""
-        return time.monotonic() - self._began > GRACE or not _is_held(job.folder)
-
-    def _start(self, job: Job, attempt: int) -> Iterator[Event]:
+    def _start(self, turn: Turn) -> Iterator[Event]:
+        job = turn.job
         try:
             job.begin()
             acts = missing(job)
             if not acts:
                 yield self._finished(job, 0.0)
                 return
-            worker = Worker(job, attempt=attempt, act=acts[0], threads=self._capacity.threads)
+            worker = Worker(turn, act=acts[0], workshop=self._workshop)
         except (BadInput, OSError) as error:
-            yield self._failed(job, attempt, str(error))
+            yield self._failed(turn, str(error))
             return
         self._working.append(worker)
-        yield tell.JobStarted(*job.names, attempt)
+        yield tell.JobStarted(*job.names, 1 + turn.failures + turn.losses)
 
     def _look_at(self, worker: Worker) -> Iterator[Event]:
         is_over = not worker.child.is_alive
@@ -131,7 +141,7 @@ class Crew:
                 yield from self._go_on(worker, missing(worker.job))
         except (BadInput, OSError) as error:
             self._dismiss(worker)
-            yield self._failed(worker.job, worker.attempt, str(error))
+            yield self._failed(worker.turn, str(error))
 
     def _go_on(self, worker: Worker, left: Sequence[Act]) -> Iterator[Event]:
         """A child has ended. What it did is judged by the record alone, not by how it ended."""
@@ -148,7 +158,8 @@ class Crew:
         if not left:
             yield self._finished(worker.job, worker.seconds)
         elif self._stopping is None:
-            yield self._failed(worker.job, worker.attempt, worker.child.reason())
+            tried = self._lost if worker.child.is_lost else self._failed
+            yield tried(worker.turn, worker.child.reason())
 
     def _dismiss(self, worker: Worker) -> None:
         worker.child.close()
@@ -167,13 +178,26 @@ class Crew:
         self._n_finished += 1
         return event
 
-    def _failed(self, job: Job, attempt: int, reason: str) -> Event:
-        again = attempt <= self._retries
+    def _failed(self, turn: Turn, reason: str) -> Event:
+        again = turn._replace(failures=turn.failures + 1)
+        return self._missed(again, reason, again.failures <= self._retries)
+
+    def _lost(self, turn: Turn, reason: str) -> Event:
+        """What a job cannot help is no failure of its own."""
+        again = turn._replace(losses=turn.losses + 1)
+        return self._missed(again, reason, again.losses <= MAX_LOSSES)
+
+    def _missed(self, turn: Turn, reason: str, again: bool) -> Event:
         if again:
-            self._waiting.append((job, attempt + 1))
+            self._waiting.append(turn._replace(since=time.monotonic()))
         else:
             self._n_failed += 1
-        return tell.JobFailed(*job.names, reason, again)
+        return tell.JobFailed(*turn.job.names, reason, again)
+
+
+def _is_ready(turn: Turn) -> bool:
+    """Whoever had a job before may still be saving; it is waited for, but not for ever."""
+    return time.monotonic() - turn.since > GRACE or not _is_held(turn.job.folder)
 
 
 def _is_held(folder: Path) -> bool:

@@ -25,6 +25,7 @@ SETTINGS_OF: dict[str, Callable[[str], type[Settings]]] = {
 }
 
 SPRITES = Entry(name="sprites")
+RESOURCES: dict[str, Any] = {"threads": int, "memory": int | float, "gpus": int | float}
 
 
 class Sweep(Settings):
@@ -61,6 +62,8 @@ class Sweep(Settings):
     """settings that change together, one table for each variant"""
     random: RandomSettings = RandomSettings()
     """settings that are drawn at random"""
+    resources: dict[str, int | float] = Field(default_factory=dict)
+    """what each run takes while it is played: threads, memory in gigabytes, gpus"""
 
     def specs(self) -> list[RunSpec]:
         """Every run once; all with the first seed come before those with the next."""
@@ -117,6 +120,16 @@ class Sweep(Settings):
     @classmethod
     def _read_variants(cls, tables: list[Any]) -> list[Dotted]:
         return [dotted(table) for table in tables]
+
+    @field_validator("resources", mode="before")
+    @classmethod
+    def _check_resources(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        for name, value in table.items():
+            if name not in RESOURCES:
+                raise unknown("resource of a sweep", name, RESOURCES)
+            if isinstance(value, bool) or not isinstance(value, RESOURCES[name]):
+                raise BadInput(f"resources.{name} is {value!r:.60}; it must be a number such as 1")
+        return table
 
     @field_validator("random", mode="before")
     @classmethod

@@ -16,6 +16,10 @@ SHAPES: dict[str, tuple[type, str]] = {
     "settings": (dict, "a table of settings, such as n_tasks = 20"),
     "grid": (dict, "a table of lists, such as epochs = [1, 5]"),
     "variants": (list, "tables of settings under [[variants]]"),
+    "resources": (
+        dict,
+        "a table of threads, memory (gigabytes) and gpus that each run takes, such as threads = 2",
+    ),
     "random": (dict, "a table, such as draws = 5 and epochs = { low = 1, high = 10 }"),
 }
 """What stands under each key."""

@@ -2,35 +2,51 @@
 
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from everlearn.runs.events import Event
 from everlearn.runs.jobs import events as tell
-from everlearn.runs.jobs.child import Child
 from everlearn.runs.jobs.gauge import Gauge
 from everlearn.runs.jobs.job import Act, Job
+from everlearn.runs.jobs.workshop import Workshop
 from everlearn.runs.records import Record
 
 
-class Worker:
-    """A job in the hands of a child, one act after the other.
+class Turn(NamedTuple):
+    """A job that waits for its turn.
 
-    Args:
+    Attributes:
         job: the job.
-        attempt: which attempt at it this is, from 1.
-        act: what is done first.
-        threads: of arithmetic in the child.
+        since: when it began to wait, by the monotonic clock.
+        failures: how often it has failed before.
+        losses: how often the process or machine that had it was lost.
     """
 
-    def __init__(self, job: Job, *, attempt: int, act: Act, threads: int) -> None:
-        self.job, self.attempt, self._threads = job, attempt, threads
+    job: Job
+    since: float
+    failures: int = 0
+    losses: int = 0
+
+
+class Worker:
+    """A job at work somewhere, one act after the other.
+
+    Args:
+        turn: the job, and how it went before.
+        act: what is done first.
+        workshop: where it is done.
+    """
+
+    def __init__(self, turn: Turn, *, act: Act, workshop: Workshop) -> None:
+        self.turn, self.job, self._workshop = turn, turn.job, workshop
         self._began = time.monotonic()
-        self.record = Record(job.folder)
+        self.record = Record(self.job.folder)
         self.launch(act)
 
     def launch(self, act: Act) -> None:
-        """Start a child for the next act."""
+        """Start the next act."""
         self.act, self._gauge = act, Gauge(self.record)
-        self.child = Child(act.words, threads=self._threads)
+        self.child = self._workshop.start(act.words)
 
     @property
     def seconds(self) -> float:
