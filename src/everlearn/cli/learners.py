@@ -22,8 +22,12 @@ def learners(name: str | None = None, /) -> Answer:
     from everlearn.cli.catalogue import table
 
     all_facts = {each: _facts(each) for each in room.names()}
-    rows = [(each, fact["about"], fact["given"]) for each, fact in all_facts.items()]
-    return Answer({"learners": all_facts}, lambda: table(("learner", "what it does", "is given"), rows))
+    rows = [
+        (each, fact["about"], fact["given"], "yes" if fact["shareable"] else "–")
+        for each, fact in all_facts.items()
+    ]
+    titles = ("learner", "what it does", "is given", "shares its work")
+    return Answer({"learners": all_facts}, lambda: table(titles, rows))
 
 
 class WithLearnerSettings(DefaultFormatter):
@@ -45,14 +49,24 @@ def _facts(name: str) -> dict[str, Any]:
 
     found = room.learner_class(name)
     settings = settings_facts(room.settings_class(name))
-    return {"learner": name, "about": first_line(found.__doc__), "given": found.given, "settings": settings}
+    return {
+        "learner": name,
+        "about": first_line(found.__doc__),
+        "given": found.given,
+        "shareable": found.shareable,
+        "settings": settings,
+    }
 
 
 def _view(facts: dict[str, Any]) -> RenderableType:
     from everlearn.cli.catalogue import settings_table
 
     title = Text.assemble(
-        (facts["learner"], "bold"), f": {facts['about']}\n", ("given ", "dim"), facts["given"]
+        (facts["learner"], "bold"),
+        f": {facts['about']}\n",
+        ("given ", "dim"),
+        facts["given"],
+        ("; several processes can share its work" if facts["shareable"] else "", "dim"),
     )
     settings = [settings_table(facts["settings"], prefix="learner.")] if facts["settings"] else []
     return Group("", title, *settings)

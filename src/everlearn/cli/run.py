@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.choose_run import ANY, HOW, RunChoice
+from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,38 +27,56 @@ Folder = Annotated[
     Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=HOW)
 ]
 Name = Annotated[str | None, Parameter(show_default=False, metavar="WORDS", group=HOW)]
+Processes = Annotated[Whole, Parameter(group=HOW)]
 
 
-def run(choice: RunChoice = ANY, *, record: Folder = None, name: Name = None, screen: Shown) -> Answer:
+def run(
+    choice: RunChoice = ANY,
+    *,
+    record: Folder = None,
+    name: Name = None,
+    processes: Processes = 1,
+    screen: Shown,
+) -> Answer | None:
     """Play a stream to a learner and keep a record that survives crashes.
 
     Args:
         choice: Which run.
         record: The folder of the record; a new one in records/ if not said.
         name: What you call the run; shown wherever the record is.
+        processes: How many share the work of each batch; under torchrun, as many as it started.
         screen: Where progress is shown.
     """
     from everlearn import runs
 
+    if _followed():
+        return None
     spec = choice.build()
     folder = record or RECORDS / runs.folder_name(name or _title(spec), spec.hash)
     _check_unchanged(folder, spec)
-    story = runs.record(spec, folder, name=name)
-    kept = runs.Record(folder)
-    return _told(kept, played(story, kept, screen))
+    with runs.together(spec, processes=processes):
+        story = runs.record(spec, folder, name=name)
+        kept = runs.Record(folder)
+        stop = played(story, kept, screen)
+    return _told(kept, stop)
 
 
-def resume(record: Path, /, *, screen: Shown) -> Answer:
+def resume(record: Path, /, *, processes: Processes = 1, screen: Shown) -> Answer | None:
     """Play a record on from its newest checkpoint; ends as if it had never stopped.
 
     Args:
         record: The folder of the record.
+        processes: How many share the work of each batch; another number than before changes the last bits.
         screen: Where progress is shown.
     """
     from everlearn import runs
 
+    if _followed():
+        return None
     kept = runs.Record(record)
-    return _told(kept, played(runs.resume(record), kept, screen))
+    with runs.together(runs.RunSpec.from_mapping(kept.spec), processes=processes):
+        stop = played(runs.resume(record), kept, screen)
+    return _told(kept, stop)
 
 
 def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopped | None":
@@ -71,6 +90,19 @@ def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopp
         except Stopped as stop:
             return stop
     return None
+
+
+def _followed() -> bool:
+    """Whether this process was started to play along with another; if so, it has."""
+    from everlearn.runs.following import follow
+    from everlearn.runs.meeting import Place, joined
+
+    place = Place.here()
+    if place is None or place.rank == 0:
+        return False
+    with joined(place):
+        follow()
+    return True
 
 
 def _told(record: "Record", stop: "Stopped | None") -> Answer:

@@ -15,6 +15,7 @@ from everlearn.networks import (
     BACKWARD,
     backbone,
     flops_per_image,
+    in_shares,
     load_module,
     load_optimiser,
     module_state,
@@ -65,6 +66,7 @@ class Contrastive(Learner):
     """
 
     given = "labelled images, exemplars"
+    shareable = True
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class Contrastive(Learner):
         check_range("separation", separation, 0, 1e6)
         self.n_codes, self.temperature, self.separation = n_codes, temperature, separation
         self.memory = ExemplarMemory()
-        self.net = _coding_net(backbone, image_shape, n_codes, seed)
+        self.net = in_shares(_coding_net(backbone, image_shape, n_codes, seed))
         self.optimiser = descent.over(self.net.parameters())
         self.n_steps = 0
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)

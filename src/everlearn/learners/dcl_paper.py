@@ -16,6 +16,7 @@ from everlearn.networks import (
     BACKWARD,
     backbone,
     flops_per_image,
+    in_shares,
     load_module,
     load_optimiser,
     module_state,
@@ -57,6 +58,8 @@ class DCLPaper(Recogniser):
     arXiv:2312.16731.
     """
 
+    shareable = True
+
     def __init__(
         self,
         *,
@@ -68,7 +71,7 @@ class DCLPaper(Recogniser):
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed, block=2)
         self.reconstruction = reconstruction
-        self.net = _matrix_net(backbone, image_shape, seed)
+        self.net = in_shares(_matrix_net(backbone, image_shape, seed))
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
 

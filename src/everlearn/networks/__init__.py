@@ -8,6 +8,7 @@ from everlearn.networks.backbones import BACKBONES, backbone
 from everlearn.networks.cut import cut
 from everlearn.networks.flops import BACKWARD, flops_per_image
 from everlearn.networks.head import GrowingHead
+from everlearn.networks.shares import in_shares
 from everlearn.networks.tensors import (
     NotFinite,
     grown,
@@ -29,6 +30,7 @@ __all__ = [
     "cut",
     "flops_per_image",
     "grown",
+    "in_shares",
     "load_module",
     "load_optimiser",
     "module_state",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everlearn.runs import events
+    from everlearn.runs.company import together
     from everlearn.runs.limits import OutOfMemory
     from everlearn.runs.listeners import to_tensorboard, to_wandb
     from everlearn.runs.loop import Diverged, Play, play
@@ -34,6 +35,7 @@ _HOMES = {
     "resume": "recording",
     "to_tensorboard": "listeners",
     "to_wandb": "listeners",
+    "together": "company",
 }
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "resume",
     "to_tensorboard",
     "to_wandb",
+    "together",
 ]
 
 

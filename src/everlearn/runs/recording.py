@@ -13,8 +13,10 @@ from typing import Any, Self
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.memory.packing import Tree
+from everlearn.networks.partners import n_partners
 from everlearn.runs import events as tell
 from everlearn.runs.differences import differences
+from everlearn.runs.following import agreed, lead, to_resume, told_of_partners
 from everlearn.runs.limits import told_of_memory
 from everlearn.runs.lock import RecordLock
 from everlearn.runs.logs import START, Log
@@ -41,7 +43,7 @@ class Stopped(Exception):
     """
 
     def __init__(self, folder: Path, received: signal.Signals, how: str = "and saved") -> None:
-        super().__init__(f"stopped by {received.name} {how}; go on with `everlearn resume {folder}`")
+        super().__init__(f"stopped by {received.name} {how}; go on with `{to_resume(folder)}`")
         self.signal = received
 
 
@@ -50,7 +52,7 @@ class DamagedCheckpoint(UserWarning):
 
 
 class InexactResume(UserWarning):
-    """The run goes on under another torch, device or thread count; its last bits may differ."""
+    """The run goes on under another torch, device, thread or process count; its last bits may differ."""
 
 
 def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[tell.Event]:
@@ -86,17 +88,19 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[tell.Eve
 
 
 def _recorded(saved: Record, play: Play) -> Iterator[tell.Event]:
-    with told_of_memory(saved.folder), RecordLock(saved.folder), StopRequests() as requests:
+    folder = saved.folder
+    with told_of_memory(folder), told_of_partners(folder), RecordLock(folder), StopRequests() as requests:
         last = saved.last_event
         if last is not None and last["event"] == tell.RunEnded.kind:
             yield tell.RunEnded(last["n_tasks"], last["digest"])
             return
         with Recorder(saved, play) as recorder:
+            lead(play)
             try:
                 yield from _heedful(recorder, requests)
             except StepGivenUp as end:
                 how = "inside a long step, which will be done again from the last checkpoint"
-                raise Stopped(saved.folder, end.received, how) from None
+                raise Stopped(folder, end.received, how) from None
 
 
 def _heedful(recorder: "Recorder", requests: StopRequests) -> Iterator[tell.Event]:
@@ -105,10 +109,10 @@ def _heedful(recorder: "Recorder", requests: StopRequests) -> Iterator[tell.Even
         recorder.take(event)
         with requests.aside():
             yield event
-        if event.safe and requests.received is not None:
+        if event.safe and (asked := agreed(event, requests.received)):
             requests.be_patient()
             recorder.checkpoint()
-            raise Stopped(recorder.record.folder, requests.received)
+            raise Stopped(recorder.record.folder, asked)
 
 
 class Recorder:
@@ -217,7 +221,7 @@ class Recorder:
 
     def _is_same_machine(self, then: dict[str, Any]) -> bool:
         now = machine(self.play.spec.device)
-        changed = differences(then, now)
+        changed = differences({"processes": 1, **then}, now)
         if changed:
             warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
@@ -247,6 +251,7 @@ def machine(device: str) -> dict[str, Any]:
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
+        "processes": n_partners(),
         "device": device,
         "processor": platform.machine(),
     }

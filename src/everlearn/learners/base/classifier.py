@@ -15,6 +15,7 @@ from everlearn.networks import (
     GrowingHead,
     backbone,
     flops_per_image,
+    in_shares,
     load_module,
     load_optimiser,
     module_state,
@@ -56,6 +57,8 @@ class Classifier(Learner):
         momentum: of "sgd"; Adam has its own.
     """
 
+    shareable = True
+
     def __init__(
         self,
         *,
@@ -77,7 +80,7 @@ class Classifier(Learner):
     def restart(self) -> None:
         """Begin anew: the first weights, no labels, an optimiser without a past."""
         with self._device:
-            self.body = backbone(self._backbone, self.image_shape, self.seed)
+            self.body = in_shares(backbone(self._backbone, self.image_shape, self.seed))
         self.head = self._fresh_head()
         self.optimiser = self._fresh_optimiser()
 

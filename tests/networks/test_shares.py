@@ -1,0 +1,58 @@
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from everlearn.errors import BadInput
+from everlearn.networks import in_shares
+from everlearn.networks.partners import share
+from everlearn.runs.meeting import Place, joined, open_store
+
+from . import shared_nets
+
+Gaps = dict[tuple[str, int], float]
+
+
+@pytest.fixture(scope="module")
+def gaps() -> Iterator[Gaps]:
+    """Measured by two processes; this one stays in company until the tests are over."""
+    door = socket.create_server(("127.0.0.1", 0))
+    first = Place(rank=0, n=2, local_rank=0, n_local=2, host="127.0.0.1", port=door.getsockname()[1])
+    other = replace(first, rank=1, local_rank=1)
+    words = [sys.executable, "-m", "tests.networks.shared_nets"]
+    with subprocess.Popen(words, env={**shared_nets.ENVIRONMENT, **other.environment()}) as process:
+        with joined(first, open_store(first, door.detach())):
+            yield shared_nets.gaps()
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("n", shared_nets.N_IMAGES)
+@pytest.mark.parametrize("name", shared_nets.BACKBONES)
+def test_shares_together_are_the_whole(gaps: Gaps, name: str, n: int) -> None:
+    assert gaps.get((name, n), 0.0) < 1e-9
+
+
+def test_rows_are_dealt_out_evenly_and_once(gaps: Gaps) -> None:
+    assert [share(n) for n in (2, 3, 8)] == [slice(0, 1), slice(0, 1), slice(0, 4)]
+
+
+def test_what_is_shared_keeps_its_kind_and_its_names(gaps: Gaps) -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    names = list(net.state_dict())
+    assert isinstance(in_shares(net), nn.Sequential)
+    assert list(net.state_dict()) == names
+
+
+def test_numbers_that_cannot_be_shared_are_refused(gaps: Gaps) -> None:
+    with pytest.raises(BadInput, match="has InstanceNorm1d, whose numbers processes cannot share"):
+        in_shares(nn.InstanceNorm1d(3, track_running_stats=True))
+
+
+def test_slopes_of_images_are_refused(gaps: Gaps) -> None:
+    with pytest.raises(TypeError, match="slopes of images"):
+        in_shares(nn.Linear(2, 3))(torch.zeros(1, 2, requires_grad=True))
