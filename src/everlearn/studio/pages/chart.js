@@ -7,10 +7,11 @@ const LEAST = 8;
 
 /** A figure whose lines are set by key, each with a label and a number; it redraws at most once a frame.
 
-`zoomed` is called with the part that is shown, from how many tasks to how many, or with null for all. */
+`zoomed` is called with the part that is shown, from how many tasks to how many, or with null for all.
+With `steps` a line keeps its height until the next point. */
 export class Chart {
-  constructor(canvas, { title, words = short, zero = false, top = undefined, zoomed = () => {} }) {
-    Object.assign(this, { canvas, title, words, zero, top, zoomed });
+  constructor(canvas, { title, words = short, zero = false, top, steps = false, zoomed = () => {} }) {
+    Object.assign(this, { canvas, title, words, zero, top, steps, zoomed });
     this.lines = new Map();
     this.span = null;
     this.cross = null;
@@ -81,7 +82,8 @@ export class Chart {
     this.canvas.addEventListener("dblclick", () => this.zoom(null));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
-    addEventListener("look", () => this.draw());
+    const look = () => (this.canvas.isConnected ? this.draw() : removeEventListener("look", look));
+    addEventListener("look", look);
   }
 
   key(event) {

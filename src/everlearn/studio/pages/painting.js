@@ -21,7 +21,7 @@ export function paint(chart) {
   view.y = heights(chart, view.x);
   axes(pen, view, colour, chart.words);
   for (const line of chart.lines.values())
-    curve(pen, chart.shown(line), view, colour(`line-${line.number % LINES}`), dashes(line.number));
+    curve(pen, chart, line, view, colour(`line-${line.number % LINES}`));
   if (chart.brush) shade(pen, chart.brush, view, colour("ink"));
   const read = chart.cross === null ? null : cross(pen, chart, view, colour);
   canvas.setAttribute("role", "img");
@@ -89,8 +89,9 @@ function axes(pen, view, colour, words) {
   pen.fillText("tasks learned", (MARGIN.left + view.width - MARGIN.right) / 2, bottom + 22);
 }
 
-function curve(pen, points, view, colour, dash) {
+function curve(pen, chart, line, view, colour) {
   const [low, high] = view.x;
+  const points = chart.shown(line);
   const first = Math.max(0, points.findIndex(([x]) => x >= low) - 1);
   const seen = points.slice(first).filter(([x], i, all) => x <= high || all[i - 1]?.[0] <= high);
   pen.save();
@@ -100,9 +101,12 @@ function curve(pen, points, view, colour, dash) {
   pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = 1.7;
   pen.lineJoin = "round";
-  pen.setLineDash(dash);
+  pen.setLineDash(dashes(line.number));
   pen.beginPath();
-  for (const [x, y] of seen) pen.lineTo(toX(view, x), toY(view, y));
+  seen.forEach(([x, y], i) => {
+    if (chart.steps && i) pen.lineTo(toX(view, x), toY(view, seen[i - 1][1]));
+    pen.lineTo(toX(view, x), toY(view, y));
+  });
   pen.stroke();
   if (seen.length < MARKED) for (const [x, y] of seen) dot(pen, toX(view, x), toY(view, y));
   pen.restore();
@@ -125,7 +129,7 @@ function cross(pen, chart, view, colour) {
   // A run that ended earlier has no value here; its last one is told with its own moment.
   const far = (view.x[1] - view.x[0]) / 20;
   const when = (at) => (Math.abs(at - x) > far ? ` (after ${short(at)})` : "");
-  const rows = near.map(({ label, point: [at, y] }) => `${chart.words(y)}${when(at)}  ${label}`);
+  const rows = near.map(({ label, point: [at, y] }) => `${chart.words(y)}${when(at)}  ${label}`.trimEnd());
   const told = [`after ${short(x)} tasks`, ...rows];
   box(pen, told, near, toX(view, x), view, colour);
   for (const { point, number } of near) {
@@ -161,7 +165,7 @@ function described({ title, lines, words }, read) {
   const last = [...lines.values()]
     .filter(({ points }) => points.length)
     .map(
-      ({ label, points }) => `${label}: ${words(points.at(-1)[1])} after ${short(points.at(-1)[0])} tasks`,
+      ({ label, points }) => `${label ? `${label}: ` : ""}${words(points.at(-1)[1])} after ${short(points.at(-1)[0])} tasks`,
     );
   return `${title}. ${read ?? (last.join("; ") || "Nothing measured yet")}. Arrow keys read values, plus and minus zoom, Escape shows all.`;
 }

@@ -6,13 +6,14 @@ import { aboutRecord } from "./choosing.js";
 import { complaints, empty, fill, h } from "./dom.js";
 import { Pad, tools } from "./pad.js";
 
+const whole = (value) => (Number.isInteger(value) ? String(value) : "");
 const CHARTS = {
-  environment: "Environment it believed to be in",
-  open: "Latents open there",
-  capacity: "Capacity, nats",
-  reconstruction: "Error of what it draws, nats",
+  environment: { title: "Environment it believed to be in", steps: true, words: whole },
+  open: { title: "Latents open there", steps: true },
+  capacity: { title: "Capacity, nats", steps: true },
+  reconstruction: { title: "Error of what it draws, nats" },
 };
-const HEAD = ["Environment", "Batches", "Open latents", "Used", "Capacity", "Error"];
+const HEAD = ["Environment", "Batches", "Open latents", "Used latents", "Capacity", "Error"];
 
 export function show(room, query) {
   return aboutRecord(room, query, {
@@ -131,10 +132,11 @@ function walk({ latent, nats, pictures }) {
 }
 
 function charts(points) {
-  const figure = ([name, title]) => {
+  const figure = ([name, options]) => {
     const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
-    new Chart(canvas, { title, zero: true }).set(name, { label: title, points: points[name], number: 0 });
-    return h("figure", {}, h("figcaption", {}, title), canvas);
+    const chart = new Chart(canvas, { zero: true, ...options });
+    chart.set(name, { label: "", points: points[name], number: 0 });
+    return h("figure", {}, h("figcaption", {}, options.title), canvas);
   };
   return h("div", { className: "figures" }, Object.entries(CHARTS).map(figure));
 }
@@ -144,7 +146,7 @@ function overview({ environments, current }) {
     `${number}${number === current ? " (present)" : ""}`,
     batches,
     open,
-    used.length ? used.join(", ") : "none",
+    used.length,
     capacity.toFixed(1),
     error.toFixed(1),
   ];
