@@ -1,4 +1,7 @@
-"""Run all benchmarks, or those named: `python -m benchmarks render shapes`."""
+"""Run all benchmarks, or those named: `python -m benchmarks render shapes`.
+
+What begins with a dash, and all after it, is for the one benchmark that is named before it.
+"""
 
 import importlib
 import pkgutil
@@ -12,8 +15,12 @@ RESULTS = Path(__file__).parent / "results"
 PREFIX = "bench_"
 
 
-def main(names: list[str]) -> None:
+def main(words: list[str]) -> None:
     """Run, print and keep each section."""
+    first_option = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    names, options = words[:first_option], words[first_option:]
+    if options and len(names) != 1:
+        sys.exit(f"{options[0]} is an option of one benchmark; name that one before it")
     known = [
         m.name.removeprefix(PREFIX)
         for m in pkgutil.iter_modules(benchmarks.__path__)
@@ -22,7 +29,7 @@ def main(names: list[str]) -> None:
     for name in names or known:
         if name not in known:
             sys.exit(f"unknown benchmark {name!r}; known are {', '.join(known)}")
-        rows = importlib.import_module(f"benchmarks.{PREFIX}{name}").run()
+        rows = importlib.import_module(f"benchmarks.{PREFIX}{name}").run(*options)
         show(name, rows)
         keep(RESULTS / f"{name}.json", rows)
 

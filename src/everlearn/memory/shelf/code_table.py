@@ -12,7 +12,7 @@ CodeDistances = npt.NDArray[np.int32]
 
 BLOCK = 4096
 """Rows that stay near the processor while all queries pass over them."""
-HEAD = 16
+HEAD = 8
 """Bytes of a code that are compared first; most codes turn out too far by these alone."""
 FAR = np.iinfo(np.int32).max
 FREE = -1

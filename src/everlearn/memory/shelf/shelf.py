@@ -24,6 +24,7 @@ FITTED = 4096
 CANDIDATES = 256
 """Pictures compared pixel by pixel with each one looked up, besides as many as are asked for."""
 MAX_SIDE = 4096
+MAX_LABEL = 2**63 - 2
 
 
 class Shelf:
@@ -180,8 +181,8 @@ class Shelf:
         check_range("k", k, 1, np.inf)
         k = min(k, len(self))
         rows, distances = np.zeros((len(images), k), np.int64), np.zeros((len(images), k))
-        given = images.reshape(len(images), -1).astype(np.float32)
-        known = self._pictures.reshape(len(self._pictures), -1)
+        given = images.reshape(len(images), int(np.prod(self.image_shape))).astype(np.float32)
+        known = self._pictures.reshape(len(self._pictures), given.shape[1])
         if k:
             for i, some in enumerate(self._candidates(images, k)):
                 scan(given[i], known, some, np.full(len(some), -np.inf, np.float32), rows[i], distances[i])
@@ -266,7 +267,8 @@ class Shelf:
 
 def _as_labels(labels: npt.ArrayLike) -> IntArray:
     given = np.asarray(labels)
-    if given.ndim != 1 or (given.dtype.kind not in "iu" and len(given)) or (given < 0).any():
+    is_whole = given.ndim == 1 and (given.dtype.kind in "iu" or not len(given))
+    if not is_whole or (given < 0).any() or (given > MAX_LABEL).any():
         raise BadInput(f"labels are {labels!r:.80}; give a flat list of whole numbers from 0 up")
     return given.astype(np.int64)
 
