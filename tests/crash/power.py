@@ -24,7 +24,8 @@ class RememberingDisk(Disk):
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         n = super().write(file, data)
-        self._note(act="write", path=self._path(file), data=bytes(data[:n]).hex())
+        place = os.lseek(file, 0, os.SEEK_CUR) - n
+        self._note(act="write", path=self._path(file), place=place, data=bytes(data[:n]).hex())
         return n
 
     def sync(self, file: int) -> None:
@@ -97,7 +98,8 @@ class Platter:
         if act["act"] == "open" and act["cut"]:
             self.now[number] = bytearray()
         elif act["act"] == "write":
-            self.now[number] += bytes.fromhex(act["data"])
+            data, place = bytes.fromhex(act["data"]), act["place"]
+            self.now[number][place : place + len(data)] = data
         elif act["act"] == "truncate":
             del self.now[number][act["size"] :]
         elif act["act"] == "sync":

@@ -1,0 +1,153 @@
+"""An exemplar memory past RAM at growing size: `python -m benchmarks memory --classes 10000 100000`."""
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmarks.memory_page import RESULTS, write_page
+from benchmarks.memory_pictures import ERRORS, SIZE, exemplars, queries
+from benchmarks.table import Row, machine
+from everlearn.chance import draws
+from everlearn.memory.shelf import Shelf
+
+CLASSES = (10_000, 100_000, 1_000_000)
+BATCH, N_SINGLE, N_QUERIES, PIECE = 2_000, 20, 100, 10_000
+
+Figures = dict[str, Any]
+Floats = npt.NDArray[np.float32]
+
+
+def run(*words: str) -> list[Row]:
+    """Grow one shelf, and measure it at each size."""
+    options = _read(words)
+    torch.set_num_threads(1)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "shelf"
+        Shelf.make(place, image_shape=(SIZE, SIZE)).close()
+        for n_classes in sorted(options.classes):
+            figures = measure(place, n_classes)
+            _keep(n_classes, figures)
+            if options.json:
+                print(json.dumps(figures))
+            rows += [*_rows(n_classes, figures)]
+    write_page()
+    return rows
+
+
+def measure(place: Path, n_classes: int) -> Figures:
+    """All figures of a shelf that grows to so many classes."""
+    with Shelf(place) as shelf:
+        figures = {"classes": n_classes, **_growing(shelf, n_classes), **_editing(shelf)}
+        figures |= {"ram_bytes": shelf.nbytes / n_classes, "disk_bytes": shelf.disk_bytes / n_classes}
+        figures |= _looking(shelf, n_classes)
+    figures["open_seconds"] = _cpu(lambda: Shelf(place).close())
+    return figures
+
+
+def _growing(shelf: Shelf, n_classes: int) -> Figures:
+    """Seconds on the clock, because most of an add is waiting for the disk."""
+    seconds, start = 0.0, len(shelf)
+    for first in range(start, n_classes, BATCH):
+        labels = np.arange(first, min(first + BATCH, n_classes))
+        images = exemplars(labels)
+        began = time.perf_counter()
+        shelf.add(labels, images)
+        seconds += time.perf_counter() - began
+    return {"adds_per_second": (n_classes - start) / seconds if seconds else None}
+
+
+def _editing(shelf: Shelf) -> Figures:
+    """One picture at a time: add, rename and forget."""
+    new = int(shelf.classes()[-1]) + 1 + np.arange(N_SINGLE)
+    images = exemplars(new)
+    edits: dict[str, Callable[[int], object]] = {
+        "add": lambda i: shelf.add(new[i : i + 1], images[i : i + 1]),
+        "rename": lambda i: shelf.rename(int(new[i]), f"shape {i}"),
+        "forget": lambda i: shelf.forget(new[i : i + 1]),
+    }
+    figures = {}
+    for name, edit in edits.items():
+        began = time.perf_counter()
+        for i in range(N_SINGLE):
+            edit(i)
+        figures[f"{name}_milliseconds"] = (time.perf_counter() - began) / N_SINGLE * 1e3
+    return figures
+
+
+def _looking(shelf: Shelf, n_classes: int) -> Figures:
+    """Processor time, because others use this machine; what a lookup reads is in RAM by then."""
+    smallest = min(n_classes, CLASSES[0])
+    labels = draws(0, "who is looked up").permutation(smallest)[:N_QUERIES]
+    asked = {error: queries(labels, error) for error in ERRORS}
+    everything = np.concatenate(list(asked.values()))
+    true = _brute_force(shelf, n_classes, everything)
+    shelf.lookup(everything)
+    batch = _cpu(lambda: shelf.lookup(everything)) / len(everything)
+    single = _cpu(lambda: [shelf.lookup(each[None]) for each in asked["small"]]) / N_QUERIES
+    figures = {"lookup_milliseconds": single * 1e3, "batch_lookup_milliseconds": batch * 1e3}
+    for error, bound in zip(asked, np.split(true, len(asked)), strict=True):
+        found = shelf.lookup(asked[error])[1][:, 0]
+        figures[f"recall_{error}"] = float((found <= bound * (1 + 1e-5) + 1).mean())
+    same = shelf.lookup(exemplars(labels))
+    figures["recall_same"] = float(((same[0][:, 0] == labels) & (same[1][:, 0] == 0)).mean())
+    return figures
+
+
+def _brute_force(shelf: Shelf, n_classes: int, images: Floats) -> npt.NDArray[np.float64]:
+    """The squared distance to the true nearest picture."""
+    flat = images.reshape(len(images), -1)
+    best = np.full(len(images), np.inf)
+    for start in range(0, n_classes, PIECE):
+        known = exemplars(np.arange(start, min(start + PIECE, n_classes))).reshape(-1, SIZE * SIZE)
+        candidates = np.argmin(
+            np.square(known, dtype=np.float32).sum(1) / 2 - flat @ known.T.astype(np.float32), 1
+        )
+        apart = flat.astype(np.float64) - known[candidates]
+        best = np.minimum(best, np.square(apart).sum(1))
+    return best
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def _read(words: tuple[str, ...]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks memory", description=__doc__)
+    parser.add_argument("--classes", type=int, nargs="+", default=list(CLASSES), help="sizes to measure at")
+    parser.add_argument("--json", action="store_true", help="print the figures of each size as JSON, too")
+    return parser.parse_args(words)
+
+
+def _keep(n_classes: int, figures: Figures) -> None:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    about = {**machine(), "numba": version("numba"), "system": platform.platform()}
+    kept = {"machine": about, "figures": figures}
+    (RESULTS / f"{n_classes}.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def _rows(n_classes: int, figures: Figures) -> list[Row]:
+    what = f"{n_classes:,} classes: "
+    recalls = [
+        Row(f"{what}the true nearest is found, {name} errors", figures[f"recall_{name}"], "", None, 0.99)
+        for name in ("same", *ERRORS)
+    ]
+    return [
+        *recalls,
+        Row(f"{what}bytes a class in RAM", figures["ram_bytes"], "bytes"),
+        Row(f"{what}bytes a class on disk", figures["disk_bytes"], "bytes"),
+        Row(f"{what}one lookup", figures["lookup_milliseconds"], "ms"),
+        Row(f"{what}opening", figures["open_seconds"], "s"),
+    ]

@@ -1,0 +1,3 @@
+from tests.crash.conftest import tmp_path
+
+__all__ = ["tmp_path"]

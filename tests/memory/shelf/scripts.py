@@ -1,0 +1,81 @@
+"""Edits of a small shelf, and what it must hold after each."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from everlearn.chance import draws
+from everlearn.memory.shelf import Shelf, shelf
+from everlearn.streams.batch import Images
+
+SHAPE = (4, 8)
+PATCH = 8
+"""Random bytes in a row that no other picture shares."""
+
+Held = dict[int, tuple[list[bytes], str]]
+"""By label, the bytes of its pictures, sorted, and its name."""
+Step = Callable[[Shelf], object]
+
+
+def picture(number: int) -> Images:
+    """A picture of bytes that are nowhere else."""
+    return draws(5, "shelf test", number).integers(32, 255).astype(np.uint8).reshape(SHAPE) + np.uint8(1)
+
+
+def pictures(*numbers: int) -> Images:
+    return np.stack([picture(number) for number in numbers])
+
+
+STEPS: list[Step] = [
+    lambda s: s.add([1, 2, 3], pictures(1, 2, 3), ["one", "two", "three"]),
+    lambda s: s.forget([2]),
+    lambda s: s.add([4, 1, 5], pictures(4, 11, 5)),
+    lambda s: s.rename(4, "vier"),
+    lambda s: s.add(range(10, 20), pictures(*range(10, 20))),
+    lambda s: s.forget([1, 4, 12]),
+    lambda s: s.add([4], pictures(44), ["four again"]),
+    lambda s: s.forget([4]),
+]
+"""Among them is the moment when codes are fitted, and rows that are used again."""
+EVER = {f"picture {n}": picture(n).tobytes() for n in (1, 2, 3, 4, 5, 11, 44, *range(10, 20))}
+
+
+def held(shelf: Shelf) -> Held:
+    return {
+        label: (sorted(image.tobytes() for image in shelf.pictures(label)), shelf.name(label))
+        for label in shelf.classes().tolist()
+    }
+
+
+def expected(folder: Path) -> list[Held]:
+    """What a shelf holds before the first edit and after each."""
+    with Shelf.make(folder, image_shape=SHAPE) as calm:
+        states = [held(calm)]
+        for step in STEPS:
+            step(calm)
+            states.append(held(calm))
+    return states
+
+
+@contextmanager
+def small_fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let codes be fitted to a dozen pictures already."""
+    with monkeypatch.context() as patch:
+        patch.setattr(shelf, "FITTED", 12)
+        yield
+
+
+def traces(folder: Path, content: Held) -> list[str]:
+    """Pictures, or parts of them, that some file has though the shelf does not hold them."""
+    kept = {image for images, _ in content.values() for image in images}
+    data = [path.read_bytes() for path in folder.iterdir()]
+    return [
+        name
+        for name, image in EVER.items()
+        if image not in kept
+        for start in range(0, len(image), PATCH)
+        if any(image[start : start + PATCH] in each for each in data)
+    ]
