@@ -93,7 +93,7 @@ export function confirmed(title, words, yes) {
       h("p", {}, words),
       h(
         "form",
-        { method: "dialog", className: "bar" },
+        { method: "dialog", className: "bar", "aria-label": title },
         h("button", { value: "yes", className: "main" }, yes),
         h("button", { value: "no" }, "Cancel"),
       ),
@@ -109,7 +109,7 @@ export function asked(title, label, value = "") {
     const input = h("input", { value, id: "asked", required: true, maxLength: 200, autocomplete: "off" });
     const form = h(
       "form",
-      { method: "dialog" },
+      { method: "dialog", "aria-label": title },
       h("p", {}, h("label", { htmlFor: "asked" }, label)),
       h("p", {}, input),
       h(

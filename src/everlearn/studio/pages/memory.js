@@ -171,6 +171,7 @@ class MemoryPage {
     const name = h("input", { id: "class-name", maxLength: 200, required: true, autocomplete: "off" });
     const box = h("dialog", { "aria-label": "Add a class", onclose: () => box.remove() });
     const form = h("form", {
+      "aria-label": "Add a class",
       onsubmit: async (event) => {
         event.preventDefault();
         if (pad.isBlank) return trouble.show("Draw something first, or upload a picture.");
