@@ -1,13 +1,17 @@
 """`everlearn stream`: look at streams, export them, cite them."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choose import ANY, StreamChoice
 from everlearn.cli.reading import read_task, read_tasks
+from everlearn.cli.sweep import Address, On, Workers, place
+
+if TYPE_CHECKING:
+    from everlearn.streams.exports import Others
 
 app = App(name="stream", help="Look at streams, export them, cite them.")
 
@@ -59,22 +63,32 @@ def export(
     to: Literal["npz", "png", "parquet", "webdataset"],
     out: Annotated[Path, Out],
     tasks: str = "0:10",
+    workers: Workers = None,
+    on: On = None,
+    address: Address = None,
     screen: Shown,
 ) -> Answer:
     """Write tasks to a folder that other tools can read; run it again to go on after a break.
+
+    However many work at it, and wherever: the files are the same, byte for byte.
 
     Args:
         choice: Which stream.
         to: The format.
         out: The folder.
         tasks: Which tasks: one number, several such as 0,5,7 or a range without its end such as 0:10.
+        workers: Processes that make tasks side by side; this one, or as many as a cluster has room for, if
+            not said.
+        on: Where they work: ray, for the nodes of a Ray cluster; this machine if not said.
+        address: The head of the Ray cluster; the cluster of this machine if not said.
         screen: Where progress is shown.
     """
     from everlearn import streams
 
+    others = _others(workers, on, address)
     wanted, stream = read_tasks(tasks), choice.build()
     with screen.progress(f"Exporting {stream.id}") as progress:
-        manifest = streams.export(stream, out, to=to, tasks=wanted, progress=progress)
+        manifest = streams.export(stream, out, to=to, tasks=wanted, progress=progress, others=others)
     facts = {
         "stream": stream.id,
         "fingerprint": manifest.fingerprint,
@@ -83,6 +97,35 @@ def export(
         "out": str(out),
     }
     return Answer(facts, lambda: f"{len(wanted):,} tasks of {stream.id} are in {out}")
+
+
+def _others(workers: int | None, on: str | None, address: str | None) -> "Others | None":
+    """Who makes tasks beside this process, if anybody."""
+    where = place(on, address)
+    if workers is None and on is None:
+        return None
+    from everlearn.runs.jobs import Capacity
+    from everlearn.runs.jobs.capacity import MAX_WORKERS
+    from everlearn.runs.jobs.shares import shared_among
+
+    return shared_among(Capacity(workers=MAX_WORKERS if workers is None else workers), where)
+
+
+@app.command(show=False)
+def share(folder: Path, /, *, tasks: str) -> Answer:
+    """Make some tasks of an export that is under way; `export` calls this with --workers or --on.
+
+    Args:
+        folder: The folder of the export.
+        tasks: Which tasks, as for export.
+    """
+    from everlearn.streams.exports import make_share
+
+    wanted = read_tasks(tasks)
+    make_share(folder, wanted)
+    return Answer(
+        {"out": str(folder), "tasks": len(wanted)}, lambda: f"{len(wanted):,} tasks are in {folder}"
+    )
 
 
 @app.command

@@ -38,7 +38,7 @@ class Desk:
 
     def finished(self, k: int) -> tuple[TaskRecord, Task] | None:
         """A task that was made before and is still whole."""
-        receipt = self._receipt(k)
+        receipt = receipt_of(self._folder, k)
         if not receipt.is_file():
             return None
         try:
@@ -67,11 +67,8 @@ class Desk:
             _remove_tree(target)
             files.disk.rename(draft, target)
             files.sync_folder(self._folder)
-        files.write(self._receipt(task.index), record.model_dump_json().encode())
+        files.write(receipt_of(self._folder, task.index), record.model_dump_json().encode())
         return record
-
-    def _receipt(self, k: int) -> Path:
-        return self._desk / f"{task_folder(k)}.json"
 
     def _write(self, draft: Path, batch: Batch, place: Place) -> PartRecord:
         sha256 = None
@@ -86,6 +83,11 @@ class Desk:
             tasks=batch.tasks is not None,
             sha256=sha256,
         )
+
+
+def receipt_of(folder: Path, k: int) -> Path:
+    """The file that lies in an unfinished export once task k is whole."""
+    return folder / UNFINISHED / f"{task_folder(k)}.json"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from everlearn.files import sha256
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+PLAN = "plan.json"
 README = "README.md"
 UNFINISHED = "unfinished"
 

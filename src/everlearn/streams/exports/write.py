@@ -2,17 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.streams.exports.choose import chosen_tasks, count_labels
-from everlearn.streams.exports.desk import Desk
+from everlearn.streams.exports.desk import Desk, receipt_of
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import (
     MANIFEST,
+    PLAN,
     README,
     UNFINISHED,
     FormatName,
@@ -23,11 +24,15 @@ from everlearn.streams.exports.manifest import (
     read_manifest,
 )
 from everlearn.streams.exports.readme import readme
+from everlearn.streams.exports.share import wait_for_shares
 from everlearn.streams.stream import Stream, fingerprint_of
 from everlearn.streams.task import Task
 
 Progress = Callable[[int, int, str], None]
-PLAN = "plan.json"
+Wait = Callable[[int], None]
+"""Returns when a task is made, or when nobody else will make it."""
+Others = Callable[[Path, Sequence[int]], AbstractContextManager[Wait]]
+"""Sees to it that others make some tasks of the export in a folder, with `make_share`."""
 
 
 def export(
@@ -37,6 +42,7 @@ def export(
     to: FormatName = "npz",
     tasks: Iterable[int] | None = None,
     progress: Progress | None = None,
+    others: Others | None = None,
 ) -> Manifest:
     """Write tasks of a stream into a folder that other tools, and `load`, can read.
 
@@ -50,6 +56,7 @@ def export(
         to: the format of the files.
         tasks: which tasks; all, if the stream has an end.
         progress: called with (tasks done, tasks in all, what is being done).
+        others: who makes tasks beside us; what they do not make is made here.
 
     Returns:
         The manifest, as it lies in the folder.
@@ -63,16 +70,14 @@ def export(
         ...     load(folder).fingerprint() == manifest.fingerprint == stream.fingerprint()
         True
     """
-    how = codec(to)
+    codec(to)  # an unknown format, or one whose library is missing, is complained about first
     plan = _plan(stream, to, tasks)
     folder = Path(path)
     _check_free(folder)
     with _alone_in(folder):
         manifest = _continue(folder, plan)
         if manifest is None:
-            manifest = _finish(
-                stream, plan, folder, Desk(folder, how, plan.n_labels), progress or _say_nothing
-            )
+            manifest = _make(stream, plan, folder, progress or _say_nothing, others or _nobody)
         shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     return manifest
 
@@ -130,10 +135,18 @@ def _continue(folder: Path, plan: Plan) -> Manifest | None:
     return manifest
 
 
-def _finish(stream: Stream, plan: Plan, folder: Path, desk: Desk, progress: Progress) -> Manifest:
-    """Make what is missing, then sign the whole."""
-    records: list[TaskRecord] = []
-    fingerprint = fingerprint_of(plan.stream, _settle(stream, plan, desk, records, progress))
+def _make(stream: Stream, plan: Plan, folder: Path, progress: Progress, others: Others) -> Manifest:
+    """Make what is missing, with the others, then sign the whole."""
+    wait_for_shares(folder)
+    desk, records = Desk(folder, codec(plan.to), plan.n_labels), list[TaskRecord]()
+    missing = [k for k in plan.tasks if not receipt_of(folder, k).is_file()]
+    with others(folder, missing) as wait:
+        settled = _settle(stream, plan, desk, records, progress, wait)
+        fingerprint = fingerprint_of(plan.stream, settled)
+    return _sign(plan, fingerprint, records, folder)
+
+
+def _sign(plan: Plan, fingerprint: str, records: Sequence[TaskRecord], folder: Path) -> Manifest:
     page = readme(plan, fingerprint, records).encode()
     manifest = Manifest(
         **dict(plan), fingerprint=fingerprint, readme=files.sha256(page), contents=tuple(records)
@@ -144,16 +157,22 @@ def _finish(stream: Stream, plan: Plan, folder: Path, desk: Desk, progress: Prog
 
 
 def _settle(
-    stream: Stream, plan: Plan, desk: Desk, records: list[TaskRecord], progress: Progress
+    stream: Stream, plan: Plan, desk: Desk, records: list[TaskRecord], progress: Progress, wait: Wait
 ) -> Iterator[Task]:
     """Each task of the plan once it is safely in the folder, its record added to `records`."""
     for done, k in enumerate(plan.tasks):
         progress(done, len(plan.tasks), f"task {k}")
+        wait(k)
         found = desk.finished(k)
         task = stream.task(k) if found is None else found[1]
         records.append(desk.make(task) if found is None else found[0])
         yield task
     progress(len(plan.tasks), len(plan.tasks), "done")
+
+
+@contextmanager
+def _nobody(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
+    yield lambda k: None
 
 
 def _say_nothing(done: int, total: int, word: str) -> None:
