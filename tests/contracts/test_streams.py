@@ -11,6 +11,9 @@ from everlearn.streams.probe import probe_rows
 
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 ENVIRONMENTS = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites")
+FILMED = {
+    "stream": "sprites-50", "image_size": 16, "frames": 4, "n_classes": 12, "classes_per_task": 2,
+}  # fmt: skip
 
 CASES = {
     "class-incremental": SMALL,
@@ -29,6 +32,9 @@ CASES = {
     "colour": {**SMALL, "rgb": True, "colour": 3, "scale": 1},
     "nuisances": {**SMALL, "noise": 0.1, "clutter": 2, "occluder": 0.1},
     "alike": {**SMALL, "similarity": 0.8, "difficulty": 0.5},
+    "filmed nc": {**FILMED, "scenario": "nc", "first_classes": 3},
+    "filmed nic": {**FILMED, "scenario": "nic", "first_classes": 3},
+    "filmed ni": {**FILMED, "scenario": "ni"},
     "environments": {
         "stream": "environments",
         "sequence": ENVIRONMENTS,

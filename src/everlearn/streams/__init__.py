@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from everlearn.streams.arranged import ArrangedStream
 from everlearn.streams.batch import Batch
+from everlearn.streams.core50 import core50
 from everlearn.streams.environments import EnvironmentSettings, environments
+from everlearn.streams.filmed import filmed
 from everlearn.streams.kinds import build, from_json, from_mapping, from_toml, kinds, settings_class
 from everlearn.streams.pictures import fashion, folder, mnist, omniglot
 from everlearn.streams.scenarios import ScenarioSettings
@@ -39,9 +41,11 @@ __all__ = [
     "Task",
     "TaskView",
     "build",
+    "core50",
     "environments",
     "export",
     "fashion",
+    "filmed",
     "folder",
     "from_json",
     "from_mapping",

@@ -15,11 +15,13 @@ P = ParamSpec("P")
 
 _KINDS = {
     "sprites": ("everlearn.streams.sprites", "SpriteSettings"),
+    "sprites-50": ("everlearn.streams.filmed", "FilmedSettings"),
     "environments": ("everlearn.streams.environments", "EnvironmentSettings"),
     "mnist": ("everlearn.streams.pictures", "MnistSettings"),
     "fashion": ("everlearn.streams.pictures", "FashionSettings"),
     "omniglot": ("everlearn.streams.pictures", "OmniglotSettings"),
     "folder": ("everlearn.streams.pictures", "FolderSettings"),
+    "core50": ("everlearn.streams.core50", "Core50Settings"),
 }
 
 
@@ -28,7 +30,7 @@ def kinds() -> tuple[str, ...]:
 
     Example:
         >>> kinds()
-        ('sprites', 'environments', 'mnist', 'fashion', 'omniglot', 'folder')
+        ('sprites', 'sprites-50', 'environments', 'mnist', 'fashion', 'omniglot', 'folder', 'core50')
     """
     return tuple(_KINDS)
 

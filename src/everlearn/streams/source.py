@@ -1,6 +1,6 @@
 """Where the images of a stream come from, whatever their order of arrival."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from everlearn.chance import IntArray
 from everlearn.factors import Factors
@@ -36,3 +36,11 @@ class Source(Protocol):
 
     def exemplars(self, class_ids: IntArray) -> Images | None:
         """One canonical picture per class, or None if this source has no such thing."""
+
+
+@runtime_checkable
+class Filmed(Protocol):
+    """A source whose training pictures were taken in sessions, as many for every class."""
+
+    def sessions(self, class_id: int) -> list[IntArray]:
+        """The numbers of the pictures of each session."""

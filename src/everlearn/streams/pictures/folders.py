@@ -1,6 +1,7 @@
 """Any folder of pictures: a sub-folder per class, or a single picture per class."""
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -28,12 +29,17 @@ def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> Gallery:
         rgb: keep colours, or only light and shade.
     """
     root = data_root(path, "the folder of pictures")
-    prepare = partial(_prepare, side=FINENESS * drawn_size, rgb=rgb)
-    return Gallery(files=_index(root), read=partial(_read, root), prepare=prepare)
+    prepare = prepare_picture(drawn_size, rgb=rgb)
+    return Gallery(files=_index(root), read=partial(read_below, root), prepare=prepare)
+
+
+def prepare_picture(drawn_size: int, *, rgb: bool) -> Callable[[Pixels], Pixels]:
+    """What makes of a decoded file the drawing that is kept."""
+    return partial(_prepare, side=FINENESS * drawn_size, rgb=rgb)
 
 
 def _index(root: Path) -> dict[str, list[str]]:
-    loose = [entry.name for entry in listed(root) if _is_picture(entry)]
+    loose = [entry.name for entry in listed(root) if is_picture(entry)]
     folders = [entry.name for entry in listed(root) if entry.is_dir()]
     classes = {readable(name): _pictures_in(root, name) for name in folders}
     found = {name: pictures for name, pictures in classes.items() if pictures}
@@ -57,14 +63,16 @@ def _stems(files: list[str]) -> list[str]:
 
 
 def _pictures_in(root: Path, name: str) -> list[str]:
-    return [f"{name}/{entry.name}" for entry in listed(root / name) if _is_picture(entry)]
+    return [f"{name}/{entry.name}" for entry in listed(root / name) if is_picture(entry)]
 
 
-def _is_picture(entry: "os.DirEntry[str]") -> bool:
+def is_picture(entry: "os.DirEntry[str]") -> bool:
+    """Whether a file is a picture by its name."""
     return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
 
 
-def _read(root: Path, name: str) -> bytes:
+def read_below(root: Path, name: str) -> bytes:
+    """The bytes of a file that is named from a folder on."""
     return read_file(root / name)
 
 

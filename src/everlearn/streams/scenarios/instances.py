@@ -5,7 +5,7 @@ import numpy as np
 from everlearn.chance import IntArray, draws
 from everlearn.errors import BadInput
 from everlearn.streams.scenarios.scenario import Rows, Scenario, Seen
-from everlearn.streams.source import Source
+from everlearn.streams.source import Filmed, Source
 
 
 class NewInstances(Scenario):
@@ -37,9 +37,14 @@ class NewInstances(Scenario):
         return np.zeros(len(classes), np.int64)
 
     def session(self, class_id: int, s: int) -> Rows:
-        """Session s of a class: one of equal, disjoint slices of its training pictures."""
-        pool = self.source.pool(class_id, "train")
-        return Rows.of_class(class_id, np.array_split(pool, self._sessions)[s])
+        """Session s of a class: as it was filmed, or one of equal, disjoint slices of its training pictures.
+
+        Sources that were filmed may still be cut otherwise, if another number of sessions is asked for.
+        """
+        films = self.source.sessions(class_id) if isinstance(self.source, Filmed) else []
+        if len(films) != self._sessions:
+            films = np.array_split(self.source.pool(class_id, "train"), self._sessions)
+        return Rows.of_class(class_id, films[s])
 
 
 class NewInstancesAndClasses(NewInstances):

@@ -15,7 +15,7 @@ from everlearn.streams.scenarios.recurring import Recurring
 from everlearn.streams.scenarios.scenario import Labelling, Scenario
 from everlearn.streams.scenarios.sharp import ClassSets, Sharp
 from everlearn.streams.settings import StreamSettings
-from everlearn.streams.source import Source
+from everlearn.streams.source import Filmed, Source
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
@@ -23,6 +23,7 @@ Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
 _SHARED_LABELS = ("domain-incremental", "task-incremental")
 # What an endless source offers to a scenario with a fixed number of classes.
 NIC_CLASSES = 50
+SESSIONS = 8
 
 _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "first_classes": ("scenario", ("nc", "nic")),
@@ -125,7 +126,7 @@ class ScenarioSettings(OrderedSettings):
         return n
 
     def _instances(self, source: Source, n_classes: int | None) -> Scenario:
-        sessions = self.sessions or 8
+        sessions = self.sessions or (len(source.sessions(0)) if isinstance(source, Filmed) else SESSIONS)
         if self.scenario == "ni":
             n = n_classes or self.classes_per_task
             return NewInstances(source, n_classes=n, sessions=sessions, seed=self.seed)
