@@ -129,7 +129,7 @@ def test_text_that_holds_no_settings_is_refused(text):
 
 @pytest.mark.parametrize("kind", streams.kinds())
 def test_functions_say_what_can_be_set(kind):
-    function, model = getattr(streams, kind), streams.settings_class(kind)
+    function, model = getattr(streams, kind.replace("-", "_")), streams.settings_class(kind)
     parameters = inspect.signature(function).parameters
     assert list(parameters) == list(model.model_fields)
     for name, field in model.model_fields.items():

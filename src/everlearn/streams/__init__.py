@@ -12,7 +12,7 @@ from everlearn.streams.arranged import ArrangedStream
 from everlearn.streams.batch import Batch
 from everlearn.streams.core50 import core50
 from everlearn.streams.environments import EnvironmentSettings, environments
-from everlearn.streams.filmed import filmed
+from everlearn.streams.filmed import sprites_50
 from everlearn.streams.kinds import build, from_json, from_mapping, from_toml, kinds, settings_class
 from everlearn.streams.pictures import fashion, folder, mnist, omniglot
 from everlearn.streams.scenarios import ScenarioSettings
@@ -45,7 +45,6 @@ __all__ = [
     "environments",
     "export",
     "fashion",
-    "filmed",
     "folder",
     "from_json",
     "from_mapping",
@@ -56,6 +55,7 @@ __all__ = [
     "omniglot",
     "settings_class",
     "sprites",
+    "sprites_50",
 ]
 
 # Loaded when first used: they bring the renderer, or much code for files.

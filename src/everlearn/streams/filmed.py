@@ -11,8 +11,8 @@ from everlearn.streams.scenarios.settings import ScenarioName
 from everlearn.streams.source import Source
 from everlearn.streams.stream import Stream
 
-OBJECTS, FIRST = 50, 10
-"""Objects in all, and of them in the first task."""
+FIRST = 10
+"""Objects in the first task."""
 
 
 class ObjectSettings(ScenarioSettings):
@@ -41,15 +41,15 @@ class FilmedSettings(ObjectSettings):
     scenario "nc" has 10 shapes and then 8 times 5, "nic" 391 tasks, "ni" 8.
 
     Example:
-        >>> stream = filmed(image_size=32, scenario="nic")
+        >>> stream = sprites_50(image_size=32, scenario="nic")
         >>> stream, stream.task(0).train.images.shape, stream.task(1).train.images.shape
         (<sprites-50/nic-v1: 391 tasks>, (250, 32, 32), (25, 32, 32))
     """
 
     kind = "sprites-50"
 
-    n_classes: Count | None = OBJECTS
-    """shapes in all"""
+    n_classes: Count | None = None
+    """shapes in all; 50 if not said"""
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     rgb: bool = False
@@ -73,4 +73,4 @@ class FilmedSettings(ObjectSettings):
         return ArrangedStream(spec=self, scenario=self.arrange(FilmedSource(self)))
 
 
-filmed = builder(FilmedSettings)
+sprites_50 = builder(FilmedSettings)

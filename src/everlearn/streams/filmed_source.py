@@ -21,6 +21,7 @@ SESSIONS: dict[Split, range] = {
     "held_out": range(0),
 }
 """Which sessions are for what."""
+OBJECTS = 50
 FULL_TURN = 6.283185307179586
 # Rounding what comes of sines to this grid hides the last bits in which math libraries differ.
 GRID = 2.0**24
@@ -31,7 +32,7 @@ class FilmedSource:
 
     def __init__(self, settings: "FilmedSettings") -> None:
         self._seed, self._frames = settings.seed, settings.frames
-        self.n_classes = settings.n_classes
+        self.n_classes = settings.n_classes or OBJECTS
         self._sprites = SpriteSource(
             SpriteSettings(
                 seed=settings.seed,
