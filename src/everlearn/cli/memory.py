@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from everlearn.cli.answer import Answer
+from everlearn.cli import shelves
+from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.reading import check_path
 from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput, check_range
@@ -19,7 +20,10 @@ MAX_LABEL = 2**63 - 1
 SHOWN = 40
 COLUMNS = 20
 
-app = App(name="memory", help="Look at what a learner remembers, and edit it.")
+app = App(name="memory", help="Look at what a learner remembers, or a shelf holds, and edit it.")
+app.command(shelves.make)
+app.command(shelves.fill)
+app.command(shelves.find)
 
 
 @app.command(name="list")
@@ -29,10 +33,10 @@ def list_(
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False)] = None,
 ) -> Answer:
-    """List the classes that the learner of a record remembers.
+    """List the classes that the learner of a record remembers, or a shelf holds.
 
     Args:
-        record: The folder of the record.
+        record: The folder of the record or shelf.
         out: A .png file to draw all remembered pictures to.
     """
     from everlearn.evaluation.protocols import editable_memory
@@ -43,6 +47,11 @@ def list_(
 
     if out is not None:
         check_format(check_path(out), moving=False)
+    if shelves.is_shelf(record):
+        if out is not None:
+            raise BadInput("a shelf may hold a million pictures; leave --out out")
+        held = shelves.list_(record)
+        return Answer(held, lambda: _view(held))
     memory = editable_memory(opened(Record(record)).learner)
     facts = {"record": str(record), **_facts(memory)}
     if out is not None:
@@ -52,15 +61,27 @@ def list_(
 
 
 @app.command
-def add(record: Path, picture: Path, /, *, label: Whole | None = None, name: str | None = None) -> Answer:
+def add(
+    record: Path,
+    picture: Path,
+    /,
+    *,
+    label: Whole | None = None,
+    name: str | None = None,
+    screen: Shown,
+) -> Answer:
     """Teach a class with one picture; nothing is trained.
 
     Args:
-        record: The folder of the record.
-        picture: A picture of the thing upright, large and in the middle.
+        record: The folder of the record or shelf.
+        picture: A picture of the thing upright, large and in the middle; for a shelf also a folder of
+            pictures, whose classes are named after files or sub-folders.
         label: The class it shows; a new one if not said.
         name: What people call the class.
+        screen: Where progress is shown.
     """
+    if shelves.is_shelf(record):
+        return shelves.add(record, picture, label, name, screen)
     import numpy as np
 
     from everlearn.cli.picture import read_picture
@@ -87,10 +108,12 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
     """Let people call a class something else; its label stays.
 
     Args:
-        record: The folder of the record.
+        record: The folder of the record or shelf.
         label: The class, by its label or its name.
         name: The new name.
     """
+    if shelves.is_shelf(record):
+        return shelves.rename(record, label, name)
 
     def edit(memory: "ExemplarMemory") -> int:
         found = _label(memory, label)
@@ -103,12 +126,14 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
 
 @app.command
 def forget(record: Path, label: str, /) -> Answer:
-    """Erase a class: afterwards no file of the record holds a byte of its pictures.
+    """Erase a class: afterwards no file of the record or shelf holds a byte of its pictures.
 
     Args:
-        record: The folder of the record.
+        record: The folder of the record or shelf.
         label: The class, by its label or its name.
     """
+    if shelves.is_shelf(record):
+        return shelves.forget(record, label)
     n_pictures = 0
 
     def edit(memory: "ExemplarMemory") -> int:

@@ -46,7 +46,7 @@ class RowFile:
     def read(self, start: int, stop: int) -> AnyArray:
         """Rows that follow one another, as an array in RAM."""
         rows = np.zeros((stop - start, *self.shape), self.dtype)
-        rest = memoryview(rows.reshape(-1).view(np.uint8))
+        rest = rows.reshape(-1).view(np.uint8).data
         place = start * self.row_bytes
         while rest and (n := os.preadv(self._file, [rest], place)):
             rest, place = rest[n:], place + n

@@ -103,10 +103,14 @@ class Shelf:
         """Bytes of its files."""
         return self._open.disk_bytes
 
+    def labels(self) -> IntArray:
+        """The label of each picture, in no particular order."""
+        labels: IntArray = self._table.labels[self._table.labels != FREE]
+        return labels
+
     def classes(self) -> IntArray:
         """The labels that have a picture, sorted."""
-        labels = np.unique(self._table.labels)
-        return labels[labels != FREE]
+        return np.unique(self.labels())
 
     def pictures(self, label: int) -> Images:
         """Copies of the pictures of a class."""
@@ -117,10 +121,10 @@ class Shelf:
         names = map(self._open.name, self._rows_of([label]).tolist())
         return next(filter(None, names), str(label))
 
-    def labels_named(self, name: str) -> list[int]:
-        """The classes that people call so."""
-        rows = self._open.rows_named(name)
-        return np.unique(self._table.labels[rows]).tolist() if name else []
+    def names(self) -> dict[int, str]:
+        """What people call the classes that they gave a name."""
+        labels = self._table.labels
+        return {int(labels[row]): name for row, name in self._open.names()}
 
     def add(self, labels: npt.ArrayLike, images: Images, names: Sequence[str] | None = None) -> None:
         """Remember pictures, next to those their classes may have already; all of them or none.
@@ -149,7 +153,8 @@ class Shelf:
 
     def rename(self, label: int, name: str) -> None:
         """Let people call a class something else; its label stays."""
-        rows, _ = self._rows_of([label]), _check_name(name)
+        _check_name(name)
+        rows = self._rows_of([label])
         with self._editing() as storage:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 

@@ -1,6 +1,7 @@
 """The files of a shelf: every edit is in them entirely or not at all."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,14 @@ class Storage:
 
     def name(self, row: int) -> str:
         """What people call the class of a row; "" if nobody gave it a name."""
-        return self._names.read(row, row + 1).tobytes().rstrip(b"\0").decode()
+        return _as_name(self._names.read(row, row + 1))
 
-    def rows_named(self, name: str) -> IntArray:
-        """The rows whose class has a name."""
-        wanted = _name_rows([name])
-        found = [
-            start + np.flatnonzero((self._names.read(start, start + PIECE) == wanted).all(axis=1))
-            for start in range(0, len(self._names), PIECE)
-        ]
-        return np.concatenate([np.zeros(0, np.int64), *found])
+    def names(self) -> Iterator[tuple[int, str]]:
+        """The rows whose class has a name, and the name."""
+        for start in range(0, len(self._names), PIECE):
+            part = self._names.read(start, start + PIECE)
+            for row in np.flatnonzero(part[:, 0]).tolist():
+                yield start + row, _as_name(part[row])
 
     def add(self, images: Images, codes: Codes, edit: Edit) -> None:
         """Fill free rows, which the edit names."""
@@ -188,6 +187,10 @@ def make_files(folder: Path, image_shape: tuple[int, ...]) -> None:
     if any(not path.name.endswith(".new") for path in folder.iterdir()):
         raise BadInput(f"{str(folder)!r} is not empty; name a new folder for the shelf")
     write_about(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
+
+
+def _as_name(row: AnyArray) -> str:
+    return row.tobytes().rstrip(b"\0").decode()
 
 
 def _name_rows(names: list[str]) -> AnyArray:
