@@ -52,6 +52,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in SHAREABLE:
             finish(record(spec_of(name), folder / "two" / name))
         finish(record(spec_of("er"), folder / "again"))
+        next(record(spec_of("er"), folder / "left"))
     return folder
 
 
@@ -196,12 +197,12 @@ def test_one_process_is_company_enough(tmp_path: Path) -> None:
 
 def test_processes_that_disagree_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "n_partners", lambda: 2)
-    monkeypatch.setattr(following, "said", lambda own: [own, [0, own[1] + 1]])
+    monkeypatch.setattr(following, "said", lambda *own: [own, (0, own[1] + 1)])
     with pytest.raises(PartnersDisagree, match=r"do not agree on what happened \(learned\)"):
         agreed(Learned(0, 0, 0, 1, 8), None)
 
 
 def test_whoever_is_asked_asks_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "n_partners", lambda: 2)
-    monkeypatch.setattr(following, "said", lambda own: [own, [signal.SIGTERM, own[1]]])
+    monkeypatch.setattr(following, "said", lambda *own: [own, (signal.SIGTERM, own[1])])
     assert agreed(Learned(0, 0, 0, 1, 8), None) is signal.SIGTERM

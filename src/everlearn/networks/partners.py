@@ -12,9 +12,15 @@ from torch import Tensor
 
 from everlearn.errors import BadInput
 
+FAREWELL = -1
+
 
 class PartnerLost(BadInput):
     """Another process of the run does not answer any more."""
+
+
+class Dismissed(Exception):
+    """The first process needs us no longer."""
 
 
 def n_partners() -> int:
@@ -52,22 +58,30 @@ def summed(tensors: Sequence[Tensor]) -> list[Tensor]:
     return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 
 
-def said(numbers: Sequence[int]) -> list[list[int]]:
-    """What everybody says, whole numbers below 2^63, in the order of the processes."""
-    own = torch.tensor(numbers, dtype=torch.int64)
+def said(number: int, other: int = 0) -> list[tuple[int, int]]:
+    """What everybody says, two whole numbers below 2^63, in the order of the processes."""
+    own = torch.tensor([number, other], dtype=torch.int64)
     everybody = [torch.empty_like(own) for _ in range(n_partners())]
     with _told_of_loss():
         dist.all_gather(everybody, own)
-    return [each.tolist() for each in everybody]
+    pairs = [(int(first), int(second)) for first, second in everybody]
+    if pairs[0][0] == FAREWELL != number:
+        raise Dismissed
+    return pairs
 
 
 def handed_out(data: bytes) -> bytes:
-    """The bytes that the first process has; what others bring does not matter."""
-    size = max(said([len(data)]))[0]
+    """The bytes that the first process has; the others bring none."""
+    size, _ = max(said(len(data)))
     sent = torch.frombuffer(bytearray(data.ljust(size)), dtype=torch.uint8)
     with _told_of_loss():
         dist.broadcast(sent, src=0)
     return sent.numpy().tobytes()
+
+
+def dismiss() -> None:
+    """Let the others go, whatever they expect to hear; for the first process."""
+    said(FAREWELL)
 
 
 def _added(tensor: Tensor) -> Tensor:

@@ -12,9 +12,8 @@ import torch
 
 from everlearn import learners
 from everlearn.errors import BadInput, check_range
-from everlearn.networks.partners import PartnerLost
+from everlearn.networks.partners import PartnerLost, dismiss
 from everlearn.rendering.threads import usable_cpus
-from everlearn.runs.following import dismiss
 from everlearn.runs.jobs.child import Child
 from everlearn.runs.meeting import ARRIVED, Place, joined, open_store
 from everlearn.runs.spec import RunSpec

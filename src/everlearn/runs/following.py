@@ -7,13 +7,13 @@ import hashlib
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from everlearn.errors import BadInput
 from everlearn.memory.packing import pack, unpack
-from everlearn.networks.partners import PartnerLost, handed_out, n_partners, said
-from everlearn.runs.events import Event
+from everlearn.networks.partners import Dismissed, PartnerLost, handed_out, n_partners, said
+from everlearn.runs.events import Event, RunEnded
 from everlearn.runs.jobs.stopping import Wish
 from everlearn.runs.loop import Play
 from everlearn.runs.spec import RunSpec
@@ -29,34 +29,33 @@ def lead(play: Play) -> None:
         handed_out(pack({"spec": play.spec.to_mapping(), "state": play.state()}))
 
 
-def dismiss() -> None:
-    """Let the other processes go; nothing more will be played."""
-    handed_out(pack({}))
-
-
 def follow() -> None:
     """Play along with the first process until it dismisses us, or until anybody is asked to stop."""
-    with Wish() as wish:
-        while given := unpack(handed_out(b"")):
+    with Wish() as wish, suppress(Dismissed):
+        while True:
+            given = unpack(handed_out(b""))
             play = Play(RunSpec.from_mapping(given["spec"]))
             play.load(given["state"])
             for event in play.events():
-                if event.safe and agreed(event, wish.received):
+                if agreed(event, wish.received):
                     return
 
 
 def agreed(event: Event, received: signal.Signals | None) -> signal.Signals | None:
-    """What asked anybody to stop, if anything did; everybody must have come to the same event by now."""
-    if n_partners() == 1:
-        return received
-    everybody = said([received or 0, _fingerprint(event)])
-    if len({fingerprint for _, fingerprint in everybody}) > 1:
-        raise PartnersDisagree(
-            f"the processes of this run do not agree on what happened ({event.kind}); let all of them have "
-            "the same everlearn, torch and kind of processor"
-        )
-    asked = max(number for number, _ in everybody)
-    return signal.Signals(asked) if asked else None
+    """What asked to stop here, if anything did, whichever process it asked.
+
+    All come together at every event, and find out if they do not tell the same story.
+    """
+    if n_partners() > 1 and not isinstance(event, RunEnded):
+        everybody = said(received or 0, _fingerprint(event))
+        if len({fingerprint for _, fingerprint in everybody}) > 1:
+            raise PartnersDisagree(
+                f"the processes of this run do not agree on what happened ({event.kind}); let all of them "
+                "have the same everlearn, torch and kind of processor"
+            )
+        asked, _ = max(everybody)
+        received = signal.Signals(asked) if asked else None
+    return received if event.safe else None
 
 
 @contextmanager

@@ -109,7 +109,7 @@ def _heedful(recorder: "Recorder", requests: StopRequests) -> Iterator[tell.Even
         recorder.take(event)
         with requests.aside():
             yield event
-        if event.safe and (asked := agreed(event, requests.received)):
+        if asked := agreed(event, requests.received):
             requests.be_patient()
             recorder.checkpoint()
             raise Stopped(recorder.record.folder, asked)
