@@ -1,19 +1,25 @@
 """How long the studio lets people wait: first view, sliders, many at once, live events, edits."""
 
+import io
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
+from PIL import Image
 
 from benchmarks.table import Row
 from everlearn import runs
@@ -42,12 +48,14 @@ def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder)
         _fill(records)
-        with _studio(records) as client:
+        with _studio(records) as (client, server):
             return [
                 *_first_view(client),
                 *_sliders(client),
                 *_mixed(client),
                 *_live(client, records),
+                *_long_curves(client, records),
+                *_uploads(client, server),
                 *_edits(client),
             ]
 
@@ -64,7 +72,7 @@ def _fill(records: Path) -> None:
 
 
 @contextmanager
-def _studio(records: Path) -> Iterator[httpx.Client]:
+def _studio(records: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
     command = [
         sys.executable,
         "-P",
@@ -85,7 +93,7 @@ def _studio(records: Path) -> Iterator[httpx.Client]:
                 base_url=address.copy_with(query=None), headers=headers, limits=limits, timeout=120
             ) as client:
                 client.get("/")
-                yield client
+                yield client, psutil.Process(process.pid)
         finally:
             process.terminate()
 
@@ -172,6 +180,76 @@ def _live(client: httpx.Client, records: Path) -> Iterator[Row]:
     player.join()
     yield Row(f"of {N_EVENTS} events at 60 a second, told", len(delays), "", goal=N_EVENTS)
     yield Row("written to told", float(np.median(delays)), "ms", _tenths(delays))
+
+
+def _long_curves(client: httpx.Client, records: Path) -> Iterator[Row]:
+    """All curves of a run of 5,000 tasks with 25,000 losses, thinned to what a screen shows."""
+    lines = [
+        {
+            "event": "learned",
+            "task": task,
+            "epoch": 0,
+            "batch": batch,
+            "n_batches": 5,
+            "losses": {"loss": 1.0},
+        }
+        for task in range(5000)
+        for batch in range(5)
+    ]
+    (records / "copy-0002" / "events.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    address = "/api/records/curves?record=copy-0002"
+    size = len(client.get(address).content)
+    yield Row("curves of 25,000 losses", _seconds(lambda: client.get(address)), "s")
+    yield Row("the same, sent", size / 1000, "kB")
+
+
+def _uploads(client: httpx.Client, server: psutil.Process) -> Iterator[Row]:
+    """Picture files made to harm, the worst we know: by the clock, and the child's highest memory."""
+    client.post("/api/picture", content=b"x")  # the child is awake
+    seconds, rises = [], []
+    for content in _bombs():
+        (child,) = [each for each in server.children() if "everlearn.studio.decoding" in each.cmdline()]
+        before = child.memory_info().rss
+        Path(f"/proc/{child.pid}/clear_refs").write_text("5")  # forget the highest so far
+        seconds.append(_seconds(partial(_refused, client, content)))
+        rises.append(_highest(child, before))
+    yield Row("slowest refusal of a hostile file", max(seconds), "s", goal=1.0, at_most=True)
+    yield Row("most memory for one", max(rises) / 1e6, "MB", goal=100.0, at_most=True)
+
+
+def _refused(client: httpx.Client, content: bytes) -> None:
+    assert client.post("/api/picture", content=content).status_code == 400, "a file made to harm was taken"
+
+
+def _highest(child: psutil.Process, before: int) -> int:
+    """How far the memory of the child rose; nothing if the file cost it its life."""
+    try:
+        status = Path(f"/proc/{child.pid}/status").read_text()
+    except FileNotFoundError:
+        return 0
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 - before if "VmHWM:" in status else 0
+
+
+def _bombs() -> Iterator[bytes]:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    def png(side: int, *chunks: bytes) -> bytes:
+        head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+        return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + b"".join(chunks) + chunk(b"IEND", b"")
+
+    def packed(n_bytes: int) -> bytes:
+        return zlib.compress(bytes(n_bytes), 9)
+
+    yield png(65535, chunk(b"IDAT", packed(9_000_000)))
+    yield png(3900, chunk(b"IDAT", packed(10)))
+    yield png(8, chunk(b"zTXt", b"x\0\0" + packed(80_000_000)))
+    yield bytes(9_000_000)
+    file = io.BytesIO()
+    Image.new("L", (3900, 3900)).save(file, "JPEG", progressive=True, quality=1)
+    whole = file.getvalue()
+    scan = whole.rindex(b"\xff\xda")
+    yield whole[:scan] + whole[scan:-2] * 20_000 + whole[-2:]
 
 
 def _edits(client: httpx.Client) -> Iterator[Row]:

@@ -223,7 +223,7 @@ def test_no_name_leads_out_of_the_folder(studio: Studio, tmp_path: Any) -> None:
     (root / "group").mkdir()
     for link in (root / "link", root / "group" / "link"):
         link.symlink_to(tmp_path / "outside", target_is_directory=True)
-    others = {"seen": 0, "label": 0, "name": "x", "curve": "loss", "ending": "csv"}
+    others: dict[str, str | int] = {"seen": 0, "label": 0, "name": "x", "curve": "loss", "ending": "csv"}
     named = [
         (method, path)
         for method, path in routes(studio)

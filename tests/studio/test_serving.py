@@ -1,5 +1,6 @@
 """`everlearn studio` as a process: one line, one port, a clean end."""
 
+import itertools
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,3 +111,33 @@ def test_a_run_survives_the_server_being_killed(records: Path) -> None:
     for _ in runs.record(runs.RunSpec.make(learner="nearest", settings=settings), records / "alone"):
         pass
     assert Record(folder).digest == Record(records / "alone").digest
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_run_that_is_watched_by_studios_that_are_killed(records: Path, times: int) -> None:
+    """Each studio listens to the run when kill -9 ends it; the run plays on to the same end as one unseen."""
+    spec = runs.RunSpec.make(learner="nearest", settings={**SETTINGS, "n_tasks": 4 * times})
+    story = runs.record(spec, records / "watched")
+
+    def play(n_tasks: int) -> None:
+        """Play on until so many tasks have ended."""
+        ends = (event for event in story if event.kind == "task-ended")
+        assert len([*itertools.islice(ends, n_tasks)]) == n_tasks
+
+    play(1)
+    for _ in range(times):
+        with everlearn_studio(records) as (process, line):
+            url = httpx.URL(line.split()[-1]).copy_with(path="/api/records/live")
+            with httpx.stream("GET", url.copy_merge_params({"record": "watched"}), timeout=120) as answer:
+                told = answer.iter_lines()
+                next(told)
+                player = threading.Thread(target=play, args=(3,))
+                player.start()
+                next(line for line in told if line.startswith("data: "))  # in the middle of it
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+                player.join()
+    assert [event.kind for event in story][-1] == "run-ended"
+    for _ in runs.record(spec, records / "alone"):
+        pass
+    assert Record(records / "watched").digest == Record(records / "alone").digest

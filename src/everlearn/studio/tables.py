@@ -7,8 +7,8 @@ from csv import writer
 from everlearn.runs import Record
 from everlearn.studio.following import curves
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""First letters that make a spreadsheet compute what a cell says."""
+FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+"""First letters, narrow and wide, that make a spreadsheet compute what a cell says."""
 
 
 def curves_csv(records: Sequence[Record], names: Sequence[str]) -> str:

@@ -80,14 +80,11 @@ export class Figures {
     this.charts[name] = chart;
     const file = (ending) => {
       const [low, high] = chart.span ?? [];
-      return address("exports/curve", { ...look(), record: [...this.chosen.keys()], curve: name, ending, low, high });
+      const record = [...this.chosen.keys()];
+      return address("exports/curve", { ...look(), record, curve: name, ending, low, high });
     };
-    return h(
-      "figure",
-      {},
-      h("figcaption", {}, h("span", {}, options.title), h("span", { className: "acts" }, all, saves(options.title, file))),
-      canvas,
-    );
+    const acts = h("span", { className: "acts" }, all, saves(options.title, file));
+    return h("figure", {}, h("figcaption", {}, h("span", {}, options.title), acts), canvas);
   }
 
   /** Ask for all there is to see in a part of long curves, which were thinned for the whole view. */
@@ -130,11 +127,12 @@ export class Figures {
       this.drawScores();
     };
     const option = (each) => h("option", { value: each, selected: each === this.shown }, this.title(each));
-    const select = h("select", { "aria-label": "Run whose score table is shown", onchange: choose }, names.map(option));
+    const about = { "aria-label": "Run whose score table is shown", onchange: choose };
+    const title = h("span", {}, "Score table ", names.length > 1 ? h("select", about, names.map(option)) : "");
     const file = (ending) => address("exports/scores", { ...look(), record: this.shown, ending });
     const hadFocus = this.scores.contains(document.activeElement) && document.activeElement.tagName;
-    const caption = h("figcaption", {}, h("span", {}, "Score table ", names.length > 1 ? select : ""), saves("Score table", file));
     const nothing = h("p", {}, "Nothing is scored yet; a row appears after each task.");
+    const caption = h("figcaption", {}, title, saves("Score table", file));
     fill(this.scores, caption, table.rows.length ? heat(table) : nothing);
     if (hadFocus) this.scores.querySelector(hadFocus)?.focus();
   }
@@ -151,10 +149,11 @@ const look = () => (isDark() ? { dark: true } : {});
 
 /** Links that save a figure; where they lead is decided when they are followed, by what is shown then. */
 function saves(title, file) {
-  const link = (ending) => {
-    const follow = (event) => (event.currentTarget.href = file(ending));
+  const saved = (ending) => {
     const name = ending.toUpperCase();
-    return h("a", { href: file(ending), download: "", "aria-label": `Save ${title} as ${name}`, onclick: follow }, name);
+    const link = h("a", { href: file(ending), download: "", "aria-label": `Save ${title} as ${name}` }, name);
+    link.addEventListener("click", () => (link.href = file(ending)));
+    return link;
   };
-  return h("span", { className: "saves" }, ENDINGS.map(link));
+  return h("span", { className: "saves" }, ENDINGS.map(saved));
 }

@@ -25,9 +25,8 @@ export function heat({ rows, n_tasks: nTasks }) {
     at = place;
     word.textContent = told(rows, at, (k) => Math.round((k * nTasks) / side) + 1);
   };
-  canvas.addEventListener("pointermove", (event) =>
-    tell([event.offsetY, event.offsetX].map((offset) => within(Math.floor((offset / canvas.clientWidth) * side)))),
-  );
+  const cell = (offset) => within(Math.floor((offset / canvas.clientWidth) * side));
+  canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => tell([cell(offsetY), cell(offsetX)]));
   canvas.addEventListener("keydown", (event) => {
     if (!(event.key in MOVES)) return;
     event.preventDefault();

@@ -36,12 +36,13 @@ function row(record, number, { tick, act }) {
     onchange: () => tick(folder),
   });
   const about = error ?? [name ? folder : "", stream, `seed ${seed}`].filter(Boolean).join(", ");
+  const mark = number === undefined ? null : swatch(number);
   const planned = record.finished ? "" : ` of ${record.tasks_planned ?? "?"}`;
   return h(
     "tr",
     {},
     h("td", {}, box),
-    h("td", { className: "name" }, number === undefined ? null : swatch(number), name || folder, h("small", {}, `${learner}, ${about}`)),
+    h("td", { className: "name" }, mark, name || folder, h("small", {}, `${learner}, ${about}`)),
     h("td", {}, error ? "–" : `${tasks}${planned}`),
     h("td", {}, typeof accuracy === "number" ? accuracy.toFixed(3) : "–"),
     h("td", {}, h("div", { className: "state" }, state(record), button(record, act))),

@@ -164,9 +164,10 @@ function shade(pen, [from, to], view, colour) {
 function described({ title, lines, words }, read) {
   const last = [...lines.values()]
     .filter(({ points }) => points.length)
-    .map(
-      ({ label, points }) => `${label ? `${label}: ` : ""}${words(points.at(-1)[1])} after ${short(points.at(-1)[0])} tasks`,
-    );
+    .map(({ label, points }) => {
+      const [x, y] = points.at(-1);
+      return `${label ? `${label}: ` : ""}${words(y)} after ${short(x)} tasks`;
+    });
   return `${title}. ${read ?? (last.join("; ") || "Nothing measured yet")}. Arrow keys read values, plus and minus zoom, Escape shows all.`;
 }
 

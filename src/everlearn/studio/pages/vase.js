@@ -13,6 +13,8 @@ const CHARTS = {
   capacity: { title: "Capacity, nats", steps: true },
   reconstruction: { title: "Error of what it draws, nats" },
 };
+const WALKED =
+  "Each row moves one latent from low to high and keeps the others; what changes is what it stands for.";
 const HEAD = ["Environment", "Batches", "Open latents", "Used latents", "Capacity", "Error"];
 
 export function show(room, query) {
@@ -102,11 +104,12 @@ class VasePage {
     const choices = again.map((each) => domain(each, each.environment === chosen, choose));
     const rows = walks.map((each) => walk(each));
     const none = h("p", {}, `Environment ${chosen} uses no latent yet; let the run play on.`);
+    const shown = h("li", {}, h("img", { src: seen, alt: "What it was shown" }), "shown");
     fill(
       this.answer,
-      h("ul", { className: "leading" }, h("li", {}, h("img", { src: seen, alt: "What it was shown" }), "shown"), choices),
+      h("ul", { className: "leading" }, shown, choices),
       h("h2", {}, `Traversals in environment ${chosen}`),
-      h("p", {}, "Each row moves one latent from low to high and keeps the others; what changes is what it stands for."),
+      h("p", {}, WALKED),
       rows.length ? h("ul", { className: "walks" }, rows) : none,
     );
     if (hadFocus) this.answer.querySelector("[aria-pressed=true]")?.focus();
@@ -128,7 +131,8 @@ function domain({ environment, chance, picture }, isChosen, choose) {
 
 function walk({ latent, nats, pictures }) {
   const step = (source, i) => h("img", { src: source, alt: i ? "" : `Latent ${latent} from low to high` });
-  return h("li", {}, h("span", {}, `latent ${latent}`, h("small", {}, `${nats.toFixed(2)} nats`)), h("div", {}, pictures.map(step)));
+  const name = h("span", {}, `latent ${latent}`, h("small", {}, `${nats.toFixed(2)} nats`));
+  return h("li", {}, name, h("div", {}, pictures.map(step)));
 }
 
 function charts(points) {
