@@ -30,6 +30,9 @@ def test_learners_are_listed_with_what_they_are_given(run: Run) -> None:
     facts = json.loads(run("learners", "--json").out)["learners"]
     assert facts["dcl"]["given"] == "labelled images, factor labels, exemplars"
     assert facts["er"]["settings"]["memory_size"] == {"default": 2000, "meaning": "images kept in all."}
+    assert (facts["er"]["shareable"], facts["nearest"]["shareable"]) == (True, False)
     assert "Rehearse" in run("learners").out
+    assert "shares its work" in run("learners").out
+    assert "several processes can share its work" in run("learners", "er").out
     assert "learner.memory_size" in run("learners", "er").out
     assert run("learners", "ecr").err == "everlearn: unknown learner 'ecr'; did you mean 'er'?\n"

@@ -15,10 +15,9 @@ import pytest
 from everlearn import learners
 from everlearn.errors import BadInput
 from everlearn.networks.partners import PartnerLost
-from everlearn.runs import InexactResume, Record, RunSpec, Stopped, following, record, resume, together
+from everlearn.runs import InexactResume, Record, RunSpec, Stopped, record, resume, together
 from everlearn.runs.differences import flat
 from everlearn.runs.events import Event, Learned, RunEnded
-from everlearn.runs.following import PartnersDisagree, agreed
 
 from .conftest import finish, tiny, tree
 
@@ -146,6 +145,25 @@ def test_torchrun_starts_the_processes_as_well(both: Path, tmp_path: Path) -> No
     assert Record(tmp_path / "record").digest == Record(both / "two" / "er").digest
 
 
+@pytest.mark.slow
+def test_torchrun_goes_on_after_a_loss(both: Path, tmp_path: Path) -> None:
+    spec = spec_of("er", epochs=200)
+    with together(spec, processes=2):
+        finish(record(spec, tmp_path / "calm"))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    words = ["--max-restarts", "1", "-m", "everlearn", "run", *_words(spec, tmp_path)]
+    leader = psutil.Popen([*launch, *words], stderr=subprocess.DEVNULL)
+    wait_for_a_checkpoint(tmp_path / "record", leader)
+    leader.children()[1].kill()
+    assert leader.wait(300) == 0
+    assert Record(tmp_path / "record").digest == Record(tmp_path / "calm").digest
+
+
+def wait_for_a_checkpoint(folder: Path, leader: psutil.Popen) -> None:
+    while not list(folder.glob("checkpoints/*.sha256")):
+        assert leader.poll() is None
+
+
 def _words(spec: RunSpec, folder: Path) -> list[str]:
     (folder / "spec.json").write_text(spec.to_json())
     return ["--spec", str(folder / "spec.json"), "--record", str(folder / "record")]
@@ -193,16 +211,3 @@ def test_one_process_is_company_enough(tmp_path: Path) -> None:
     spec = tiny("nearest")
     with together(spec):
         assert isinstance(finish(record(spec, tmp_path / "run")), RunEnded)
-
-
-def test_processes_that_disagree_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "n_partners", lambda: 2)
-    monkeypatch.setattr(following, "said", lambda *own: [own, (0, own[1] + 1)])
-    with pytest.raises(PartnersDisagree, match=r"do not agree on what happened \(learned\)"):
-        agreed(Learned(0, 0, 0, 1, 8), None)
-
-
-def test_whoever_is_asked_asks_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "n_partners", lambda: 2)
-    monkeypatch.setattr(following, "said", lambda *own: [own, (signal.SIGTERM, own[1])])
-    assert agreed(Learned(0, 0, 0, 1, 8), None) is signal.SIGTERM

@@ -55,7 +55,7 @@ def run(
     folder = record or RECORDS / runs.folder_name(name or _title(spec), spec.hash)
     _check_unchanged(folder, spec)
     with runs.together(spec, processes=processes):
-        story = runs.record(spec, folder, name=name)
+        story = runs.resume(folder) if _goes_on(folder) else runs.record(spec, folder, name=name)
         kept = runs.Record(folder)
         stop = played(story, kept, screen)
     return _told(kept, stop)
@@ -103,6 +103,15 @@ def _followed() -> bool:
     with joined(place):
         follow()
     return True
+
+
+def _goes_on(folder: Path) -> bool:
+    """Whether torchrun has started this very command again, after a process of it was lost."""
+    from everlearn.runs.meeting import Place
+    from everlearn.runs.records import SPEC
+
+    place = Place.here()
+    return place is not None and place.attempt > 0 and (folder / SPEC).is_file()
 
 
 def _told(record: "Record", stop: "Stopped | None") -> Answer:

@@ -59,7 +59,7 @@ class _InShares(nn.Module):
         """All outputs, most of them computed by others; images too few to share are everybody's."""
         if images.requires_grad:
             raise TypeError("slopes of images do not reach beyond a network that is computed in shares")
-        weights = [weight for weight in self.parameters() if weight.requires_grad]
+        weights = [w for w in self.parameters() if w.requires_grad and torch.is_grad_enabled()]
         is_shared = len(images) >= n_partners() > 1
         outputs: Tensor = (
             _Shared.apply(self._forward_together, images, *weights)  # type: ignore[no-untyped-call]

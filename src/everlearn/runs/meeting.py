@@ -32,6 +32,7 @@ class Place:
         n_local: how many are on this machine.
         host: the machine where they meet.
         port: and at which door of it.
+        attempt: how often torchrun has started all of them again.
     """
 
     rank: int
@@ -40,6 +41,7 @@ class Place:
     n_local: int
     host: str
     port: int
+    attempt: int = 0
 
     @classmethod
     def here(cls) -> Self | None:
@@ -54,6 +56,7 @@ class Place:
             n_local=int(_told("LOCAL_WORLD_SIZE") or n),
             host=host,
             port=int(port),
+            attempt=int(_told("TORCHELASTIC_RESTART_COUNT") or 0),
         )
 
     def environment(self) -> dict[str, str]:
@@ -65,6 +68,7 @@ class Place:
             "LOCAL_WORLD_SIZE": str(self.n_local),
             "MASTER_ADDR": self.host,
             "MASTER_PORT": str(self.port),
+            "TORCHELASTIC_RESTART_COUNT": str(self.attempt),
         }
 
 
@@ -108,9 +112,8 @@ def open_store(place: Place, door: int | None = None) -> "Store":
         wait_for_workers=False,
         master_listen_fd=door,
     )
-    # A process that torchrun started again must not find the addresses of the attempt before.
-    attempt = f"attempt {_told('TORCHELASTIC_RESTART_COUNT') or 0}"
-    return dist.PrefixStore(attempt, store)  # type: ignore[attr-defined]  # as above
+    # A process that was started again must not find the addresses of the attempt before.
+    return dist.PrefixStore(f"attempt {place.attempt}", store)  # type: ignore[attr-defined]  # as above
 
 
 def _told(name: str) -> str:
