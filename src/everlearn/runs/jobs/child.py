@@ -28,9 +28,6 @@ class Child:
         folder: where it works; where we do if not said.
     """
 
-    is_lost = False
-    """Whoever has a child hears how it ended."""
-
     def __init__(
         self,
         words: Sequence[str],
@@ -69,9 +66,14 @@ class Child:
             return False
         return True
 
-    def wait(self) -> None:
-        """Until it has ended."""
-        self._process.wait()
+    @property
+    def code(self) -> int | None:
+        """With what it ended; 0 if all is well."""
+        return self._process.poll()
+
+    def wait(self) -> int:
+        """With what it ended, once it has."""
+        return self._process.wait()
 
     def let_go(self) -> None:
         """Ask it to save and end."""

@@ -158,7 +158,7 @@ class Crew:
         if not left:
             yield self._finished(worker.job, worker.seconds)
         elif self._stopping is None:
-            tried = self._lost if worker.child.is_lost else self._failed
+            tried = self._lost if worker.child.code is None else self._failed
             yield tried(worker.turn, worker.child.reason())
 
     def _dismiss(self, worker: Worker) -> None:

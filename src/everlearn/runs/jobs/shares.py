@@ -41,35 +41,41 @@ def shared_among(capacity: Capacity, where: Where) -> Others:
 
 
 class Shares:
-    """Some tasks of an export, shared out in the order in which they are waited for.
+    """The tasks of an export, shared out in the order in which they are waited for.
 
-    What ends without having made its tasks, other than by being lost, is not tried again: whoever waits makes
-    these tasks, and hears what is wrong.
+    What ends badly, other than by being lost, is not tried again: whoever waits makes its tasks, and hears
+    what is wrong.
 
     Args:
         workshop: where they are made.
         folder: of the export.
-        tasks: which.
+        tasks: which; those that were made before are looked through.
     """
 
     def __init__(self, workshop: Workshop, folder: Path, tasks: Sequence[int]) -> None:
         self._workshop, self._folder, self._losses = workshop, folder, 0
-        self._hoped_for = set(tasks)
+        self._new = {k for k in tasks if not receipt_of(folder, k).is_file()}
+        self._expected, self._sound = set(tasks), set[int]()
         size = max(1, min(LARGEST, len(tasks) // (ROUNDS * workshop.workers)))
         self._waiting = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
         self._working: list[tuple[AtWork, Sequence[int]]] = []
 
-    def wait(self, k: int) -> None:
-        """Until a task is made, or nobody is left who would make it."""
+    def wait(self, k: int) -> bool:
+        """Whether a task is whole, once that is known; False if nobody is left who would see to it."""
         self._look()
-        while k in self._hoped_for and not receipt_of(self._folder, k).is_file():
+        while k in self._expected and not self._is_made(k):
             time.sleep(TICK)
             self._look()
+        return k in self._sound or self._is_made(k)
 
     def close(self) -> None:
         """End whatever is still at work; what it has made stays."""
         for work, _ in self._working:
             work.close()
+
+    def _is_made(self, k: int) -> bool:
+        """A receipt from earlier times tells nothing about what became of the files since."""
+        return k in self._new and receipt_of(self._folder, k).is_file()
 
     def _look(self) -> None:
         for ended in [each for each in self._working if not each[0].is_alive]:
@@ -81,9 +87,10 @@ class Shares:
             self._working.append((self._workshop.start(words), share))
 
     def _take_back(self, work: AtWork, share: Sequence[int]) -> None:
-        if work.is_lost and self._losses < MAX_LOSSES:
+        if work.code is None and self._losses < MAX_LOSSES:
             self._losses += 1
             self._waiting.appendleft(share)
         else:
-            self._hoped_for.difference_update(share)
+            self._expected.difference_update(share)
+            self._sound.update(share if work.code == 0 else ())
         work.close()

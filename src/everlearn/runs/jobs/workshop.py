@@ -17,8 +17,8 @@ class AtWork(Protocol):
         """Whether it has not ended."""
 
     @property
-    def is_lost(self) -> bool:
-        """Whether it ended because the process or the machine that had it is gone."""
+    def code(self) -> int | None:
+        """With what it ended, 0 if all is well; None of one that is lost with whatever had it."""
 
     def let_go(self) -> None:
         """Ask it to save and end."""

@@ -38,17 +38,20 @@ class Desk:
 
     def finished(self, k: int) -> tuple[TaskRecord, Task] | None:
         """A task that was made before and is still whole."""
-        receipt = receipt_of(self._folder, k)
-        if not receipt.is_file():
+        if not receipt_of(self._folder, k).is_file():
             return None
         try:
-            record = parse(TaskRecord, receipt)
+            record = self.record(k)
             task = read_task(self._folder, record, self._how)
             for part in PARTS:
                 getattr(task, part)
         except BadInput:
             return None
         return record, task
+
+    def record(self, k: int) -> TaskRecord:
+        """What a task that was made consists of, according to its receipt."""
+        return parse(TaskRecord, receipt_of(self._folder, k))
 
     def make(self, task: Task) -> TaskRecord:
         """Write a task, entirely or not at all."""

@@ -33,10 +33,9 @@ class Errand:
     def begin(self) -> None:
         """Answer as soon as there is somebody to answer."""
 
-    def end(self) -> str:
-        """Wait for the end, and say why it came."""
-        self._child.wait()
-        return self._child.reason()
+    def end(self) -> tuple[int, str]:
+        """With what it ended and why, once it has."""
+        return self._child.wait(), self._child.reason()
 
     def let_go(self) -> None:
         """Ask the child to save and end."""
@@ -68,9 +67,9 @@ class Sent:
         return not self._is_ready(self._ended)
 
     @property
-    def is_lost(self) -> bool:
-        """Whether it ended because the process or the machine that had it is gone."""
-        return self.reason() == GONE
+    def code(self) -> int | None:
+        """With what it ended, 0 if all is well; None of one that is lost with whatever had it."""
+        return self._end()[0]
 
     def let_go(self) -> None:
         """Ask it to save and end; one that has not begun has nothing to save."""
@@ -85,10 +84,14 @@ class Sent:
 
     def reason(self) -> str:
         """Why it ended, in a sentence."""
+        return self._end()[1]
+
+    def _end(self) -> tuple[int | None, str]:
         try:
-            return str(self._ray.get(self._ended))
+            code, reason = self._ray.get(self._ended)
         except self._ray.exceptions.RayError:
-            return GONE
+            return None, GONE
+        return code, reason
 
     def _is_ready(self, answer: Any) -> bool:
         ready, _ = self._ray.wait([answer], timeout=0)
