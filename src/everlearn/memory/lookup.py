@@ -17,6 +17,8 @@ FIRST = 24
 
 ORIGIN = np.float32(168)
 """Codes are of pictures less this gray, near the background of most: short vectors round better."""
+STRETCH = 256
+"""Pixels compared before a candidate may be given up as too far."""
 SLACK = 1e-5
 """Room for rounding in float32 sums, as a share of the squares that were added."""
 
@@ -130,10 +132,12 @@ def scan(
     for candidate, limit in zip(some, limits):  # noqa: B905  (numba knows no strict)
         if limit > distances[-1]:
             return True
-        distance = 0.0
-        for pixel in range(len(picture)):
-            difference = picture[pixel] - np.float32(known[candidate, pixel])
-            distance += difference * difference
+        distance, start = 0.0, 0
+        while start < len(picture) and distance < distances[-1]:
+            for pixel in range(start, min(start + STRETCH, len(picture))):
+                difference = picture[pixel] - np.float32(known[candidate, pixel])
+                distance += difference * difference
+            start += STRETCH
         place = len(distances)
         while place > 0 and distance < distances[place - 1]:
             place -= 1

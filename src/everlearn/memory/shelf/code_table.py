@@ -63,10 +63,6 @@ class CodeTable:
         self._heads[block, :, place] = codes[:, :HEAD]
         self._tails[block, place] = codes[:, HEAD:]
 
-    def relabel(self, rows: IntArray, labels: IntArray) -> None:
-        """Change labels and leave codes as they are."""
-        self._labels[np.divmod(rows, BLOCK)] = labels
-
     def nearest(self, queries: Codes, k: int) -> IntArray:
         """The k rows with the nearest codes to each query, nearest first; k rows must not be free."""
         distances = np.full((len(queries), k), FAR, np.int32)

@@ -82,8 +82,10 @@ class RowFile:
             self._is_synced = True
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
+        """Let go of the file, if that has not been done."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _write_at(self, row: int, data: memoryview) -> None:
         self._is_synced = False

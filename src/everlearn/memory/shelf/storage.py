@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn import files
 from everlearn.chance import IntArray
@@ -36,22 +38,33 @@ class Storage:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._about = read_about(folder)
-        self.image_shape = tuple(self._about["image_shape"])
-        self._lock = FolderLock(folder)
-        self._journal = Journal(folder / EDIT)
-        self._labels = RowFile(folder / "labels", np.int64)
-        self._names = RowFile(folder / "names", np.uint8, (NAME_BYTES,))
-        self.pictures = RowFile(folder / "pictures", np.uint8, self.image_shape)
-        self._codes, self.coder = self._open_codes()
+        read_about(folder)  # complains before a lock is put into a folder that holds something else
+        self.folder, self._held = folder, ExitStack()
         try:
+            self._open()
             self._sweep()
             self._do(self._journal.read())
             self._check_whole()
         except BaseException:
             self.close()
             raise
+
+    def _open(self) -> None:
+        self._held.callback(FolderLock(self.folder).close)
+        self._about = read_about(self.folder)
+        self.image_shape = tuple(self._about["image_shape"])
+        self._journal = Journal(self.folder / EDIT)
+        self._labels = self._file("labels", np.int64)
+        self._names = self._file("names", np.uint8, (NAME_BYTES,))
+        self.pictures = self._file("pictures", np.uint8, self.image_shape)
+        self._codes = self._file(_codes_name(self._about), np.int8, (CODE_BYTES,))
+        fitted = (self.folder / _coder_name(self._about)).read_bytes() if self._about["codes"] else None
+        self.coder = None if fitted is None else Coder.from_bytes(fitted)
+
+    def _file(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> RowFile:
+        file = RowFile(self.folder / name, dtype, shape)
+        self._held.callback(file.close)
+        return file
 
     def __len__(self) -> int:
         """How many rows there are, free ones included."""
@@ -98,25 +111,23 @@ class Storage:
 
     def recode(self, coder: Coder) -> None:
         """Encode all pictures anew; until that is done the old codes count."""
-        number = self._about["codes"] + 1
-        codes = RowFile(self._codes_path(number), np.int8, (CODE_BYTES,))
+        old, about = self._codes, {**self._about, "codes": self._about["codes"] + 1}
+        codes = self._file(_codes_name(about), np.int8, (CODE_BYTES,))
         for start in range(0, len(self), PIECE):
             rows = np.arange(start, min(start + PIECE, len(self)))
             some = coder.encode(self.pictures.read(start, start + len(rows)))
             some[self._labels.read(start, start + len(rows)) == 0] = 0
             codes.write(rows, some)
         codes.sync()
-        files.write(self._coder_path(number), coder.to_bytes())
-        write_about(self.folder, {**self._about, "codes": number})
-        self._codes.close()
-        self._about["codes"], self._codes, self.coder = number, codes, coder
+        files.write(self.folder / _coder_name(about), coder.to_bytes())
+        write_about(self.folder, about)
+        self._about, self._codes, self.coder = about, codes, coder
+        old.close()
         self._sweep()
 
     def close(self) -> None:
         """Let others open the files."""
-        for file in (self._labels, self._names, self.pictures, self._codes):
-            file.close()
-        self._lock.close()
+        self._held.close()
 
     def _do(self, edit: Edit) -> None:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
@@ -133,22 +144,10 @@ class Storage:
         for file in (self.pictures, self._codes, self._names, self._labels):
             file.sync()
 
-    def _open_codes(self) -> tuple[RowFile, Coder | None]:
-        number = self._about["codes"]
-        codes = RowFile(self._codes_path(number), np.int8, (CODE_BYTES,))
-        return codes, Coder.from_bytes(self._coder_path(number).read_bytes()) if number else None
-
-    def _codes_path(self, number: int) -> Path:
-        return self.folder / f"codes-{number}"
-
-    def _coder_path(self, number: int) -> Path:
-        return self.folder / f"coder-{number}.safetensors"
-
     def _sweep(self) -> None:
         """Take away what was being written when a process died, and codes that no longer count."""
-        number = self._about["codes"]
-        known = (self._codes_path(number), self._coder_path(number))
-        old = [path for path in self.folder.glob("code*-*") if path not in known]
+        known = (_codes_name(self._about), _coder_name(self._about))
+        old = [path for path in self.folder.glob("code*-*") if path.name not in known]
         for path in (*old, *self.folder.glob(".*.new")):
             files.remove(path)
 
@@ -187,6 +186,14 @@ def make_files(folder: Path, image_shape: tuple[int, ...]) -> None:
     if any(not path.name.endswith(".new") for path in folder.iterdir()):
         raise BadInput(f"{str(folder)!r} is not empty; name a new folder for the shelf")
     write_about(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
+
+
+def _codes_name(about: dict[str, Any]) -> str:
+    return f"codes-{about['codes']}"
+
+
+def _coder_name(about: dict[str, Any]) -> str:
+    return f"coder-{about['codes']}.safetensors"
 
 
 def _as_name(row: AnyArray) -> str:
