@@ -26,7 +26,7 @@ demo: $(READY)   ## see it work: minutes, ends with a figure
 	$(BIN)/python examples/demo.py
 
 test: $(PEERS)   ## all everyday tests
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 check: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff format --check
@@ -36,7 +36,7 @@ check: $(READY)  ## format, lint, types, layers
 	$(BIN)/python tools/check_safety.py src
 
 slow: $(PEERS)   ## the long tests
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
 bench: $(PEERS)  ## speed and accuracy beside the real peer
 	$(BIN)/python -m benchmarks

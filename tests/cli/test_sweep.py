@@ -159,6 +159,15 @@ def _stop_when_under_way() -> None:
         (TINY, ("--retries", "-1"), "retries is -1"),
         (TINY, ("--workers", "two"), "--workers is 'two'; it must be a whole number"),
         (TINY, ("--records", "a.toml"), "a.toml"),
+        (TINY + "[resources]\nthreads = 0", (), "threads is 0"),
+        (TINY + "[resources]\nmemory = -1", (), "memory is -1; it must be between 0"),
+        (TINY + "[resources]\nthreads = 1.5", (), "resources.threads is 1.5; it must be a number such as 1"),
+        (
+            TINY + "[resources]\ncpus = 2",
+            (),
+            "unknown resource 'cpus'; name threads (one CPU each)",
+        ),
+        (TINY + "[resources]\ngpus = 2", (), "only a cluster sets GPUs aside; add --on ray or --gpus 0"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(

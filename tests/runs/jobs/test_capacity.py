@@ -36,7 +36,9 @@ def test_memory_is_told_in_bytes() -> None:
     assert resident_bytes(NOBODY) == 0
 
 
-@pytest.mark.parametrize("bad", [{"workers": 0}, {"threads": -1}, {"memory": -1}, {"workers": 10**6}])
+@pytest.mark.parametrize(
+    "bad", [{"workers": 0}, {"threads": -1}, {"memory": -1}, {"workers": 10**6}, {"gpus": -1}]
+)
 def test_what_cannot_be_is_refused(bad: dict[str, int]) -> None:
     with pytest.raises(BadInput, match="it must be between"):
         Capacity(**bad)

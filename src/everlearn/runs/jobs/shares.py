@@ -15,7 +15,7 @@ from everlearn.streams.exports.write import Wait
 
 LARGEST = 64
 """Tasks in a share at most, so that little is lost with whoever had it."""
-ROUNDS = 4
+ROUNDS = 2
 """Shares for each worker at least, so that nobody waits long for the slowest."""
 
 

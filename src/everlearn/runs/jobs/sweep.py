@@ -126,7 +126,7 @@ class Sweep(Settings):
     def _check_resources(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
         for name, value in table.items():
             if name not in RESOURCES:
-                raise unknown("resource of a sweep", name, RESOURCES)
+                raise BadInput(f"unknown resource {name!r}; name threads (one CPU each), memory or gpus")
             if isinstance(value, bool) or not isinstance(value, RESOURCES[name]):
                 raise BadInput(f"resources.{name} is {value!r:.60}; it must be a number such as 1")
         return table
