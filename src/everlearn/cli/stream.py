@@ -105,10 +105,9 @@ def _others(workers: int | None, on: str | None, address: str | None) -> "Others
     if workers is None and on is None:
         return None
     from everlearn.runs.jobs import Capacity
-    from everlearn.runs.jobs.capacity import MAX_WORKERS
     from everlearn.runs.jobs.shares import shared_among
 
-    return shared_among(Capacity(workers=MAX_WORKERS if workers is None else workers), where)
+    return shared_among(Capacity(workers=workers), where)
 
 
 @app.command(show=False)

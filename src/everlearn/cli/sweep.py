@@ -71,7 +71,7 @@ def sweep(
     jobs = _timed(named.jobs(folder), folder)
     story = play_all(jobs, capacity=capacity, where=where, retries=retries)
     if dry_run:
-        return planned(jobs, folder, None if on and workers is None else capacity.workers)
+        return planned(jobs, folder, capacity.here if on is None else workers)
     return _told(jobs, folder, watch_jobs(story, screen))
 
 
@@ -91,7 +91,6 @@ def place(on: str | None, address: str | None) -> "Where":
 def _capacity(named: "Sweep", said: dict[str, Any], *, is_here: bool) -> "Capacity":
     """How much at once, and what each run takes; the command line goes before the file."""
     from everlearn.runs.jobs import Capacity
-    from everlearn.runs.jobs.capacity import MAX_WORKERS
 
     taken = {**named.resources, **{name: value for name, value in said.items() if value is not None}}
     if "memory" in taken:
@@ -101,7 +100,7 @@ def _capacity(named: "Sweep", said: dict[str, Any], *, is_here: bool) -> "Capaci
         raise BadInput(
             f"gpus is {taken['gpus']}, but only a cluster sets GPUs aside; add --on ray or --gpus 0"
         )
-    return Capacity(**({} if is_here else {"workers": MAX_WORKERS}) | taken)
+    return Capacity(**taken)
 
 
 def _timed(jobs: "Sequence[Job]", folder: Path) -> "Sequence[Job]":

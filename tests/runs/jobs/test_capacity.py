@@ -11,7 +11,7 @@ NOBODY = 2**22 + 1
 
 
 def test_as_many_as_there_are_cores_if_nobody_says() -> None:
-    assert Capacity().workers == len(os.sched_getaffinity(0))
+    assert Capacity().here == len(os.sched_getaffinity(0))
     assert Capacity().threads == 1
 
 

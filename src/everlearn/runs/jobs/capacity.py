@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from everlearn.errors import check_range
@@ -19,7 +19,7 @@ class Capacity:
     """How many processes may work side by side, and what each of them may take.
 
     Attributes:
-        workers: processes at a time; as many as there are cores for if not said.
+        workers: processes at a time; as many as there is room for if not said.
         threads: of arithmetic in each of them.
         memory: bytes that each may come to need; none is started beside others while less is free.
         gpus: that each takes, or which share of one; only a cluster deals them out.
@@ -31,23 +31,28 @@ class Capacity:
         False
     """
 
-    workers: int = field(default_factory=usable_cpus)
+    workers: int | None = None
     threads: int = 1
     memory: int = MEMORY
     gpus: float = 0.0
 
     def __post_init__(self) -> None:
-        check_range("workers", self.workers, 1, MAX_WORKERS)
+        check_range("workers", 1 if self.workers is None else self.workers, 1, MAX_WORKERS)
         check_range("threads", self.threads, 1, MAX_WORKERS)
         check_range("memory", self.memory, 0, 2**60)
         check_range("gpus", self.gpus, 0, MAX_GPUS)
+
+    @property
+    def here(self) -> int:
+        """Processes at a time on this machine; as many as there are cores for if not said."""
+        return usable_cpus() if self.workers is None else self.workers
 
     def has_room(self, pids: Sequence[int]) -> bool:
         """Whether one more may start beside these processes."""
         if not pids:
             return True
         to_come = sum(max(0, self.memory - resident_bytes(pid)) for pid in pids)
-        return len(pids) < self.workers and free_bytes() - to_come >= self.memory
+        return len(pids) < self.here and free_bytes() - to_come >= self.memory
 
 
 def free_bytes() -> float:

@@ -44,7 +44,7 @@ def play_all(
 
     Args:
         jobs: what to do; what is finished of it is not done again.
-        capacity: how much at once; one process for each core if not said.
+        capacity: how much at once; as much as there is room for if not said.
         where: the processes are; such as `cluster.on_ray`. On this machine if not said.
         retries: how often a job that failed is tried again, from its last checkpoint.
     """

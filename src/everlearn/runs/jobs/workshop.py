@@ -62,7 +62,7 @@ class ThisMachine:
     @property
     def workers(self) -> int:
         """How many it has room for in all."""
-        return self._capacity.workers
+        return self._capacity.here
 
     def has_room(self) -> bool:
         """Whether one more may be started now."""

@@ -41,8 +41,7 @@ class RayCluster:
 
     Args:
         ray: Ray, connected.
-        capacity: how many commands at a time, and what each takes; `workers` above what the nodes have
-            room for wait in Ray's own queue.
+        capacity: how many commands at a time, and what each takes.
     """
 
     def __init__(self, ray: ModuleType, capacity: Capacity) -> None:
@@ -57,7 +56,8 @@ class RayCluster:
         """How many commands the nodes have room for at a time."""
         if time.monotonic() - self._seen > FRESH:
             self._places, self._seen = self._count(), time.monotonic()
-        return min(self._places, self._capacity.workers)
+        wanted = self._capacity.workers
+        return self._places if wanted is None else min(self._places, wanted)
 
     def has_room(self) -> bool:
         """Whether one more may be started now."""
