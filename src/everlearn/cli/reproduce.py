@@ -59,9 +59,9 @@ def reproduce(
 
     parts = _parts(names, scale, first)
     jobs = _jobs(parts, check_path(records))
-    capacity = Capacity() if workers is None else Capacity(workers=workers)
+    capacity = Capacity(workers=workers)
     if dry_run:
-        return planned(jobs, records, capacity.workers)
+        return planned(jobs, records, capacity.here)
     folder = check_path(out or records)
     story = play_all(jobs, capacity=capacity)
     _pretrain(jobs, screen)
