@@ -57,6 +57,17 @@ def test_the_first_tasks_are_tried_in_records_of_their_own(run: Run, tmp_path: P
     }
 
 
+def test_another_paper_has_a_page_of_its_own(run: Run, tmp_path: Path) -> None:
+    words = ("reproduce", "gnr-figure-1", *SMOKE, str(tmp_path / "r"), "--json")
+    facts = json.loads(run(*words).out)
+    assert facts["finished"] == 2
+    assert [claim["exhibit"] for claim in facts["claims"]] == ["gnr-figure-1"]
+    page = (tmp_path / "r" / "negative.md").read_text()
+    assert facts["claims"][0]["saw"] in page
+    assert "| final | average |" in page
+    assert (tmp_path / "r" / "figures" / "gnr-figure-1.svg").read_text().startswith("<?xml")
+
+
 @pytest.mark.slow
 def test_the_whole_paper_in_a_minute(run: Run, tmp_path: Path) -> None:
     facts = json.loads(run("reproduce", "all", *SMOKE, str(tmp_path), "--json").out)

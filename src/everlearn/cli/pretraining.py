@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.answer import Answer, Shown
+from everlearn.cli.answer import Answer, Screen, Shown
 from everlearn.cli.choose import ANY, StreamChoice
 from everlearn.cli.reading import check_path
 from everlearn.cli.whole import Whole
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Out = Parameter(name=["--out", "-o"], metavar="FILE")
 
+VIT = "vit"
 CLOTHES = {"stream": "fashion", "classes_per_task": 10, "image_size": 32, "drawn_size": 28}
 """All of Fashion-MNIST in one task, as large as the network looks at it."""
 
@@ -24,41 +25,53 @@ def pretrain(
     stream: StreamChoice = ANY,
     *,
     out: Annotated[Path, Out] = Path("vit.safetensors"),
+    backbone: str = VIT,
     epochs: Whole = 2,
     batch_size: Whole = 64,
     screen: Shown,
 ) -> Answer:
-    """Train a small vision transformer on the first task of a stream; l2p prompts it on another.
+    """Train a network on the first task of a stream, for learners that start from one on another.
+
+    l2p prompts a small vision transformer; cwr, ar1 and gnr start from a backbone.
 
     Takes minutes on one core, and starts over if it is interrupted.
 
     Args:
         stream: Which stream; all of Fashion-MNIST as one task if not said.
         out: The .safetensors file to write.
+        backbone: Which network: vit, or one that learners have, such as pooled-renorm.
         epochs: Passes over the images.
         batch_size: Images per step.
         screen: Where progress is shown.
     """
     _check_out(out)
-    built = _built(stream)
-    from everlearn.networks import pretraining, weights
+    facts = teach(_built(stream), out, screen, backbone=backbone, epochs=epochs, batch_size=batch_size)
+    told = f"{out} tells {facts['classes']} classes apart with accuracy {facts['accuracy']:.3f}"
+    return Answer(facts, lambda: told)
 
-    task = built.task(0)
-    with screen.progress(f"Pretraining on {built.id}") as progress:
-        net = pretraining.pretrain(task.train, epochs=epochs, batch_size=batch_size, progress=progress)
-    weights.save(net, out)
+
+def teach(
+    stream: "Stream", out: Path, screen: Screen, *, backbone: str, epochs: int, batch_size: int = 64
+) -> dict[str, Any]:
+    """Train a network on the first task of a stream, write it to a file, and say how well it does."""
+    from everlearn.networks import pretraining, weights
+    from everlearn.networks.vit import ViT
+
+    task = stream.task(0)
+    with screen.progress(f"Pretraining on {stream.id}") as progress:
+        net = pretraining.pretrain(
+            task.train, backbone=backbone, epochs=epochs, batch_size=batch_size, progress=progress
+        )
+    weights.save(net if isinstance(net, ViT) else net.body, out)
     classes = sorted(set(task.train.labels.tolist()))
-    facts: dict[str, Any] = {
+    return {
         "out": str(out),
-        "stream": built.id,
+        "stream": stream.id,
         "classes": len(classes),
         "images": len(task.train),
         "epochs": epochs,
         "accuracy": pretraining.accuracy(net, task.test, classes),
     }
-    return Answer(
-        facts, lambda: f"{out} tells {len(classes)} classes apart with accuracy {facts['accuracy']:.3f}"
-    )
 
 
 def _built(choice: StreamChoice) -> "Stream":

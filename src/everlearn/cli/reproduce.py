@@ -43,8 +43,8 @@ def reproduce(
     that sets each claim of the paper beside what was seen.
 
     Args:
-        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals, a whole paper (sprites),
-            or all.
+        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals; gnr-figure-1, gnr-table-1,
+            gnr-table-2, gnr-figure-4, gnr-degradation; a whole paper (sprites, negative), or all.
         scale: How large: laptop, smoke (a minute, to see that it works) or paper (for a GPU).
         records: Where the records are; what is finished there is not played again.
         out: Where the page and its figures go; beside the records if not said.
@@ -64,7 +64,7 @@ def reproduce(
         return planned(jobs, records, capacity.here)
     folder = check_path(out or records)
     story = play_all(jobs, capacity=capacity)
-    _pretrain(jobs, screen)
+    _pretrain(jobs, parts, screen)
     outcome = watch_jobs(story, screen)
     return _told({folder / part.paper.page: _page(part, records, folder) for part in parts}, outcome)
 
@@ -116,16 +116,25 @@ def _jobs(parts: Sequence[_Part], records: Path) -> "list[Job]":
     return list({job.folder: job for job in jobs}.values())
 
 
-def _pretrain(jobs: "Sequence[Job]", screen: Screen) -> None:
+def _pretrain(jobs: "Sequence[Job]", parts: Sequence[_Part], screen: Screen) -> None:
     """Train the networks that missing runs start from, where they are to be trained here."""
-    from everlearn.cli.pretraining import pretrain
+    from everlearn import streams
+    from everlearn.cli.pretraining import CLOTHES, VIT, teach
+    from everlearn.papers.exhibit import Start
     from everlearn.runs.jobs import missing
 
-    wanted = {job.spec.learner.settings.get("weights") for job in jobs if missing(job)}
-    for path in sorted(filter(None, wanted)):
-        if not path.startswith("hub:") and not Path(path).exists():
+    known = {path: start for part in parts for path, start in part.paper.starts.items()}
+    prompted = {_weights(job): Start(VIT, CLOTHES) for job in jobs if job.spec.learner.name == "l2p"}
+    for path in sorted({_weights(job) for job in jobs if missing(job)}):
+        start = (prompted | known).get(path)
+        if start and path and not path.startswith("hub:") and not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            pretrain(out=Path(path), screen=screen)
+            built = streams.build(start.stream)
+            teach(built, Path(path), screen, backbone=start.backbone, epochs=start.epochs)
+
+
+def _weights(job: "Job") -> str:
+    return str(job.spec.learner.settings.get("weights", ""))
 
 
 def _page(part: _Part, records: Path, folder: Path) -> "list[pages.Shown]":

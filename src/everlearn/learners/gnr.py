@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import check_range, unknown
-from everlearn.learners.base.generated import GeneratedPatterns, Eyes, Practice
+from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
 from everlearn.learners.base.latent_replay import LatentReplay, Replaying
-from everlearn.learners.base.patterns import RandomPatterns, KeptPatterns, PatternSource
+from everlearn.learners.base.patterns import KeptPatterns, PatternSource, RandomPatterns
 from everlearn.networks.generator import Generator
 
 SOURCES = ("generated", "real", "random", "none")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TypedDict, Unpack, overload
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from everlearn.chance import IntArray, draws
 from everlearn.errors import BadInput, check_range
-from everlearn.networks.backbones import backbone
+from everlearn.networks.backbones import backbone as make_backbone
 from everlearn.networks.tensors import seeded, to_tensor
 from everlearn.networks.vit import ViT
 from everlearn.streams import Batch
@@ -22,17 +22,18 @@ Progress = Callable[[float, int, str], None]
 WARM_UP = 0.05
 """Share of the steps in which the learning rate rises; it falls along a cosine after them."""
 DECAY = 0.05
+VIT = "vit"
 PIECE = 256
 
 
-class Classifies(Protocol):
-    """A network that names the classes it was trained on."""
+class How(TypedDict, total=False):
+    """How a network is taught."""
 
-    def seen(self, images: Images) -> Tensor:
-        """Pictures as the network takes them."""
-
-    def classify(self, images: Tensor) -> Tensor:
-        """An output for each class."""
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
+    progress: Progress
 
 
 class Named(nn.Module):
@@ -58,59 +59,33 @@ class Named(nn.Module):
         return outputs
 
 
-def pretrain(
-    batch: Batch,
-    *,
-    epochs: int = 2,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
-    image_size: int = 32,
-    seed: int = 0,
-    progress: Progress = lambda *_: None,
-) -> ViT:
-    """A small vision transformer that has learned to classify pictures; its head names labels in order.
+@overload
+def pretrain(batch: Batch, *, image_size: int = 32, **how: Unpack[How]) -> ViT: ...
+
+
+@overload
+def pretrain(batch: Batch, *, backbone: str, image_size: int = 32, **how: Unpack[How]) -> "ViT | Named": ...
+
+
+def pretrain(batch: Batch, *, backbone: str = VIT, image_size: int = 32, **how: Unpack[How]) -> "ViT | Named":
+    """A network that has learned to classify pictures; its head names labels in order.
 
     Args:
         batch: pictures and labels, of at least two classes.
-        epochs: how often each is seen.
-        batch_size: pictures a step.
-        learning_rate: AdamW's largest step size.
-        image_size: pixels a side that the network looks at, a multiple of 8.
-        seed: decides everything that is left to chance.
-        progress: told (done, total, word) after each step.
+        backbone: "vit" for a small vision transformer, or the name of another backbone.
+        image_size: pixels a side that the transformer looks at, a multiple of 8.
+        how: epochs, batch_size, learning_rate (the largest of AdamW), seed and progress, told (done, total,
+            word) after each step.
     """
+    seed, n_classes = how.get("seed", 0), _n_classes(batch)
     with seeded(seed):
         n_channels = 1 if batch.images.ndim == 3 else 3
-        net = ViT(image_size=image_size, n_channels=n_channels, n_classes=_n_classes(batch))
-    _fit(net, net, batch, epochs, batch_size, learning_rate, seed, progress)
-    return net.eval()
-
-
-def pretrain_backbone(
-    name: str,
-    batch: Batch,
-    *,
-    epochs: int = 2,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
-    seed: int = 0,
-    progress: Progress = lambda *_: None,
-) -> Named:
-    """A backbone that has learned to classify pictures; its head names labels in order.
-
-    Args:
-        name: of the backbone.
-        batch: pictures and labels, of at least two classes.
-        epochs: how often each is seen.
-        batch_size: pictures a step.
-        learning_rate: AdamW's largest step size.
-        seed: decides everything that is left to chance.
-        progress: told (done, total, word) after each step.
-    """
-    n_classes = _n_classes(batch)
-    with seeded(seed):
-        net = Named(backbone(name, batch.images.shape[1:], seed), n_classes)
-    _fit(net, net, batch, epochs, batch_size, learning_rate, seed, progress)
+        net = (
+            ViT(image_size=image_size, n_channels=n_channels, n_classes=n_classes)
+            if backbone == VIT
+            else Named(make_backbone(backbone, batch.images.shape[1:], seed), n_classes)
+        )
+    _fit(net, batch, **how)
     return net.eval()
 
 
@@ -122,15 +97,20 @@ def _n_classes(batch: Batch) -> int:
 
 
 def _fit(
-    module: nn.Module, net: Classifies, batch: Batch, epochs: int, batch_size: int, learning_rate: float,
-    seed: int, progress: Progress,
-) -> None:  # fmt: skip
-    """Teach a network, which is both module and net, the labels of a batch in their order."""
+    net: ViT | Named,
+    batch: Batch,
+    *,
+    epochs: int = 2,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+    progress: Progress = lambda *_: None,
+) -> None:
     check_range("epochs", epochs, 1, 10_000)
     check_range("batch_size", batch_size, 1, 65_536)
     check_range("learning_rate", learning_rate, 1e-9, 1)
     labels = np.unique(batch.labels)
-    optimiser = torch.optim.AdamW(module.parameters(), lr=learning_rate, weight_decay=DECAY, fused=True)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=DECAY, fused=True)
     targets = torch.from_numpy(np.searchsorted(labels, batch.labels))
     steps = [
         rows
@@ -147,7 +127,7 @@ def _fit(
 
 
 @torch.no_grad()
-def accuracy(net: Classifies, batch: Batch, labels: Sequence[int]) -> float:
+def accuracy(net: ViT | Named, batch: Batch, labels: Sequence[int]) -> float:
     """The share of pictures whose class the network names; its outputs stand for `labels`, in this order."""
     pieces = [net.classify(net.seen(piece.images)).argmax(1).numpy() for piece in batch.pieces(PIECE)]
     return float(np.mean(np.array(labels)[np.concatenate(pieces)] == batch.labels))

@@ -12,6 +12,7 @@ from everlearn.runs.jobs import Job, missing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from everlearn.reports.comparison import Column
     from everlearn.reports.looks import Look
 
 MINUTE = 60.0
@@ -144,6 +145,7 @@ class Exhibit:
         claims: what the paper says about it.
         draw: makes the figure from what the lines found; None for tables.
         note: where we differ from the paper, and why.
+        columns: what its table says besides what all tables say.
     """
 
     name: str
@@ -152,6 +154,7 @@ class Exhibit:
     claims: Sequence[Claim] = ()
     draw: "Callable[[Sequence[Group], Look], Figure] | None" = None
     note: str = ""
+    columns: "Sequence[Column]" = ()
 
     def jobs(self, scale: Scale, records: Path) -> list[Job]:
         """All that has to be done for it."""
@@ -164,6 +167,21 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
+class Start:
+    """A network that runs start from.
+
+    Attributes:
+        backbone: which one.
+        stream: the settings of the stream whose first task it is trained on.
+        epochs: passes over the images.
+    """
+
+    backbone: str
+    stream: Mapping[str, Any]
+    epochs: int = 2
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper that is done again.
 
@@ -173,6 +191,8 @@ class Paper:
         page: the file name of that page.
         exhibits: its figures and tables; their names are used by no other paper.
         scales: the sizes at which they can be done; all papers have the same names of sizes.
+        starts: networks that runs start from, by their files: on the first task of which stream `pretrain`
+            makes them, and how. Those not named here are transformers trained on Fashion-MNIST.
     """
 
     name: str
@@ -180,6 +200,7 @@ class Paper:
     page: str
     exhibits: Sequence[Exhibit]
     scales: Sequence[Scale]
+    starts: Mapping[str, "Start"] = field(default_factory=dict)
 
     def scale(self, name: str) -> Scale:
         """The size of this name."""

@@ -100,14 +100,14 @@ def _section(shown: Shown) -> Iterator[str]:
         yield f"\n{exhibit.note}"
     if shown.groups:
         yield ""
-        yield from table(shown.groups)
+        yield from table(shown.groups, exhibit.columns)
 
 
-def table(groups: Sequence[Group]) -> Iterator[str]:
-    """What each learner is given, how well it does, and at what cost."""
+def table(groups: Sequence[Group], more: Sequence[Column] = ()) -> Iterator[str]:
+    """What each learner is given, how well it does, and at what cost; `more` columns come first."""
     n = min(group.n_tasks for group in groups)
     early = Column(f"after {n}", "", lambda group: share(_after(group, n)), "well")
-    columns = [early, *(column for column in COLUMNS if column.heading in SHOWN)]
+    columns = [*more, early, *(column for column in COLUMNS if column.heading in SHOWN)]
     yield "| " + " | ".join(["learner", "is given", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
     for group in groups:

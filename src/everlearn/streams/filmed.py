@@ -35,10 +35,12 @@ class ObjectSettings(ScenarioSettings):
 class FilmedSettings(ObjectSettings):
     """Fifty shapes in eleven sessions each, eight to learn from and three to be tested on.
 
-    A session has a background and a light of its own, the same for all shapes, and shows a shape in frames
-    along a smooth path: it turns by up to half a turn, grows and shrinks a little, and drifts about. Pictures
-    to choose settings with are a twelfth session. So it is a twin of CORe50 (Lomonaco and Maltoni, 2017):
-    scenario "nc" has 10 shapes and then 8 times 5, "nic" 391 tasks, "ni" 8.
+    A session has a background, a light and a smooth path of its own, and shows every shape in frames along
+    the path: it turns by up to half a turn, grows and shrinks a little, and drifts about. So in a session
+    nothing but its shape tells a thing from others. Pictures to choose settings with are a twelfth session.
+
+    A twin of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 shapes and then 8 times 5, "nic" 391
+    tasks, "ni" 8.
 
     Example:
         >>> stream = sprites_50(image_size=32, scenario="nic")
@@ -58,11 +60,11 @@ class FilmedSettings(ObjectSettings):
     """pictures in a session"""
     difficulty: Unit = 0.0
     """0: shapes as different as any; higher makes all shapes harder to tell apart"""
-    texture: Unit = 0.2
+    texture: Unit = 0.1
     """strength of the pattern behind the shapes of a session"""
-    lighting: Unit = 0.3
+    lighting: Unit = 0.2
     """strength of the light that falls on a session from one side"""
-    clutter: Annotated[int, Field(ge=0, le=32)] = 3
+    clutter: Annotated[int, Field(ge=0, le=32)] = 2
     """small things that lie about in a session"""
 
     def build(self) -> Stream:

@@ -66,19 +66,18 @@ class FilmedSource:
     def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
         """The pictures themselves, with their ground truth."""
         sessions, frames = np.divmod(picture_ids, self._frames)
-        factors = self._factors(class_ids, sessions, frames)
-        # Where a session was filmed does not depend on what was filmed there.
+        factors = self._factors(sessions, frames)
         return self._sprites.show(class_ids, factors, rows=sessions), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
         """The canonical picture of each class, in front of nothing."""
         return self._sprites.exemplars(class_ids)
 
-    def _factors(self, class_ids: IntArray, sessions: IntArray, frames: IntArray) -> Factors:
-        films, film = np.unique(np.stack([class_ids, sessions], axis=1), axis=0, return_inverse=True)
-        units = [draws(self._seed, "film", int(c), int(s)).uniform(9) for c, s in films]
-        times = frames / (self._frames - 1)
-        return path(np.array(units).reshape(-1, 9)[film.reshape(-1)], times)
+    def _factors(self, sessions: IntArray, frames: IntArray) -> Factors:
+        # Nothing but its shape tells a thing from others: were paths their own, the place in a session would.
+        numbers, session = np.unique(sessions, return_inverse=True)
+        units = [draws(self._seed, "film", int(s)).uniform(9) for s in numbers]
+        return path(np.array(units).reshape(-1, 9)[session], frames / (self._frames - 1))
 
 
 def path(units: FloatArray, times: FloatArray) -> Factors:

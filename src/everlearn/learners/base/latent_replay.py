@@ -11,8 +11,8 @@ from torch.nn import functional
 from everlearn.errors import check_range, unknown
 from everlearn.learners.base.classifier import PREDICT_PIECE
 from everlearn.learners.base.consolidated import MAX_RATE, Consolidated, Consolidating
-from everlearn.learners.base.patterns import PatternSource, Patterns
 from everlearn.learners.base.learner import Footprint, State
+from everlearn.learners.base.patterns import Patterns, PatternSource
 from everlearn.learners.base.rehearsal import MAX_REPLAY
 from everlearn.networks import to_tensor
 from everlearn.streams import TaskView

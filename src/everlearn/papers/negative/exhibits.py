@@ -1,0 +1,137 @@
+"""The figures and tables of the paper, on CORe50 or its twin."""
+
+from everlearn.papers.exhibit import Exhibit
+from everlearn.papers.negative import claims, drawing
+from everlearn.papers.negative.readings import average, final, measured
+from everlearn.reports.comparison import Column
+from everlearn.reports.quantities import share
+
+NOISES = (0.5, 1.0, 2.0)
+"""How bad generated patterns are made, beyond what they are by themselves."""
+
+
+def of(scenario: str, *variants: str) -> tuple[str, ...]:
+    """The names of some variants in a scenario, as scales call them.
+
+    Example:
+        >>> of("nc", "none", "NR-GD")
+        ('nc none', 'nc NR-GD')
+    """
+    return tuple(f"{scenario} {variant}" for variant in variants)
+
+
+def noisy(variant: str) -> tuple[str, ...]:
+    """The names of a variant at all noises, from none on."""
+    return (variant, *(f"{variant}, noise {noise:g}" for noise in NOISES))
+
+
+COLUMNS = (
+    Column("final", "at the end, on the whole test set", lambda group: share(measured(group, final)), "well"),
+    Column("average", "over all evaluations", lambda group: share(measured(group, average)), "well"),
+)
+TWIN = (
+    "At laptop scale the stream is a twin of CORe50 with drawn shapes, and the network is trained on other "
+    "shapes first, as the paper's is on ImageNet."
+)
+
+EXHIBITS = (
+    Exhibit(
+        "gnr-figure-1",
+        "Positive and negative replay of generated patterns, new classes in every task",
+        of("nc", "PR-GD", "NR-GD"),
+        (
+            claims.falling(
+                "Negative replay performs significantly better, with the same classifier and generator.",
+                "final",
+                *of("nc", "NR-GD", "PR-GD"),
+            ),
+        ),
+        drawing.both_sets,
+        TWIN,
+        COLUMNS,
+    ),
+    Exhibit(
+        "gnr-table-1",
+        "Average accuracy over all tasks, new classes in every task",
+        of("nc", "none", "PR-OD", "PR-GD", "NR-GD"),
+        (
+            claims.not_below("Real patterns are the upper bound.", "average", *of("nc", "PR-OD", "NR-GD")),
+            claims.falling(
+                "Negative replay is better than none, and positive replay of the same patterns worse.",
+                "average",
+                *of("nc", "NR-GD", "none", "PR-GD"),
+            ),
+        ),
+        drawing.both_sets,
+        f"{TWIN} The paper's other column is ImageNet-1000, which is not at hand.",
+        COLUMNS,
+    ),
+    Exhibit(
+        "gnr-table-2",
+        "Final accuracy with real, generated and random patterns as negative examples",
+        (*of("nc", "none", "NR-OD", "NR-GD", "NR-RD"), *of("nic", "none", "NR-OD", "NR-GD", "NR-RD")),
+        (
+            *(
+                claims.falling(
+                    f"Even random patterns are better than none ({scenario}).",
+                    "final",
+                    *of(scenario, "NR-RD", "none"),
+                )
+                for scenario in ("nc", "nic")
+            ),
+            claims.falling(
+                "In NIC generated patterns are better than random ones, and real ones than generated.",
+                "final",
+                *of("nic", "NR-OD", "NR-GD", "NR-RD"),
+            ),
+        ),
+        None,
+        TWIN,
+        COLUMNS,
+    ),
+    Exhibit(
+        "gnr-figure-4",
+        "Single sessions of single classes, 391 tasks",
+        of("nic", "none", "PR-OD", "PR-GD", "NR-GD"),
+        (
+            claims.not_below("Real patterns are the upper bound.", "final", *of("nic", "PR-OD", "NR-GD")),
+            claims.falling(
+                "Negative replay is better than none, by 5 points and more.",
+                "final",
+                *of("nic", "NR-GD", "none"),
+                by=0.05,
+            ),
+            claims.falling(
+                "Positive replay of generated patterns is worse than none.",
+                "final",
+                *of("nic", "none", "PR-GD"),
+            ),
+            claims.falling(
+                "It is better than positive replay of the same patterns, by 20 points and more.",
+                "final",
+                *of("nic", "NR-GD", "PR-GD"),
+                by=0.2,
+            ),
+        ),
+        drawing.both_sets,
+        TWIN,
+        COLUMNS,
+    ),
+    Exhibit(
+        "gnr-degradation",
+        "Positive and negative replay as generated patterns are made worse (not in the paper)",
+        (*noisy("nc PR-GD"), *noisy("nc NR-GD")),
+        (
+            claims.crosses(
+                "Positive replay is better while patterns are good, negative replay when they are bad.",
+                (0.0, *NOISES),
+                noisy("nc PR-GD"),
+                noisy("nc NR-GD"),
+            ),
+        ),
+        drawing.against_noise,
+        "Noise is added to what the generator makes, in its standard deviation; the generator learns from it "
+        "too.",
+        COLUMNS,
+    ),
+)

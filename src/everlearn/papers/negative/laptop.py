@@ -1,0 +1,60 @@
+"""Generative negative replay on one core: the twin of CORe50 at 32 px and a small network.
+
+The network is trained on other shapes first, which stands in for ImageNet; `weights` says on which. The last
+layers learn on, above the fourth convolution, where patterns are 64 maps of 4 by 4.
+"""
+
+from everlearn.papers.exhibit import Scale, Start
+from everlearn.papers.negative.variants import all_lines, lines
+
+WEIGHTS = "results/pooled-shapes.safetensors"
+SHAPES = Start(
+    "pooled-renorm",
+    {
+        "stream": "sprites",
+        "seed": 1000,
+        "image_size": 32,
+        "classes_per_task": 100,
+        "pictures_per_class": 200,
+        "split": [0.92, 0.04, 0.04],
+        "scale": {"low": 0.8, "high": 1.4},
+        "angle": {"low": 0.0, "high": 6.283185307179586},
+        "x": {"low": 0.15, "high": 0.85},
+        "y": {"low": 0.15, "high": 0.85},
+        "texture": 0.1,
+        "lighting": 0.2,
+        "clutter": 2,
+    },
+    epochs=8,
+)
+"""A hundred shapes that are not in the streams played, each picture with a background of its own."""
+
+SEEDS = (0, 1, 2)
+COMMON = {
+    "stream.image_size": 32,
+    "epochs": 4,
+    "evaluation.ahead": False,
+    "evaluation.probe_size": 4000,
+    "learner.backbone": "pooled-renorm",
+    "learner.weights": WEIGHTS,
+}
+REPLAY = {**COMMON, "learner.replay_layer": 4, "learner.code_size": 32}
+NC = {"batch_size": 56, "learner.memory_size": 1500, "learner.replay_size": 8, "learner.generator_replay": 27}
+NIC = {"stream.scenario": "nic", "evaluation.every": 17}
+NIC_REPLAY = {**NIC, "batch_size": 32, "learner.memory_size": 300, "learner.replay_size": 32}
+
+LAPTOP = Scale(
+    "laptop",
+    "One core: a twin of CORe50 at 32 px, a small network trained on other shapes first.",
+    all_lines(
+        lines("nc", "negative", alone=COMMON, beside=REPLAY | NC, seeds=SEEDS, stream="sprites-50"),
+        lines(
+            "nic",
+            "negative",
+            alone=COMMON | NIC,
+            beside=REPLAY | NIC_REPLAY,
+            seeds=SEEDS,
+            stream="sprites-50",
+        ),
+    ),
+)
