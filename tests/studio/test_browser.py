@@ -286,10 +286,11 @@ def test_screenshots(browser: Browser, kept: Path, tmp_path: Path) -> None:
 
 
 def _overlaid(page: Page) -> None:
+    page.locator("tbody input").first.wait_for()
     for tick in page.locator("tbody input").all():
         tick.check()
     page.locator("canvas.heat").wait_for()
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(2000)
 
 
 def _walled(page: Page) -> None:
@@ -314,4 +315,10 @@ def _drawn(page: Page) -> None:
     page.wait_for_timeout(1000)
 
 
-PREPARED = {"runs": _overlaid, "memory": _walled, "try": _tried, "sprites": _drawn}
+def _walked(page: Page) -> None:
+    page.locator(".empty, .walks img").first.wait_for()
+    page.get_by_role("heading", name=re.compile("A picture|No record")).evaluate("h2 => h2.scrollIntoView()")
+    page.wait_for_timeout(1000)
+
+
+PREPARED = {"runs": _overlaid, "memory": _walled, "try": _tried, "sprites": _drawn, "vase": _walked}

@@ -5,6 +5,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -84,6 +85,28 @@ def test_the_same_run_twice_is_one_run(studio: Studio, records: Path) -> None:
     answer = studio.client.post("/api/runs", json={"learner": "nearest", "settings": SETTINGS})
     assert answer.status_code == 409
     assert "already" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=pytest.mark.slow)])
+def test_the_same_run_wished_by_four_at_once_is_one_run(studio: Studio, records: Path, rounds: int) -> None:
+    for seed in range(rounds):
+        rush(studio, records, {**SETTINGS, "seed": seed})
+
+
+def rush(studio: Studio, records: Path, settings: dict[str, object]) -> None:
+    """Whoever is faster plays; nobody else's process touches the record, and its end is that of one alone."""
+    wish = {"learner": "nearest", "settings": settings}
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: studio.client.post("/api/runs", json=wish), range(4)))
+    assert {answer.status_code for answer in answers} <= {200, 400, 409}
+    (name,) = {answer.json()["record"] for answer in answers if answer.is_success}
+    until(lambda: Record(records / name).is_finished)
+    told = [event["event"] for event in Record(records / name).events()]
+    assert (told.count("run-started"), told.count("run-ended")) == (1, 1)
+    alone = records / f"alone-{settings['seed']}"
+    for _ in runs.record(runs.RunSpec.make(learner="nearest", settings=settings), alone):
+        pass
+    assert Record(records / name).digest == Record(alone).digest
 
 
 def test_a_form_says_what_the_constructor_says() -> None:
