@@ -57,6 +57,19 @@ def test_a_stage_is_no_longer_than_its_environment():
     assert len(stages(["sprites"], images_per_stage=1000).task(0).train) == 4 * 32
 
 
+def test_stages_may_differ_in_length():
+    stream = stages(["sprites", "moving-sprites"], images_per_stage=[40, 60], recurring=True)
+    assert [len(task.train) for task in stream.take(4)] == [40, 60, 40, 60]
+    even = stages(["sprites", "moving-sprites"], images_per_stage=[40, 40])
+    assert even.fingerprint() == stages(["sprites", "moving-sprites"], images_per_stage=40).fingerprint()
+
+
+def test_the_longer_sequence_of_the_paper_can_be_asked_for():
+    sequence = ["moving-sprites", "sprites", "inverted-sprites", "sprites", "moving-sprites"]
+    names = [task.name for task in stages(sequence)]
+    assert names == sequence
+
+
 def test_a_share_of_each_stage_comes_from_the_others():
     stream = stages(["sprites", "inverted-sprites"], mix=0.25)
     corners = stream.task(0).train.images[:, 0, 0]
@@ -71,6 +84,10 @@ def test_a_share_of_each_stage_comes_from_the_others():
         ({"sequence": ["moving-sprits"]}, "unknown data set 'sprits'; did you mean 'sprites'?"),
         ({"sequence": ["movin-sprites"]}, "unknown variant 'movin'; did you mean 'moving'?"),
         ({"sequence": ["sprites"], "mix": 2}, "mix is 2; it must be at most 1"),
+        (
+            {"sequence": ["sprites"], "images_per_stage": [5, 6]},
+            "images_per_stage has 2 numbers, but there are 1 stages; give one number for all",
+        ),
         ({"sequence": ["sprites"], "n_tasks": 2}, "n_tasks is 2, but environments/sequence-v1 has only 1"),
     ],
 )

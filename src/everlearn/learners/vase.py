@@ -99,12 +99,12 @@ class Vase(Situated):
         if environment is None:
             return self._told(self.drawn(glance, self.environments.current), doubt=1.0)
         self.close_latents(glance)
-        glance, missed = self._explored(glance)
-        drawn = self.drawn(glance, environment)
+        explored, missed = self._explored(glance)
+        drawn = self.drawn(explored, environment)
         loss = drawn.error + self.price(drawn, self.environments.present.capacity)
         loss = loss + self._kept(glance) + missed
         self.descend(loss, len(batch))
-        self.note(drawn)
+        self.note(glance, drawn)
         if self.snapshot_every and self.n_steps % self.snapshot_every == 0:
             self.snapshot = Snapshot(self.net, len(self.environments.known))
         return self._told(drawn, loss=float(loss.detach()))

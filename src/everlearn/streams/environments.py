@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from everlearn.errors import unknown
+from everlearn.errors import BadInput, unknown
 from everlearn.streams.choices import Count, ImageSize, Unit
 from everlearn.streams.kinds import builder
 from everlearn.streams.pictures import FashionSettings, MnistSettings, OmniglotSettings, PictureSettings
@@ -47,8 +47,8 @@ class EnvironmentSettings(OrderedSettings):
     """the environments, stage by stage; a name may come more than once"""
     recurring: bool = False
     """after the last stage begin again, without end"""
-    images_per_stage: Count = 6000
-    """pictures to learn from in every stage"""
+    images_per_stage: Count | Annotated[tuple[Count, ...], Field(min_length=1)] = 6000
+    """pictures to learn from in every stage, or in each of them"""
     mix: Unit = 0.0
     """share of a stage's pictures that come from the other environments"""
     image_size: ImageSize = 64
@@ -69,6 +69,11 @@ class EnvironmentSettings(OrderedSettings):
             for word in variants:
                 if word not in VARIANTS:
                     raise unknown("variant", word, VARIANTS)
+        if isinstance(self.images_per_stage, tuple) and len(self.images_per_stage) != len(self.sequence):
+            raise BadInput(
+                f"images_per_stage has {len(self.images_per_stage)} numbers, but there are "
+                f"{len(self.sequence)} stages; give one number for all, or one for each"
+            )
         return self
 
     @property
@@ -85,11 +90,12 @@ class EnvironmentSettings(OrderedSettings):
         names = list(dict.fromkeys(self.sequence))
         sources = [self._source(name) for name in names]
         sizes = [source.n_classes or self.shapes for source in sources]
+        lengths = self.images_per_stage
         scenario = Stages(
             JoinedSource(sources, sizes),
             names=names,
             sequence=[names.index(name) for name in self.sequence],
-            images=self.images_per_stage,
+            images=lengths if isinstance(lengths, tuple) else [lengths] * len(self.sequence),
             mix=self.mix,
             recurring=self.recurring,
             labelling=TableLabelling(table=_table(names, sizes)),

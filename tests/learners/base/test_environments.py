@@ -16,7 +16,7 @@ def some(n_known: int = 2, *, most: int = 4, guard: int = 10, patience: int = 3)
             there.settle(NEW, 0)
     for each in there.known:
         each.n_batches = guard
-    there.current, there.changes = 0, []
+    there.current, there.n_before, there.changes = 0, 0, []
     return there
 
 
@@ -53,7 +53,7 @@ def test_a_young_environment_is_not_left_for_a_new_one() -> None:
     there = some()
     there.present.n_batches = 9
     assert there.candidate(0, lambda s: False) == 0
-    assert there.candidate(1, lambda s: s == 1) == 1
+    assert there.candidate(1, lambda s: s == 1) == 1  # one that was met can be returned to
     there.present.n_batches = 10
     assert there.candidate(0, lambda s: False) == NEW
 
@@ -72,10 +72,28 @@ def test_a_change_needs_patience() -> None:
     assert there.known[2].n_batches == 0
 
 
-def test_doubts_that_pass_or_change_their_mind_do_not_add_up() -> None:
+def test_doubts_that_pass_do_not_add_up() -> None:
     there = some()
-    assert [there.settle(c, 0) for c in (NEW, NEW, 0, NEW, NEW, 1, NEW, NEW)] == [None, None, 0] + 5 * [None]
+    assert [there.settle(c, 0) for c in (NEW, NEW, 0, NEW, NEW)] == [None, None, 0, None, None]
     assert there.settle(NEW, 0) == 2
+
+
+@pytest.mark.parametrize(
+    ("doubts", "settled"),
+    [((NEW, 1, 1), 1), ((1, NEW, NEW), 3), ((NEW, 1, 2), 2), ((2, 1, NEW), 2), ((1, 1, 1), 1)],
+)
+def test_most_doubts_decide_and_rather_for_one_that_was_met(doubts: tuple[int, ...], settled: int) -> None:
+    there = some(3)
+    assert [there.settle(doubt, 0) for doubt in doubts] == [None, None, settled]
+
+
+def test_after_a_return_the_guard_stands_again() -> None:
+    there = some()
+    for n in range(3):
+        there.settle(1, n)
+    assert there.candidate(1, lambda s: False) == 1
+    there.present.n_batches += 10
+    assert there.candidate(1, lambda s: False) == NEW
 
 
 def test_returning_takes_patience_and_makes_nothing_new() -> None:
@@ -93,17 +111,19 @@ def test_masks_are_compared_on_used_latents_only() -> None:
     assert not there.differs(1, np.array([calm, loud, loud, calm]))
     assert there.differs(1, np.array([loud, calm, loud, calm]))  # a used one closes
     assert there.differs(1, np.array([calm, calm, calm, calm]))  # a used one opens
+    there.known[1].atypical[:] = [loud, 0, 0, 0]  # as a rule, so that it is no news
+    assert not there.differs(1, np.array([loud, calm, loud, calm]))
 
 
 def test_running_means() -> None:
     known = some(1).present
     known.n_batches = 0
-    known.note(10.0, np.array([1.0, 0, 0, 0]))
+    known.note(10.0, np.array([1.0, 0, 0, 0]), np.array([0.5, 0, 0, 0]))
     assert (known.error, known.nats[0]) == (10, 1)
-    known.note(20.0, np.array([3.0, 0, 0, 0]))
-    assert (known.error, known.nats[0]) == (15, 2)
+    known.note(20.0, np.array([3.0, 0, 0, 0]), np.array([0.7, 0, 0, 0]))
+    assert (known.error, known.nats[0], known.atypical[0]) == (15, 2, pytest.approx(0.6))
     known.n_batches = 1000
-    known.note(115.0, np.zeros(4))
+    known.note(115.0, np.zeros(4), np.zeros(4))
     assert known.error == pytest.approx(15 + 0.02 * 100)
 
 
@@ -119,7 +139,7 @@ def test_spare_and_used_elsewhere() -> None:
 
 def test_state_round_trip() -> None:
     there, other = some(3), some(1)
-    there.known[1].note(3.0, np.arange(4.0))
+    there.known[1].note(3.0, np.arange(4.0), np.ones(4))
     there.known[2].mask[1] = False
     there.settle(1, 5)
     other.load(unpack(pack(there.state())))
@@ -146,7 +166,7 @@ def test_the_first_batches_count_in_full_and_later_ones_evenly() -> None:
     shares = []
     for _ in range(200):
         before = known.error
-        known.note(before + 1, np.zeros(4))
+        known.note(before + 1, np.zeros(4), np.zeros(4))
         shares.append(known.error - before)
     assert shares[:3] == pytest.approx([1, 1 / 2, 1 / 3])
     assert all(a >= b - 1e-12 for a, b in pairwise(shares))

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -10,24 +12,26 @@ from everlearn.streams import Batch, sprites
 BATCH = sprites(image_size=16, factor_values=2).task(0).train[:32]
 
 
-def drawn(nats: list[float], idle: list[float] | None = None) -> Drawn:
-    return Drawn(torch.zeros(()), torch.tensor(nats), torch.tensor(idle or [0.0] * len(nats)))
-
-
 @pytest.mark.parametrize(
-    ("settings", "price"),
+    ("settings", "nats", "price"),
     [
-        ({"informative": False}, 10 * 3.0**2),  # nats 5, C 2
-        ({"informative": False, "squared": False}, 10 * 3.0),
-        ({"informative": True}, 10 * ((5 - 1.5 - 2) ** 2 + 1.5)),
-        ({"informative": True, "squared": False}, 10 * ((5 - 1.5 - 2) + 1.5)),
-        ({"entangled": True}, 5.0),
-        ({"entangled": True, "beta": 4.0}, 20.0),
+        ({"penalty": "squared", "informative": False}, 5.0, 10 * 3.0**2),
+        ({"penalty": "squared", "informative": False}, 1.5, 10 * 0.5**2),
+        ({"penalty": "squared"}, 5.0, 10 * (2.5**2 + 0.5)),
+        ({"penalty": "absolute", "informative": False}, 1.5, 10 * 0.5),
+        ({"penalty": "absolute"}, 5.0, 10 * (2.5 + 0.5)),
+        ({"penalty": "ceiling"}, 5.0, 10 * (2.5**2 + 0.5)),
+        ({"penalty": "ceiling"}, 1.5, 10 * 0.5),
+        ({"penalty": "ceiling", "informative": False}, 1.5, 0.0),
+        ({"entangled": True}, 5.0, 5.0),
+        ({"entangled": True, "beta": 4.0}, 5.0, 20.0),
     ],
 )
-def test_the_price_of_nats_by_hand(settings: dict[str, bool], price: float) -> None:
-    learner = CciVae(image_shape=(16, 16), size="tiny", gamma=10, **settings)  # type: ignore[arg-type]
-    assert learner.price(drawn([4.0, 1.0], [1.0, 0.5]), 2.0).item() == pytest.approx(price)
+def test_the_price_of_nats_by_hand(settings: dict[str, Any], nats: float, price: float) -> None:
+    """Where C is 2, gamma 10, and half a nat says nothing."""
+    learner = CciVae(image_shape=(16, 16), size="tiny", gamma=10, **settings)
+    drawn = Drawn(torch.zeros(()), torch.tensor([nats - 1, 1.0]), torch.tensor([0.2, 0.3]))
+    assert learner.price(drawn, 2.0).item() == pytest.approx(price)
 
 
 def test_c_rises_by_its_step_and_stops() -> None:

@@ -28,7 +28,7 @@ class Rules:
         low: a closed latent opens again when its atypicality falls below this.
         high: an open latent closes when its atypicality rises above this.
         patience: batches in a row that must speak for a change before it is made.
-        guard: steps in an environment before it can be left for a new one.
+        guard: steps after an arrival before a new environment can be found.
         settle: batches of an environment after which its mask stays as it is.
         used_nats: a latent that says more than this on average is in use.
     """
@@ -70,6 +70,7 @@ class Environment:
     Attributes:
         mask: which latents are open in it.
         nats: running mean of what each latent says.
+        atypical: running mean of how unlike N(0, 1) each latent is.
         used: which latents it uses.
         capacity: C, the nats that a picture of it may be described by.
         error: running mean of how badly its pictures are drawn.
@@ -78,16 +79,18 @@ class Environment:
 
     mask: BoolArray
     nats: FloatArray
+    atypical: FloatArray
     used: BoolArray
     capacity: float = 0.0
     error: float = 0.0
     n_batches: int = 0
 
-    def note(self, error: float, nats: FloatArray) -> None:
+    def note(self, error: float, nats: FloatArray, atypical: FloatArray) -> None:
         """Take a batch that was learned into the running means; the first ones count in full."""
         share = max(1 - MEMORY, 1 / (self.n_batches + 1))
         self.error += share * (error - self.error)
         self.nats = self.nats + share * (nats - self.nats)
+        self.atypical = self.atypical + share * (atypical - self.atypical)
         self.n_batches += 1
 
 
@@ -104,7 +107,8 @@ class Environments:
         self.n_latents, self.most, self.rules = n_latents, most, rules
         self.known = [self._blank()]
         self.current = 0
-        self.suspect, self.n_doubts = 0, 0
+        self.n_before = 0  # batches learned in the present environment before the last arrival there
+        self.doubts: list[int] = []  # what the last batches spoke for, none of them for the present one
         self.changes: list[tuple[int, int]] = []  # after how many batches it moved, and where to
 
     @property
@@ -129,55 +133,69 @@ class Environments:
         """
         if explains(guess):
             return guess
-        if self.present.n_batches < self.rules.guard or (guess != self.current and explains(self.current)):
+        just_arrived = self.present.n_batches - self.n_before < self.rules.guard
+        if just_arrived or (guess != self.current and explains(self.current)):
             return self.current
         return NEW if len(self.known) < self.most else guess
 
     def settle(self, candidate: int, n_batches: int) -> int | None:
-        """The environment to learn in; None while it is in doubt, when nothing should be learned."""
+        """The environment to learn in; None while it is in doubt, when nothing should be learned.
+
+        Of several that were spoken for, it is the one most batches spoke for, and rather one that was met.
+        """
         if candidate == self.current:
-            self.suspect, self.n_doubts = self.current, 0
+            self.doubts = []
             return self.current
-        self.n_doubts = self.n_doubts + 1 if candidate == self.suspect else 1
-        self.suspect = candidate
-        if self.n_doubts < self.rules.patience:
+        self.doubts.append(candidate)
+        if len(self.doubts) < self.rules.patience:
             return None
-        if candidate == NEW:
-            self.known.append(self._blank())
-        self.current = len(self.known) - 1 if candidate == NEW else candidate
-        self.suspect, self.n_doubts = self.current, 0
+        self._move(max(self.doubts, key=lambda each: (self.doubts.count(each), each)))
         self.changes.append((n_batches, self.current))
         return self.current
 
-    def differs(self, environment: int, atypicality: FloatArray) -> bool:
-        """Whether a batch opens or closes a latent that an environment uses."""
+    def _move(self, to: int) -> None:
+        if to == NEW:
+            self.known.append(self._blank())
+        self.current = len(self.known) - 1 if to == NEW else to
+        self.n_before, self.doubts = self.present.n_batches, []
+
+    def differs(self, environment: int, atypical: FloatArray) -> bool:
+        """Whether a batch opens or closes a latent that an environment uses.
+
+        Latents that are atypical there as a rule say nothing about a single batch.
+        """
         known = self.known[environment]
-        return bool(((self.rules.mask(atypicality, known.mask) != known.mask) & known.used).any())
+        flipped = self.rules.mask(atypical, known.mask) != known.mask
+        return bool((flipped & known.used & (known.atypical < self.rules.low)).any())
 
     def state(self) -> State:
         """All environments, the present one and the doubt."""
         return {
             "masks": np.stack([each.mask for each in self.known]),
             "nats": np.stack([each.nats for each in self.known]),
+            "atypical": np.stack([each.atypical for each in self.known]),
             "used": np.stack([each.used for each in self.known]),
             "scalars": [[each.capacity, each.error, each.n_batches] for each in self.known],
             "current": self.current,
-            "doubt": [self.suspect, self.n_doubts],
+            "n_before": self.n_before,
+            "doubts": list(self.doubts),
             "changes": [list(change) for change in self.changes],
         }
 
     def load(self, state: State) -> None:
         """Go on from a saved state."""
-        rows = zip(state["masks"], state["nats"], state["used"], state["scalars"], strict=True)
-        self.known = [_loaded(*row) for row in rows]
+        columns = (state[name] for name in ("masks", "nats", "atypical", "used", "scalars"))
+        self.known = [_loaded(*row) for row in zip(*columns, strict=True)]
         self.current = state["current"]
-        self.suspect, self.n_doubts = state["doubt"]
+        self.n_before, self.doubts = state["n_before"], list(state["doubts"])
         self.changes = [(step, environment) for step, environment in state["changes"]]
 
     def _blank(self) -> Environment:
         n = self.n_latents
-        return Environment(np.ones(n, bool), np.zeros(n), np.zeros(n, bool))
+        return Environment(np.ones(n, bool), np.zeros(n), np.zeros(n), np.zeros(n, bool))
 
 
-def _loaded(mask: Any, nats: Any, used: Any, scalars: list[Any]) -> Environment:
-    return Environment(np.array(mask, bool), np.array(nats), np.array(used, bool), *scalars)
+def _loaded(mask: Any, nats: Any, atypical: Any, used: Any, scalars: list[Any]) -> Environment:
+    return Environment(
+        np.array(mask, bool), np.array(nats), np.array(atypical), np.array(used, bool), *scalars
+    )

@@ -75,7 +75,7 @@ class Situated(Variational):
         mask_spare: close atypical latents even if no environment has used them yet, as the paper's rule has
             it; spare ones then can get lost for good.
         patience: batches in a row that must speak for a change; nothing is learned while it is in doubt.
-        guard: steps in an environment before it can be left for a new one.
+        guard: steps after an arrival before a new environment can be found.
         settle: batches of an environment after which its mask stays as it is.
         used_by: which latents an environment uses: "nats" (those that say more than used_nats on average) or
             "noise" (those on which its drawings tolerate noise of less than used_noise).
@@ -152,7 +152,10 @@ class Situated(Variational):
         return glance.drawn[environment]
 
     def settled(self, glance: Glance) -> int | None:
-        """S: the environment to learn in, once arrived there; None while that is in doubt."""
+        """S: the environment to learn in, once arrived there; None while that is in doubt.
+
+        Too few images to judge by are taken to come from here.
+        """
         there, self.n_seen = self.environments, self.n_seen + 1
         if not self.clustering or len(glance.pixels) < FEWEST:
             return there.current
@@ -182,10 +185,11 @@ class Situated(Variational):
                 there.present.mask = mask
                 glance.drawn.clear()
 
-    def note(self, drawn: Drawn) -> None:
+    def note(self, glance: Glance, drawn: Drawn) -> None:
         """What a step taught about the environment; C rises."""
         present = self.environments.present
-        present.note(float(drawn.error.detach()), drawn.nats.detach().cpu().double().numpy())
+        nats = drawn.nats.detach().cpu().double().numpy()
+        present.note(float(drawn.error.detach()), nats, glance.atypical)
         present.capacity = self.raised(present.capacity)
         if self.used_by == "nats" or present.n_batches % REFRESH == 0:
             self._find_used(self.environments.current)

@@ -1,6 +1,6 @@
 """The common part of learners that describe pictures by latents, without being told what they show."""
 
-from typing import NamedTuple, Self, TypedDict
+from typing import Literal, NamedTuple, Self, TypedDict
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from everlearn.streams.batch import Images
 PIECE = 256
 """Images described together: enough to be fast, few enough to answer a signal soon."""
 FEWEST = 16
-"""Images that make a batch from which something can be said about all images like them."""
+"""Images from which on a batch says something about all images like its own."""
 
 
 class Described(NamedTuple):
@@ -42,10 +42,13 @@ class Described(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A batch drawn again: -log p of a picture, the nats of each latent, and those of them that say nothing.
+    """A batch drawn again.
 
-    The first two are averaged over pictures. What latents cost on average is what they tell of a picture
-    plus how far their average over all pictures is from N(0, 1), which tells nothing.
+    Attributes:
+        error: -log p of a picture, averaged over pictures.
+        nats: what each latent costs, averaged over pictures.
+        idle: the part of it that says nothing, since it is the same for all pictures: how far the average of
+            a latent is from N(0, 1).
     """
 
     error: Tensor
@@ -64,7 +67,7 @@ class Latents(TypedDict, total=False):
     gamma: float
     capacity_step: float
     capacity_most: float
-    squared: bool
+    penalty: Literal["squared", "absolute", "ceiling"]
     informative: bool
     entangled: bool
     beta: float
@@ -73,8 +76,8 @@ class Latents(TypedDict, total=False):
 class Variational(Learner):
     """An autoencoder that may say ever more about a picture: C nats, and C rises.
 
-    With q the Gaussian that the encoder makes of a picture x, the loss is
-    E_q[-log p(x | z)] + gamma * (KL(q || N(0, I)) - C)^2, the second term over the mean of a batch.
+    With q the Gaussian that the encoder makes of a picture x, the loss is E_q[-log p(x | z)] plus a price of
+    KL(q || N(0, I)), which as printed is gamma * (KL - C)^2; the KL is averaged over a batch before.
     Nobody tells it labels, so it answers nothing; what it knows is read from its latents (`encode`).
 
     Args:
@@ -83,15 +86,17 @@ class Variational(Learner):
         size: of the networks: "paper", "half", "small" or "tiny".
         n_latents: numbers that describe a picture.
         learning_rate: Adam's step size (the paper's is not known).
-        gamma: the price of saying more or less than C nats.
-        capacity_step: nats by which C rises at each step (the paper's are not known; far above 0.002 the
-            nats are spent on constant shifts, which say nothing).
-        capacity_most: where C stops rising (the paper's is not known).
-        squared: whether the distance to C is squared, as VASE has it, or absolute, as CCI-VAE had it.
-        informative: let C count the nats that tell something of a picture, and charge gamma for each that is
-            spent on a constant shift; if not, C counts both alike, as printed, and shifting meets it, too.
+        gamma: the price of a distance to C.
+        capacity_step: nats by which C rises at each step (the paper's are not known).
+        capacity_most: where C stops rising (not known either).
+        penalty: of the distance to C: "squared", as printed; "absolute", as CCI-VAE had it; or "ceiling",
+            squared above C and nothing below. The first two compel it to say C nats, and waste them on
+            needless precision if C rises faster than it learns; the last lets unused latents fall asleep.
+        informative: let C count the nats that tell pictures apart, and charge gamma for each that is the same
+            for all; if not, C counts both alike, as printed, and is met by constant shifts, which say
+            nothing, if it rises fast (far above 0.002 a step).
         entangled: do without C: E_q[-log p(x | z)] + beta * KL(q || N(0, I)).
-        beta: the price of a nat where there is no C; 1 is the plain variational autoencoder.
+        beta: the price of a nat without C; 1 is the plain variational autoencoder.
     """
 
     given = "images"
@@ -108,9 +113,9 @@ class Variational(Learner):
         n_latents: int = 24,
         learning_rate: float = 1e-3,
         gamma: float = 100.0,
-        capacity_step: float = 0.002,
+        capacity_step: float = 0.005,
         capacity_most: float = 25.0,
-        squared: bool = True,
+        penalty: Literal["squared", "absolute", "ceiling"] = "squared",
         informative: bool = True,
         entangled: bool = False,
         beta: float = 1.0,
@@ -118,10 +123,10 @@ class Variational(Learner):
         super().__init__(image_shape=image_shape, seed=seed)
         if not 0 < learning_rate < 1e6:
             raise BadInput(f"learning_rate is {learning_rate}; it must be above 0 and below a million")
-        for name, value in (("gamma", gamma), ("capacity_step", capacity_step), ("beta", beta)):
+        for name, value in {"gamma": gamma, "capacity_step": capacity_step, "beta": beta}.items():
             check_range(name, value, 0, 1e6)
         check_range("capacity_most", capacity_most, 0, 1e4)
-        self.learning_rate, self.gamma, self.squared = learning_rate, gamma, squared
+        self.learning_rate, self.gamma, self.penalty = learning_rate, gamma, penalty
         self.capacity_step, self.capacity_most = capacity_step, capacity_most
         self.informative, self.entangled, self.beta = informative, entangled, beta
         self.n_latents = n_latents
@@ -154,19 +159,18 @@ class Variational(Learner):
         shown = torch.full((len(pixels),), environment, device=pixels.device)
         error = bernoulli_nll(self.net.decoder(latents, shown), pixels).mean()
         nats = kl_to_prior(described.mean, described.log_variance).mean(0)
-        if len(pixels) < FEWEST:
-            return Drawn(error, nats, torch.zeros_like(nats))
-        return Drawn(error, nats, atypicality(described.mean, described.log_variance))
+        many = len(pixels) >= FEWEST
+        idle = atypicality(described.mean, described.log_variance) if many else torch.zeros_like(nats)
+        return Drawn(error, nats, idle)
 
     def price(self, drawn: Drawn, capacity: float) -> Tensor:
         """What it costs to say what was said where C is `capacity`."""
         nats, idle = drawn.nats.sum(), drawn.idle.sum()
         if self.entangled:
             return self.beta * nats
-        if self.informative:
-            nats = nats - idle
-        apart = (nats - capacity).square() if self.squared else (nats - capacity).abs()
-        return self.gamma * (apart + idle if self.informative else apart)
+        above = nats - capacity - (idle if self.informative else 0)
+        apart = {"squared": above.square(), "absolute": above.abs(), "ceiling": above.relu().square()}
+        return self.gamma * (apart[self.penalty] + (idle if self.informative else 0))
 
     def raised(self, capacity: float) -> float:
         """C after one more step; what lies above the most already stays."""

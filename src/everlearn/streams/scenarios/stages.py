@@ -17,7 +17,7 @@ class Stages(Scenario):
         source: the environments, joined.
         names: what the environments are called.
         sequence: the environment of each stage, by number.
-        images: training pictures per stage, if there are so many.
+        images: training pictures of each stage, if there are so many.
         mix: the share of them that comes from the other environments.
         recurring: after the last stage begin again, with other pictures if there are enough.
     """
@@ -28,7 +28,7 @@ class Stages(Scenario):
         *,
         names: Sequence[str],
         sequence: Sequence[int],
-        images: int,
+        images: Sequence[int],
         mix: float,
         recurring: bool,
         labelling: Labelling,
@@ -56,8 +56,9 @@ class Stages(Scenario):
         """Pictures of the environment and of the others, mixed."""
         home = self.home(k)
         others = np.setdiff1d(np.arange(self._environments.n_classes), home)
-        n_others = round(self._mix * self._images) if len(others) else 0
-        parts = [self._some(k, home, self._images - n_others), self._some(k, others, n_others)]
+        n = self._images[k % len(self._images)]
+        n_others = round(self._mix * n) if len(others) else 0
+        parts = [self._some(k, home, n - n_others), self._some(k, others, n_others)]
         return Rows.concatenate(parts).shuffled(self.seed, "order", k)
 
     def seen(self, n_tasks: int) -> Seen:
