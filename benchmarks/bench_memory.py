@@ -38,10 +38,10 @@ def run(*words: str) -> list[Row]:
         for n_classes in sorted(options.classes):
             figures = measure(place, n_classes)
             _keep(n_classes, figures)
+            write_page()
             if options.json:
                 print(json.dumps(figures))
-            rows += [*_rows(n_classes, figures)]
-    write_page()
+            rows += _rows(n_classes, figures)
     return rows
 
 

@@ -146,6 +146,7 @@ def test_an_edit_that_fails_closes_it_and_opening_mends_it(
         (lambda s: s.name(8), "nothing is remembered of label 8"),
         (lambda s: s.lookup(pictures(1), 0), "k is 0"),
         (lambda s: s.lookup(picture(1)), "this shelf holds"),
+        (lambda s: s.lookup(pictures(1) * np.float32(np.nan)), "no number"),
     ],
 )
 def test_bad_input_changes_nothing(tmp_path: Path, edit: object, said: str) -> None:

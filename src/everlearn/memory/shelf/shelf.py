@@ -39,17 +39,18 @@ class Shelf:
         folder: where it is; `make` makes a new one.
 
     Example:
-        >>> import tempfile
-        >>> place = Path(tempfile.mkdtemp()) / "shelf"
-        >>> with Shelf.make(place, image_shape=(8, 8)) as shelf:
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> with Shelf.make(folder.name, image_shape=(8, 8)) as shelf:
         ...     shelf.add([3, 7], np.stack([np.full((8, 8), 90, np.uint8), np.zeros((8, 8), np.uint8)]))
         ...     shelf.rename(7, "sandal")
         ...     shelf.forget([3])
         1
-        >>> with Shelf(place) as shelf:
+        >>> with Shelf(folder.name) as shelf:
         ...     labels, distances = shelf.lookup(np.ones((1, 8, 8), np.uint8))
         ...     shelf.name(labels[0, 0]), float(distances[0, 0])
         ('sandal', 64.0)
+        >>> folder.cleanup()
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -146,9 +147,9 @@ class Shelf:
         rows, codes = self._free_rows(len(given)), self._encode(images)
         with self._editing() as storage:
             storage.add(images, codes, Edit(rows.tolist(), given.tolist(), called))
-        self._table.write(rows, given, codes)
-        self._n += len(rows)
-        self._pictures = storage.pictures.mapped()
+            self._table.write(rows, given, codes)
+            self._n += len(rows)
+            self._pictures = storage.pictures.mapped()
         self._fit_if_due()
 
     def rename(self, label: int, name: str) -> None:
@@ -167,8 +168,8 @@ class Shelf:
         rows = self._rows_of(labels)
         with self._editing() as storage:
             storage.commit(Edit.erasing(rows.tolist()))
-        self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
-        self._n -= len(rows)
+            self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
+            self._n -= len(rows)
         return len(rows)
 
     def lookup(self, images: AnyArray, k: int = 1) -> tuple[IntArray, Distances]:
@@ -183,6 +184,8 @@ class Shelf:
         """
         if images.shape[1:] != self.image_shape:
             raise BadInput(f"images are {images.shape[1:]}; this shelf holds {self.image_shape}")
+        if not np.isfinite(images).all():
+            raise BadInput("an image has a level that is no number; give levels from 0 to 255")
         check_range("k", k, 1, np.inf)
         k = min(k, len(self))
         rows, distances = np.zeros((len(images), k), np.int64), np.zeros((len(images), k))
@@ -201,7 +204,7 @@ class Shelf:
         some = rows[np.linspace(0, len(rows) - 1, min(FITTED, len(rows))).astype(np.int64)]
         with self._editing() as storage:
             storage.recode(Coder.fit(self._pictures[some]))
-        self._table = self._read_table()
+            self._table = self._read_table()
 
     def close(self) -> None:
         """Let others open it."""
