@@ -63,7 +63,7 @@ class RunChoice(StreamFlags):
     learner: Annotated[Text, Parameter(group=LEARNER)] = None
     """Who learns, dcl if not said."""
     backbone: Annotated[Text, Parameter(group=LEARNER)] = None
-    """The network behind the learner: small, pooled, resnet18 or mlp, for learners that let it be chosen."""
+    """The network behind the learner, where it can be chosen: small, pooled, resnet18, mlp, mobile, ..."""
     memory_size: Annotated[Value, Parameter(group=LEARNER)] = None
     """How much of the past is kept, for learners that keep some."""
     learning_rate: Annotated[Value, Parameter(group=LEARNER)] = None

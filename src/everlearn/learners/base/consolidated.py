@@ -46,6 +46,8 @@ class Consolidated(Classifier):
     Args:
         weights: a .safetensors file of the backbone's weights to start from, such as `everlearn pretrain`
             writes; as they are initialised if not said.
+        backbone: the network; best one that does not normalise by batches, which have few classes or mix new
+            and old patterns: "small-renorm", "pooled-renorm", "resnet18-renorm", "mobile", or any other.
         optimiser: "sgd" or "adam".
         learning_rate: the step size in the first task.
         momentum: of "sgd"; Adam has its own.
@@ -65,6 +67,7 @@ class Consolidated(Classifier):
         self,
         *,
         weights: str = "",
+        backbone: str = "small-renorm",
         optimiser: str = "sgd",
         learning_rate: float = 0.01,
         momentum: float = 0.9,
@@ -83,7 +86,9 @@ class Consolidated(Classifier):
             weight_decay,
             slowing,
         )
-        super().__init__(optimiser=optimiser, learning_rate=learning_rate, momentum=momentum, **others)
+        super().__init__(
+            backbone=backbone, optimiser=optimiser, learning_rate=learning_rate, momentum=momentum, **others
+        )
         self.consolidation = Consolidation(self.head.weight.detach(), centring)
         self._flops_below = flops_per_image(self.parts[0], self.image_shape)
         self._flops_above = flops_per_image(self.body, self.image_shape) - self._flops_below
