@@ -81,6 +81,7 @@ class GNR(LatentReplay):
             beta=beta,
             eta=eta,
             noise=noise,
+            slowing=shared.get("slowing", 0.0),
         )
         super().__init__(**shared)
         self.given = "labelled images, past patterns" if source == "real" else "labelled images"

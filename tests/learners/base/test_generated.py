@@ -1,5 +1,6 @@
 """A generator on patterns so simple that what it should make is known."""
 
+import pytest
 import torch
 
 from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
@@ -91,6 +92,16 @@ def test_the_classifier_s_loss_reaches_the_generator() -> None:
         made = torch.from_numpy(past.memory.everything().extra["patterns"])
         told[eta] = float((made @ PLACES.T).softmax(1)[:, 1].mean())
     assert told[100.0] > told[0.0] + 0.5
+
+
+def test_later_tasks_are_studied_more_slowly() -> None:
+    past = dreaming(epochs=1, slowing=0.9)
+    rates = []
+    for task in (0, 20):
+        past.study(cloud(0), task)
+        rates.append(past.optimiser.param_groups[0]["lr"])
+    assert rates[0] == pytest.approx(1e-2, rel=1e-3)
+    assert rates[1] == pytest.approx(1e-3, rel=1e-3)
 
 
 def test_more_classes_than_there_was_room_for() -> None:

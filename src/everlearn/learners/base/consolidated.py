@@ -1,6 +1,5 @@
 """The common part of learners whose head is learned anew in every task and then merged: CWR*, AR1 and kin."""
 
-import math
 from collections import Counter
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ from everlearn.chance import IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Classifier, Shared
 from everlearn.learners.base.consolidation import Consolidation
+from everlearn.learners.base.descent import left_by
 from everlearn.learners.base.learner import Footprint, State
 from everlearn.networks import BACKWARD, cut, flops_per_image
 from everlearn.networks.renorm import set_pace
@@ -53,8 +53,8 @@ class Consolidated(Classifier):
         momentum: of "sgd"; Adam has its own.
         head_rate: the step size of the head after the first task.
         weight_decay: how much weights are drawn to zero.
-        slowing: share of the later step sizes that is lost as tasks go by: task i, from 0, is learned with
-            1 - slowing * sigmoid(1.5 i - 8) of them.
+        slowing: share of the later step sizes, a generator's among them, that is lost as tasks go by: task i,
+            from 0, is learned with 1 - slowing * sigmoid(1.5 i - 8) of them.
         centring: what is taken off a learned row before it is merged: its own mean ("class"), or that of all
             rows learned in the task together ("task").
     """
@@ -215,9 +215,5 @@ class Consolidated(Classifier):
         """The step sizes of body and head."""
         if not self.n_ended:
             return self.descent.learning_rate, self.descent.learning_rate
-        left = 1 - self.slowing * _sigmoid(1.5 * self.n_ended - 8)
+        left = left_by(self.slowing, self.n_ended)
         return left * self.body_rate, left * self.head_rate
-
-
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0

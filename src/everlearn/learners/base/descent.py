@@ -1,5 +1,6 @@
 """How weights are moved: one choice of optimiser for all learners that are compared."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -48,3 +49,15 @@ class Descent:
         if self.optimiser == "sgd":
             return torch.optim.SGD(weights, lr=self.learning_rate, momentum=self.momentum)
         return torch.optim.Adam(weights, lr=self.learning_rate)
+
+
+def left_by(slowing: float, task: int) -> float:
+    """The share of a step size that is left in task i, from 0, of a stream: 1 - slowing * sigmoid(1.5 i - 8).
+
+    Later tasks move less of what is known, since there is more of it.
+
+    Example:
+        >>> [round(left_by(0.9, task), 2) for task in (0, 5, 6, 20)]
+        [1.0, 0.66, 0.34, 0.1]
+    """
+    return 1 - slowing / (1 + math.exp(8 - 1.5 * task))

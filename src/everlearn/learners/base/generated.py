@@ -11,6 +11,7 @@ from torch import Tensor
 from everlearn.chance import Draws, IntArray, draws
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import padded_to
+from everlearn.learners.base.descent import left_by
 from everlearn.learners.base.learner import State
 from everlearn.learners.base.patterns import Patterns, StoredPatterns, evenly, stored
 from everlearn.memory import Reservoir
@@ -53,6 +54,7 @@ class Practice:
         beta: weight of the codes' divergence from N(0, 1).
         eta: weight of the classifier's loss on what was made.
         noise: standard deviation of noise on what it dreams, in that of the dreams.
+        slowing: share of the step size that is lost as tasks go by.
     """
 
     rate: float
@@ -61,6 +63,7 @@ class Practice:
     beta: float
     eta: float
     noise: float
+    slowing: float = 0.0
 
     def __post_init__(self) -> None:
         check_range("generator_rate", self.rate, 1e-9, 1e3)
@@ -109,6 +112,8 @@ class GeneratedPatterns(StoredPatterns):
     def study(self, patterns: Patterns, task: int) -> float:
         """Learn to make these as well, and not to forget the others."""
         self._admit(int(patterns.columns.max()) + 1)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.practice.rate * left_by(self.practice.slowing, task)
         new = self._seen(patterns)
         old = self._seen(stored(self.memory.everything())) if len(self.memory) else new[:0]
         n_studied = sum(self._step(seen, chance) for seen, chance in self._steps(new, old, task))
