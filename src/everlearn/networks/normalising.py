@@ -42,7 +42,7 @@ class NormTogether(nn.modules.batchnorm._BatchNorm):
 def _statistics(given: Tensor) -> tuple[Tensor, Tensor, float]:
     """The mean and variance of each channel over everybody's values, and how many values that are."""
     n_own = given.numel() // given.shape[1]
-    variance, mean = (each.double() for each in torch.var_mean(given, _over(given), correction=0))
+    mean, variance = (each.double() for each in torch.batch_norm_update_stats(given, None, None, 0.0))
     count = torch.full_like(mean, n_own)
     counts, means, variances = gathered(torch.stack([count, mean, variance])[None], n_partners()).unbind(1)
     n = counts.sum(0)
@@ -58,22 +58,22 @@ class _Normed(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, n: float, e: float
     ) -> Tensor:
-        ctx.save_for_backward(x, weight, mean, torch.rsqrt(variance + e))
-        ctx.n = n
+        ctx.save_for_backward(x, weight, mean, variance)
+        ctx.n, ctx.e = n, e
         return functional.batch_norm(x, mean, variance, weight, bias, training=False, eps=e)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, mean, scale = ctx.saved_tensors
+        x, weight, mean, variance = ctx.saved_tensors
+        # As if mean and variance were constants, then what is due to their following x.
+        for_x, for_weight, for_bias = torch.ops.aten.native_batch_norm_backward(
+            slopes, x, weight, mean, variance, None, None, False, ctx.e, [True, True, True]
+        )
+        with_bias, with_weight = summed([for_bias, for_weight])
+        scale = torch.rsqrt(variance + ctx.e)
+        tilt = scale.square() * weight * with_weight / ctx.n
+        level = scale * weight * with_bias / ctx.n - mean * tilt
         column = (1, -1, *[1] * (x.ndim - 2))
-        normed = (x - mean.view(column)) * scale.view(column)
-        for_bias, for_weight = slopes.sum(_over(x)), (slopes * normed).sum(_over(x))
-        with_mean, with_spread = (each.view(column) / ctx.n for each in summed([for_bias, for_weight]))
-        for_x = (slopes - with_mean - normed * with_spread) * (scale * weight).view(column)
+        for_x = for_x.addcmul_(x, -tilt.view(column)).sub_(level.view(column))
         return for_x, for_weight, for_bias, None, None, None, None
-
-
-def _over(x: Tensor) -> list[int]:
-    """All dimensions but that of the channels."""
-    return [dim for dim in range(x.ndim) if dim != 1]
