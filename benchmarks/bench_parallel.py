@@ -92,5 +92,5 @@ def _table(rows: list[Row]) -> str:
         lines.append(f"| {row.what} | {row.value:,.3g} {row.unit} | {low:,.3g} .. {high:,.3g} |")
     load = f"load {os.getloadavg()[0]:.1f}"
     where = f"Measured on {about['cpus']} cores ({about['processor']}), {load}, a step of each in turn."
-    work = "Work is processor time of the first process; a busy machine lengthens it less than the clock, yet does."
+    work = "Work is processor time of the first process; a busy machine lengthens it less than the clock."
     return "\n".join([*lines, "", where, work])
