@@ -98,7 +98,16 @@ def _kill_all(node: subprocess.Popen[bytes]) -> None:
         except psutil.NoSuchProcess:
             continue
     node.wait()
-    psutil.wait_procs(mine)
+    while any(map(_is_alive, mine)):
+        time.sleep(0.05)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Whether it can still do anything; not every system takes the dead away at once."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _free_port() -> int:

@@ -61,10 +61,9 @@ class Ground(NamedTuple):
         with (folder / "said.txt").open("ab") as said:
             return subprocess.Popen(words, cwd=folder, env=self.cluster.env, stdout=said, stderr=said)
 
-    def run(self, *words: str, cwd: Path) -> Outcome:
-        done = subprocess.run(
-            self.command(*words), cwd=cwd, env=self.cluster.env, capture_output=True, text=True
-        )
+    def run(self, *words: str, cwd: Path, env: dict[str, str] | None = None) -> Outcome:
+        env = env or self.cluster.env
+        done = subprocess.run(self.command(*words), cwd=cwd, env=env, capture_output=True, text=True)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
 
@@ -192,7 +191,7 @@ def test_a_kill_changes_nothing(ground: Ground, tmp_path: Path, number: int) -> 
     lose(ground, tmp_path, moment=dice.randrange(1, N_TASKS // 2))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_asked_to_stop_all_save_and_nobody_stays(
     ground: Ground, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -206,6 +205,7 @@ def test_asked_to_stop_all_save_and_nobody_stays(
     assert kept(jobs[0]) == read(Record(jobs[0].folder)).done >= 20
 
 
+@pytest.mark.slow
 def test_a_second_driver_is_refused(ground: Ground, tmp_path: Path) -> None:
     jobs = Sweep(**SWEEP).jobs(tmp_path)
     with ground.sweep(tmp_path) as driver:
@@ -233,22 +233,19 @@ def test_more_than_any_node_has_is_refused(ground: Ground, tmp_path: Path) -> No
     assert "no node of the cluster has 1 CPUs, 1 GPUs and 0.5 GB of memory for a run" in outcome.err
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_refused(ground: Ground, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(SWEEP))
     (tmp_path / "token").write_text("0" * 64)
-    ground.cluster.env["RAY_AUTH_TOKEN_PATH"], right = (
-        str(tmp_path / "token"),
-        ground.cluster.env["RAY_AUTH_TOKEN_PATH"],
-    )
-    outcome = ground.run("sweep", "sweep.json", cwd=tmp_path)
-    ground.cluster.env["RAY_AUTH_TOKEN_PATH"] = right
+    stranger = {**ground.cluster.env, "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
+    outcome = ground.run("sweep", "sweep.json", cwd=tmp_path, env=stranger)
     assert_refused(outcome)
     assert "with its token if it has one" in outcome.err
 
 
-@pytest.mark.parametrize("to", ["webdataset", "parquet"])
+@pytest.mark.parametrize("to", ["webdataset", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_an_export_is_the_same_byte_for_byte(ground: Ground, tmp_path: Path, run: Run, to: str) -> None:
-    words = ("stream", "export", *SMALL, "--to", to, "--tasks", "0:12", "--out")
+    words = ("stream", "export", *SMALL, "--to", to, "--tasks", "0:8", "--out")
     assert run(*words, str(tmp_path / "alone")).code == 0
     outcome = ground.run(*words, "together", cwd=tmp_path)
     assert (outcome.code, outcome.err.count("Traceback")) == (0, 0), outcome
