@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from everlearn.errors import unknown
 from everlearn.networks.mobile import MobileNet
+from everlearn.networks.normalising import Norm1d, Norm2d
 from everlearn.networks.renorm import renormalised
 from everlearn.networks.tensors import MID_GRAY, seeded
 
@@ -61,7 +62,7 @@ class PooledNet(nn.Module):
         self.block = max(1, min(image_shape[:2]) // sight)
         channels = 1 if len(image_shape) == 2 else image_shape[2]
         self.body = nn.Sequential(*_five_convolutions(channels, width), convolution(4 * width, 8 * width))
-        self.norm = nn.BatchNorm1d(8 * width)
+        self.norm = Norm1d(8 * width)
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
@@ -86,7 +87,7 @@ def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> n
     """Convolution, batch normalisation, ReLU."""
     return nn.Sequential(
         nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False),
-        nn.BatchNorm2d(n_out),
+        Norm2d(n_out),
         nn.ReLU(inplace=True),
     )
 
@@ -127,7 +128,7 @@ class ResNet18(nn.Module):
         super().__init__()
         channels = 1 if len(image_shape) == 2 else image_shape[2]
         self.conv1 = nn.Conv2d(channels, 64, 7, 2, 3, bias=False)
-        self.bn1 = nn.BatchNorm2d(64)
+        self.bn1 = Norm2d(64)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         self.layer1 = _stage(64, 64, stride=1)
         self.layer2 = _stage(64, 128, stride=2)
@@ -145,13 +146,13 @@ class _Block(nn.Module):
     def __init__(self, n_in: int, n_out: int, stride: int) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(n_out)
+        self.bn1 = Norm2d(n_out)
         self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(n_out)
+        self.bn2 = Norm2d(n_out)
         self.downsample: nn.Module = nn.Identity()
         if stride != 1 or n_in != n_out:
             shortcut = nn.Conv2d(n_in, n_out, 1, stride, bias=False)
-            self.downsample = nn.Sequential(shortcut, nn.BatchNorm2d(n_out))
+            self.downsample = nn.Sequential(shortcut, Norm2d(n_out))
 
     def forward(self, maps: Tensor) -> Tensor:
         change = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))

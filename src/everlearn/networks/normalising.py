@@ -1,4 +1,4 @@
-"""Batch normalisation over a batch that several processes hold in shares."""
+"""Batch normalisation, of a lone image as well, and of a batch that several processes hold in shares."""
 
 from typing import Any
 
@@ -8,6 +8,30 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from everlearn.networks.partners import gathered, n_partners, summed
+
+
+class _OfAny(nn.modules.batchnorm._BatchNorm):
+    """Batch normalisation that takes whatever comes.
+
+    One value in a channel, as the last batch of a task may leave it, says nothing about how values spread;
+    torch refuses it. It is normalised by the averages, which do not move.
+    """
+
+    def forward(self, given: Tensor) -> Tensor:
+        """(n, C, ...) -> (n, C, ...)."""
+        if self.training and given.numel() == given.shape[1]:
+            return functional.batch_norm(
+                given, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+            )
+        return super().forward(given)
+
+
+class Norm1d(_OfAny, nn.BatchNorm1d):
+    """Of features, (n, C)."""
+
+
+class Norm2d(_OfAny, nn.BatchNorm2d):
+    """Of maps, (n, C, H, W)."""
 
 
 class NormTogether(nn.modules.batchnorm._BatchNorm):

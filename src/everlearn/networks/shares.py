@@ -41,7 +41,7 @@ def in_shares(net: Net) -> Net:
 
 def _known_norm(module: nn.Module) -> nn.Module:
     """The module itself, or a complaint: what else keeps numbers of a batch would keep those of a share."""
-    if type(module) in (nn.BatchNorm1d, nn.BatchNorm2d) and module.affine:
+    if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d) and module.affine:
         return module
     raise BadInput(
         f"this network has {type(module).__name__}, whose numbers processes cannot share; use one process"
