@@ -40,7 +40,7 @@ LAPTOP = Scale(
     "laptop",
     "Two cores: 64 px, small networks, 500 tasks for DCL, 20 or 30 for the others.",
     (
-        Line("dcl", "dcl/500-tasks", "dcl", {**PLAIN, "n_tasks": 500}, SEEDS, minutes=26),
+        Line("dcl", "dcl/500-tasks", "dcl", {**PLAIN, "n_tasks": 500}, TWO, minutes=22),
         Line("dcl, 200 tasks", "dcl/200-tasks", "dcl", ASKED, SEEDS, asks=QUESTIONS, minutes=9),
         Line("dcl, 3 epochs", "dcl/3-epochs", "dcl", {**ASKED, "epochs": 3}, ONE, minutes=10),
         Line("dcl, 5 epochs", "dcl/5-epochs", "dcl", {**ASKED, "epochs": 5}, ONE, minutes=11),
