@@ -34,19 +34,23 @@ def test_a_mask_gives_way_late_in_both_directions(atypicality: float, was_open: 
 
 
 @pytest.mark.parametrize(
-    ("guess", "explaining", "candidate"),
+    ("guess", "explaining", "young", "old"),
     [
-        (0, {0, 1}, 0),  # nothing changed
-        (1, {0, 1}, 1),  # an old one is back
-        (1, {1}, 1),
-        (1, {0}, 0),  # the guess was a slip
-        (0, {1}, NEW),  # the guess and the present fail; nobody asks the others
-        (1, set(), NEW),
-        (0, set(), NEW),
+        (0, {0, 1}, 0, 0),  # nothing changed
+        (1, {0, 1}, 0, 1),  # the present one explains it, and so does the guess
+        (1, {1}, 1, 1),  # an old one is back
+        (1, {0}, 0, 0),  # the guess was a slip
+        (0, {1}, 0, NEW),  # the guess and the present fail; nobody asks the others
+        (1, set(), 0, NEW),
+        (0, set(), 0, NEW),
     ],
 )
-def test_which_environment_a_batch_speaks_for(guess: int, explaining: set[int], candidate: int) -> None:
-    assert some().candidate(guess, lambda s: s in explaining) == candidate
+def test_which_environment_a_batch_speaks_for(guess: int, explaining: set[int], young: int, old: int) -> None:
+    """In an environment just arrived in, and in one that was learned long enough to be left."""
+    there = some()
+    assert there.candidate(guess, lambda s: s in explaining) == old
+    there.present.n_batches -= 1
+    assert there.candidate(guess, lambda s: s in explaining) == young
 
 
 def test_a_young_environment_is_not_left_for_a_new_one() -> None:

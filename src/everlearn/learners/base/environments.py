@@ -28,7 +28,8 @@ class Rules:
         low: a closed latent opens again when its atypicality falls below this.
         high: an open latent closes when its atypicality rises above this.
         patience: batches in a row that must speak for a change before it is made.
-        guard: steps after an arrival before a new environment can be found.
+        guard: steps after an arrival during which the present environment is kept if it explains what comes,
+            and no new one is found.
         settle: batches of an environment after which its mask stays as it is.
         used_nats: a latent that says more than this on average is in use.
     """
@@ -127,14 +128,16 @@ class Environments:
         return np.asarray(np.any([*others, np.zeros(self.n_latents, bool)], axis=0))
 
     def candidate(self, guess: int, explains: Callable[[int], bool]) -> int:
-        """The environment that a batch speaks for: the guess if it explains it, else the present, else new.
+        """The environment that a batch speaks for: the first that explains it, else a new one.
 
-        The present one has a say, which the paper does not mention, lest a slip of the guess found a new one.
+        The paper asks the guess alone. That the present one is asked as well keeps a slip of the guess from
+        finding a new one; after an arrival it is asked first, since the guess has not learned of it yet.
         """
-        if explains(guess):
-            return guess
-        just_arrived = self.present.n_batches - self.n_before < self.rules.guard
-        if just_arrived or (guess != self.current and explains(self.current)):
+        arrived = self.present.n_batches - self.n_before < self.rules.guard
+        for each in (self.current, guess) if arrived else (guess, self.current):
+            if explains(each):
+                return each
+        if arrived:
             return self.current
         return NEW if len(self.known) < self.most else guess
 

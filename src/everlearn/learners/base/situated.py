@@ -75,7 +75,8 @@ class Situated(Variational):
         mask_spare: close atypical latents even if no environment has used them yet, as the paper's rule has
             it; spare ones then can get lost for good.
         patience: batches in a row that must speak for a change; nothing is learned while it is in doubt.
-        guard: steps after an arrival before a new environment can be found.
+        guard: steps after an arrival during which the present environment is kept if it explains what comes,
+            and no new one is found.
         settle: batches of an environment after which its mask stays as it is.
         used_by: which latents an environment uses: "nats" (those that say more than used_nats on average) or
             "noise" (those on which its drawings tolerate noise of less than used_noise).
