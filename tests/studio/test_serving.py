@@ -34,8 +34,11 @@ def everlearn_studio(records: Path, *words: str) -> Iterator[tuple[subprocess.Po
     command = [sys.executable, "-m", "everlearn", "studio", "--records", str(records), "--no-browser", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         try:
-            yield process, process.stdout.readline()
+            line = process.stdout.readline()
+            assert line, process.stderr.read()  # it ended without a word for us, but not without one
+            yield process, line
         finally:
             process.kill()
 
