@@ -83,11 +83,7 @@ class StoredPatterns(PatternSource):
 
     def sample(self, n: int, step: int) -> Patterns:
         """Different patterns out of those kept."""
-        return self.sample_at(n, step)
-
-    def sample_at(self, n: int, *address: int) -> Patterns:
-        """Different patterns, the same for the same address."""
-        return stored(self.memory.sample(n, *address))
+        return stored(self.memory.sample(n, step))
 
     def counts(self) -> dict[int, int]:
         """How many patterns of each class are kept."""
