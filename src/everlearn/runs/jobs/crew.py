@@ -87,9 +87,9 @@ class Crew:
         yield self._begun()
         try:
             while self._working or (self._waiting and self._wish.received is None):
-                yield from self._hire() if self._wish.received is None else self._stop(self._wish.received)
                 for worker in tuple(self._working):
                     yield from self._look_at(worker)
+                yield from self._hire() if self._wish.received is None else self._stop(self._wish.received)
                 time.sleep(TICK)
         finally:
             for worker in self._working:
