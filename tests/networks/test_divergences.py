@@ -7,6 +7,7 @@ from torch.distributions import Bernoulli, Normal, kl_divergence
 
 from everlearn.networks.divergences import (
     atypicality,
+    bernoulli_entropy,
     bernoulli_kl,
     bernoulli_nll,
     kl_to_prior,
@@ -87,6 +88,14 @@ def test_errors_of_pixels_are_those_of_torch_summed_over_a_picture() -> None:
     logits, pixels = some(3, 1, 4, 4), some(3, 1, 4, 4, seed=1).sigmoid().round()
     theirs = -Bernoulli(logits=logits).log_prob(pixels).flatten(1).sum(1)
     torch.testing.assert_close(bernoulli_nll(logits, pixels), theirs)
+
+
+def test_a_perfect_drawing_costs_the_entropy_of_its_pixels() -> None:
+    pixels = some(3, 1, 4, 4).sigmoid()
+    floor = bernoulli_entropy(pixels)
+    torch.testing.assert_close(bernoulli_nll(pixels.logit(), pixels), floor)
+    assert (bernoulli_nll(pixels.logit() + 0.1, pixels) > floor).all()
+    assert bernoulli_entropy(pixels.round()).tolist() == [0, 0, 0]
 
 
 def test_kl_of_pixels_is_that_of_torch() -> None:

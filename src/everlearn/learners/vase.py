@@ -1,6 +1,7 @@
 """Life-long disentangled representations: notice a new world, keep the old ones, share what they share."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Unpack
 
 import torch
@@ -104,7 +105,7 @@ class Vase(Situated):
         loss = drawn.error + self.price(drawn, self.environments.present.capacity)
         loss = loss + self._kept(glance) + missed
         self.descend(loss, len(batch))
-        self.note(glance, drawn)
+        self.note(explored, drawn)
         if self.snapshot_every and self.n_steps % self.snapshot_every == 0:
             self.snapshot = Snapshot(self.net, len(self.environments.known))
         return self._told(drawn, loss=float(loss.detach()))
@@ -137,16 +138,14 @@ class Vase(Situated):
         missed, half = torch.zeros(()).to(glance.pixels), len(glance.pixels) // 2
         if self.exploration == "none" or self.snapshot is None or not half or not free.any():
             return glance, missed
-        chance, opened = (
-            draws(self.seed, "vase move", self.n_seen),
-            torch.from_numpy(free).to(glance.pixels.device),
-        )
+        chance = draws(self.seed, "vase move", self.n_seen)
+        opened = torch.from_numpy(free).to(glance.pixels.device)
         if self.exploration == "random":
             moved = wander(glance.pixels[:half], self.reach, chance)
         else:
             encoder = self.snapshot.net.encoder
             moved, missed = imagine(self.policy, encoder, glance.pixels[:half], opened, chance)
-        seen = self.glance(torch.cat([moved, glance.pixels[half:]]))
+        seen = replace(self.glance(torch.cat([moved, glance.pixels[half:]])), atypical=glance.atypical)
         seen.opened = torch.zeros_like(seen.described.mean)
         seen.opened[:half] = opened.to(seen.opened)
         return seen, missed

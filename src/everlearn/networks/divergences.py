@@ -56,6 +56,17 @@ def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(logits, pixels, reduction="none").flatten(1).sum(1)
 
 
+def bernoulli_entropy(pixels: Tensor) -> Tensor:
+    """The least that `bernoulli_nll` can be, (n,): gray is uncertain however well it is drawn.
+
+    Example:
+        >>> bernoulli_entropy(torch.tensor([[0.0, 1.0], [0.5, 1.0]])) / torch.tensor(2.0).log()
+        tensor([0., 1.])
+    """
+    each: Tensor = torch.special.entr(pixels) + torch.special.entr(1 - pixels)
+    return each.flatten(1).sum(1)
+
+
 def bernoulli_kl(old: Tensor, logits: Tensor) -> Tensor:
     """KL(pixels as `old` draws them || as `logits` does), summed over the pixels of each picture, (n,).
 

@@ -13,7 +13,7 @@ from everlearn.learners.base.learner import Footprint, State
 from everlearn.learners.base.tolerance import tolerated_noise
 from everlearn.learners.base.variational import FEWEST, Described, Drawn, Latents, Variational
 from everlearn.networks import load_module, module_state, n_bytes, seeded
-from everlearn.networks.divergences import atypicality
+from everlearn.networks.divergences import atypicality, bernoulli_entropy
 from everlearn.streams.batch import Images
 
 REFRESH = 500
@@ -28,6 +28,7 @@ class Glance:
         pixels: its pictures.
         described: what the encoder says of them.
         atypical: how unlike N(0, 1) each latent is over the batch.
+        floor: the error of perfect drawings.
         drawn: the pictures drawn again in some environments.
         opened: 1 for latents of single pictures that are open whatever the mask says.
     """
@@ -35,6 +36,7 @@ class Glance:
     pixels: Tensor
     described: Described
     atypical: FloatArray
+    floor: float
     drawn: dict[int, Drawn] = field(default_factory=dict)
     opened: Tensor = field(default_factory=lambda: torch.zeros(()))
 
@@ -47,6 +49,7 @@ class Places(Latents, total=False):
     n_environments: int
     selector: Literal["classifier", "reconstruction"]
     kappa: float
+    excess: bool
     mask_low: float
     mask_high: float
     mask_spare: bool
@@ -70,6 +73,8 @@ class Situated(Variational):
             one that draws the batch best, which costs one drawing for each).
         kappa: a batch is new to an environment that draws it this many times worse than its own (the paper's
             is not known, nor are the values of the settings below).
+        excess: judge drawings by what their error is above that of perfect ones; if not, by the whole error,
+            as printed, by which thin lines on black are drawn well however badly they are drawn.
         mask_low: a closed latent opens again when its atypicality falls below this.
         mask_high: an open latent closes when its atypicality rises above this.
         mask_spare: close atypical latents even if no environment has used them yet, as the paper's rule has
@@ -94,6 +99,7 @@ class Situated(Variational):
         n_environments: int = 7,
         selector: Literal["classifier", "reconstruction"] = "classifier",
         kappa: float = 1.5,
+        excess: bool = True,
         mask_low: float = 0.35,
         mask_high: float = 0.5,
         mask_spare: bool = False,
@@ -110,7 +116,7 @@ class Situated(Variational):
         super().__init__(**latents)
         check_range("used_noise", used_noise, 0, 1e6)
         self.clustering, self.masking, self.selector = clustering, masking, selector
-        self.mask_spare, self.capacity_restarts = mask_spare, capacity_restarts
+        self.excess, self.mask_spare, self.capacity_restarts = excess, mask_spare, capacity_restarts
         self.used_by, self.used_noise = used_by, used_noise
         rules = Rules(
             kappa=kappa,
@@ -142,7 +148,8 @@ class Situated(Variational):
         """A first look at a batch."""
         described = self.look(pixels)
         atypical = atypicality(described.mean.detach(), described.log_variance.detach())
-        return Glance(pixels, described, atypical.cpu().double().numpy())
+        floor = float(bernoulli_entropy(pixels).mean()) if self.excess else 0.0
+        return Glance(pixels, described, atypical.cpu().double().numpy(), floor)
 
     def drawn(self, glance: Glance, environment: int) -> Drawn:
         """The batch as drawn in an environment, behind its mask; once is enough."""
@@ -190,7 +197,7 @@ class Situated(Variational):
         """What a step taught about the environment; C rises."""
         present = self.environments.present
         nats = drawn.nats.detach().cpu().double().numpy()
-        present.note(float(drawn.error.detach()), nats, glance.atypical)
+        present.note(float(drawn.error.detach()) - glance.floor, nats, glance.atypical)
         present.capacity = self.raised(present.capacity)
         if self.used_by == "nats" or present.n_batches % REFRESH == 0:
             self._find_used(self.environments.current)
@@ -226,7 +233,8 @@ class Situated(Variational):
     def _explains(self, glance: Glance, environment: int) -> bool:
         """Whether a batch is drawn well in an environment, and opens just the latents that it uses."""
         known, rules = self.environments.known[environment], self.environments.rules
-        if float(self.drawn(glance, environment).error.detach()) > rules.kappa * known.error:
+        error = float(self.drawn(glance, environment).error.detach()) - glance.floor
+        if error > rules.kappa * known.error:
             return False
         return not (self.masking and self.environments.differs(environment, glance.atypical))
 
