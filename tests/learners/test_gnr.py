@@ -11,6 +11,7 @@ from everlearn.learners.base.generated import GeneratedPatterns
 from everlearn.learners.base.latent_replay import LatentReplay
 from everlearn.learners.base.patterns import Patterns
 from everlearn.learners.gnr import GNR
+from everlearn.memory.packing import digest, pack, unpack
 from everlearn.streams import Batch, sprites
 
 from .toy import FLAT, FloatArray, batch_of, view_of
@@ -200,6 +201,19 @@ def test_the_layers_below_the_patterns_are_frozen_after_the_first_task() -> None
     teach(learner, 1)
     assert all(torch.equal(after_first[name], tensor) for name, tensor in below.state_dict().items())
     assert not torch.equal(upper[0], next(above.parameters()))
+
+
+@pytest.mark.parametrize("source", ["generated", "real", "random", "none"])
+def test_a_fresh_one_goes_on_after_the_first_task_as_if_it_had_not_stopped(source: str) -> None:
+    """Between two tasks the layers below are frozen already, and the next task has not begun."""
+    learner = GNR(**SMALL, source=source)
+    teach(learner, 0)
+    fresh = GNR(**SMALL, source=source)
+    fresh.load(unpack(pack(learner.state())))
+    assert digest(fresh.state()) == digest(learner.state())
+    for each in (learner, fresh):
+        teach(each, 1)
+    assert digest(fresh.state()) == digest(learner.state())
 
 
 @pytest.mark.parametrize(

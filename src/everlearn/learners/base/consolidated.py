@@ -132,6 +132,7 @@ class Consolidated(Classifier):
         counts = Counter(self._columns(task.train.labels.tolist()))
         self.consolidate(counts)
         self.n_ended += 1
+        self.optimiser = self._fresh_optimiser()  # of fewer weights than before
 
     @torch.no_grad()
     def consolidate(self, counts: dict[int, int]) -> None:
