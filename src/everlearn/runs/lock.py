@@ -1,51 +1,11 @@
-"""One process per record: a lock that dies with its holder."""
+"""One process per record."""
 
-import fcntl
-import os
-import socket
-from pathlib import Path
-from types import TracebackType
-from typing import Self
+from everlearn.locks import LOCK, FolderLock
 
-from everlearn import files
-from everlearn.errors import BadInput
-
-LOCK = ".lock"
+__all__ = ["LOCK", "RecordLock"]
 
 
-class RecordLock:
-    """Held while a run is played into a folder; the operating system frees it when the process ends.
+class RecordLock(FolderLock):
+    """Held while a run is played into a folder."""
 
-    Args:
-        folder: the record's folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / LOCK
-        self._file = -1
-
-    def __enter__(self) -> Self:
-        with files.told_apart(self.path):
-            self._file = files.disk.open(self.path, os.O_CREAT | os.O_RDWR)
-            try:
-                self._take()
-            except BaseException:
-                os.close(self._file)
-                raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.close(self._file)
-
-    def _take(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(self._file, 200).decode(errors="replace").strip() or "another process"
-            raise BadInput(
-                f"{self.path.parent} is being played by {holder}; wait for it or stop it"
-            ) from None
-        files.disk.truncate(self._file, 0)
-        files.write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+    held = "{folder} is being played by {holder}; wait for it or stop it"

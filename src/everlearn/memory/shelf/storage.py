@@ -12,11 +12,11 @@ import numpy.typing as npt
 from everlearn import files
 from everlearn.chance import IntArray
 from everlearn.errors import BadInput
+from everlearn.locks import FolderLock
 from everlearn.memory.rows import AnyArray
 from everlearn.memory.shelf.code_table import FREE
 from everlearn.memory.shelf.codes import CODE_BYTES, Coder, Codes
 from everlearn.memory.shelf.journal import Edit, Journal
-from everlearn.memory.shelf.lock import FolderLock
 from everlearn.memory.shelf.row_file import RowFile
 from everlearn.streams.batch import Images
 
@@ -50,7 +50,7 @@ class Storage:
             raise
 
     def _open(self) -> None:
-        self._held.callback(FolderLock(self.folder).close)
+        self._held.enter_context(FolderLock(self.folder))
         self._about = read_about(self.folder)
         self.image_shape = tuple(self._about["image_shape"])
         self._journal = Journal(self.folder / EDIT)
