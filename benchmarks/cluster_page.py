@@ -19,12 +19,22 @@ FORMATS = ("webdataset", "parquet")
 def measured(kept: dict[str, Any]) -> str:
     """What was measured, and on what."""
     machine = kept["machine"]
-    lines = [f"| {row['what']} | {row['value']:,.3g} {row['unit']} |" for row in kept["rows"]]
+    lines = [f"| {row['what']} | {_rounded(row['value'])} {row['unit']} |" for row in kept["rows"]]
     where = (
         f"Measured on one machine: {machine['cpus']} x {machine['processor']}, at a load of "
         f"{machine['load'][2]:.0f}, by `python -m benchmarks cluster`."
     )
     return "\n".join([where, "", "| | |", "|---|---|", *lines])
+
+
+def _rounded(value: float) -> str:
+    """Three digits that count, written out.
+
+    Example:
+        >>> _rounded(145678.0), _rounded(2.3456)
+        ('146,000', '2.35')
+    """
+    return f"{float(f'{value:.3g}'):,.10g}"
 
 
 def computed(kept: dict[str, Any]) -> str:
