@@ -20,13 +20,9 @@ class Dream(NamedTuple):
     latents: Tensor
     environments: Tensor
     logits: Tensor
+    pixels: Tensor
     mean: Tensor
     log_variance: Tensor
-
-    @property
-    def pixels(self) -> Tensor:
-        """The pictures themselves, in shares of white."""
-        return self.logits.sigmoid()
 
 
 class Proximity(NamedTuple):
@@ -58,8 +54,9 @@ class Snapshot:
         which = np.array(environments)[chance.integers(n, len(environments))]
         shown = torch.from_numpy(which).to(weight.device)
         logits = self.net.decoder(latents, shown)
-        mean, log_variance, _ = self.net.encoder(logits.sigmoid())
-        return Dream(latents, shown, logits, mean, log_variance)
+        pixels = logits.sigmoid()
+        mean, log_variance, _ = self.net.encoder(pixels)
+        return Dream(latents, shown, logits, pixels, mean, log_variance)
 
     @property
     def nbytes(self) -> int:

@@ -148,7 +148,7 @@ class Situated(Variational):
         """A first look at a batch."""
         described = self.look(pixels)
         atypical = atypicality(described.mean.detach(), described.log_variance.detach())
-        floor = float(bernoulli_entropy(pixels).mean()) if self.excess else 0.0
+        floor = float(bernoulli_entropy(pixels).mean()) if self.excess and self.clustering else 0.0
         return Glance(pixels, described, atypical.cpu().double().numpy(), floor)
 
     def drawn(self, glance: Glance, environment: int) -> Drawn:
