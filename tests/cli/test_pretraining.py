@@ -23,6 +23,20 @@ def test_a_network_is_made_that_a_run_can_start_from(
     assert runs.Record(tmp_path / "record").spec["learner"]["settings"]["weights"] == "small.safetensors"
 
 
+def test_a_backbone_is_made_for_learners_that_start_from_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("--stream", "sprites", *SMALL, "--epochs", "1", "--out", "net.safetensors")
+    facts = json.loads(run("pretrain", *words, "--backbone", "small-renorm", "--json").out)
+    assert facts["classes"] == 10
+    started = ("--learner", "cwr", "--weights", "net.safetensors", "--tasks", "1", "--record", "record")
+    assert run("run", *SMALL, *started).code == 0
+    refused = run("run", *SMALL, "--learner", "cwr", "--weights", "net.safetensors", "--backbone", "pooled")
+    assert_refused(refused)
+    assert "another network" in refused.err
+
+
 def test_clothes_are_the_default_and_must_be_there(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,6 +56,7 @@ def test_clothes_are_the_default_and_must_be_there(
         ("--stream", "sprites", *SMALL, "--epochs", "0"),
         ("--stream", "sprites", *SMALL, "--batch-size", "0"),
         ("--stream", "sprits"),
+        ("--stream", "sprites", *SMALL, "--backbone", "smal"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(

@@ -28,6 +28,7 @@ def pretrain(
     backbone: str = VIT,
     epochs: Whole = 2,
     batch_size: Whole = 64,
+    learning_rate: float = 1e-3,
     screen: Shown,
 ) -> Answer:
     """Train a network on the first task of a stream, for learners that start from one on another.
@@ -42,26 +43,24 @@ def pretrain(
         backbone: Which network: vit, or one that learners have, such as pooled-renorm.
         epochs: Passes over the images.
         batch_size: Images per step.
+        learning_rate: The largest step size.
         screen: Where progress is shown.
     """
     _check_out(out)
-    facts = teach(_built(stream), out, screen, backbone=backbone, epochs=epochs, batch_size=batch_size)
+    how = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    facts = teach(_built(stream), out, screen, backbone, **how)
     told = f"{out} tells {facts['classes']} classes apart with accuracy {facts['accuracy']:.3f}"
     return Answer(facts, lambda: told)
 
 
-def teach(
-    stream: "Stream", out: Path, screen: Screen, *, backbone: str, epochs: int, batch_size: int = 64
-) -> dict[str, Any]:
+def teach(stream: "Stream", out: Path, screen: Screen, backbone: str, **how: Any) -> dict[str, Any]:
     """Train a network on the first task of a stream, write it to a file, and say how well it does."""
     from everlearn.networks import pretraining, weights
     from everlearn.networks.vit import ViT
 
     task = stream.task(0)
     with screen.progress(f"Pretraining on {stream.id}") as progress:
-        net = pretraining.pretrain(
-            task.train, backbone=backbone, epochs=epochs, batch_size=batch_size, progress=progress
-        )
+        net = pretraining.pretrain(task.train, backbone=backbone, progress=progress, **how)
     weights.save(net if isinstance(net, ViT) else net.body, out)
     classes = sorted(set(task.train.labels.tolist()))
     return {
@@ -69,7 +68,7 @@ def teach(
         "stream": stream.id,
         "classes": len(classes),
         "images": len(task.train),
-        "epochs": epochs,
+        "epochs": how["epochs"],
         "accuracy": pretraining.accuracy(net, task.test, classes),
     }
 

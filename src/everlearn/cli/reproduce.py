@@ -129,8 +129,8 @@ def _pretrain(jobs: "Sequence[Job]", parts: Sequence[_Part], screen: Screen) -> 
         start = (prompted | known).get(path)
         if start and path and not path.startswith("hub:") and not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            built = streams.build(start.stream)
-            teach(built, Path(path), screen, backbone=start.backbone, epochs=start.epochs)
+            how = {"epochs": start.epochs, "learning_rate": start.learning_rate}
+            teach(streams.build(start.stream), Path(path), screen, start.backbone, **how)
 
 
 def _weights(job: "Job") -> str:

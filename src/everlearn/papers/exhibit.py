@@ -174,11 +174,13 @@ class Start:
         backbone: which one.
         stream: the settings of the stream whose first task it is trained on.
         epochs: passes over the images.
+        learning_rate: the largest step size.
     """
 
     backbone: str
     stream: Mapping[str, Any]
     epochs: int = 2
+    learning_rate: float = 1e-3
 
 
 @dataclass(frozen=True)

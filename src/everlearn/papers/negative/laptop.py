@@ -26,6 +26,7 @@ SHAPES = Start(
         "clutter": 2,
     },
     epochs=8,
+    learning_rate=4e-3,
 )
 """A hundred shapes that are not in the streams played, each picture with a background of its own."""
 
@@ -37,6 +38,9 @@ COMMON = {
     "evaluation.probe_size": 4000,
     "learner.backbone": "pooled-renorm",
     "learner.weights": WEIGHTS,
+    "learner.learning_rate": 2e-3,
+    "learner.body_rate": 1e-4,
+    "learner.head_rate": 1e-2,
 }
 REPLAY = {**COMMON, "learner.replay_layer": 4, "learner.code_size": 32}
 NC = {"batch_size": 56, "learner.memory_size": 1500, "learner.replay_size": 8, "learner.generator_replay": 27}
