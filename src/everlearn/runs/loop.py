@@ -131,7 +131,7 @@ class Play:
 
     def _start(self, task: Task) -> Iterator[tell.Event]:
         ahead: dict[str, float] = {}
-        if self.spec.evaluation.ahead:
+        if self.spec.evaluation.ahead and self.learner.answers:
             ahead = yield from look_ahead(self.learner, self.stream, task)
         yield tell.TaskStarted(task.index, task.labels, **ahead)
 
@@ -155,7 +155,8 @@ class Play:
         return task.train if task.ordered else task.train.shuffled(self.spec.seed, task.index, epoch)
 
     def _score(self, k: int, inside: int | None = None) -> Iterator[tell.Event]:
-        return score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
+        if self.learner.answers:
+            yield from score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
 
     def _score_inside(self, k: int, n_batches: int) -> Iterator[tell.Event]:
         every = self.spec.evaluation.inside_every
