@@ -49,6 +49,15 @@ def test_rising_wants_every_step_up() -> None:
     assert not judged(claim, small=SLOW, middle=FALLING, large=STEADY).holds
 
 
+def test_rising_must_hold_under_every_seed() -> None:
+    claim = claims.rising("larger is better", "small", "large")
+    scale = Scale("test", "", [Line(name, name, "naive") for name in ("small", "large")])
+    small, large = group([0.5], [0.6]), group([0.4], [0.9])
+    verdict = claim.verdict({"small": small, "large": large}, scale)
+    assert verdict is not None
+    assert not verdict.holds, "above on average, but not with the first seed"
+
+
 def test_decay_is_judged_after_the_beginnings() -> None:
     claim = claims.decays("it falls", "er")
     assert judged(claim, er=SLOW).holds

@@ -38,7 +38,8 @@ def _short(words: str, learner: str, minutes: float, **settings: object) -> Line
 
 LAPTOP = Scale(
     "laptop",
-    "Two cores: 64 px, small networks, 500 tasks for DCL, 20 or 30 for the others.",
+    "Two cores: 64 px, small networks, 500 tasks for DCL, 12 to 30 for the others. The machine was busy with "
+    "other work, so times are upper bounds.",
     (
         Line("dcl", "dcl/500-tasks", "dcl", {**PLAIN, "n_tasks": 500}, TWO, minutes=22),
         Line("dcl, 200 tasks", "dcl/200-tasks", "dcl", ASKED, SEEDS, asks=QUESTIONS, minutes=9),

@@ -17,6 +17,12 @@ def _at(group: Group, n_tasks: int) -> float:
     return float(line.mean[line.x <= max(n_tasks, line.x[0])][-1])
 
 
+def each_after(group: Group, n_tasks: int) -> list[float]:
+    """The same for one of them, under each seed."""
+    curves = [run.accuracy() for run in group.runs]
+    return [curve[max((n for n in curve if n <= n_tasks), default=min(curve))] for curve in curves]
+
+
 def first(group: Group) -> float:
     """After the first evaluation."""
     return float(group.line(Findings.accuracy).mean[0])
