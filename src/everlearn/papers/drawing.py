@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["choices", "curves", "oneshot", "openset"]
+__all__ = ["choices", "close_up", "curves", "oneshot", "openset"]
 
 FAR = 4
 """Runs whose lengths differ by more than so many times are drawn over a logarithm of tasks."""
+CLOSE = 0.95
+"""Where the axis of a close-up begins."""
 
 
 def curves(groups: Sequence[Group], look: Look) -> "Figure":
@@ -35,6 +37,18 @@ def curves(groups: Sequence[Group], look: Look) -> "Figure":
     axes.set_xlabel("tasks learned")
     _scale_tasks(axes, lengths)
     share_axis(axes, "average accuracy")
+    name_lines(axes, [group.short for group in groups], look)
+    return figure
+
+
+def close_up(groups: Sequence[Group], look: Look) -> "Figure":
+    """The same where all are so good that only the top of the axis tells them apart."""
+    figure = curves(groups, look)
+    (axes,) = figure.axes
+    for name in list(axes.texts):
+        name.remove()  # they are put where lines end, which is elsewhere now
+    axes.set_ylim(CLOSE, 1 + (1 - CLOSE) / 50)
+    axes.set_ylabel(f"average accuracy, from {CLOSE:g} up")
     name_lines(axes, [group.short for group in groups], look)
     return figure
 

@@ -53,7 +53,7 @@ def openset(groups: Groups, look: Look) -> "Figure":
     """How well classes never met are told from known ones, with the area under each curve."""
     _check_asked(groups, "openset")
     n_names = sum(bool(_answers(each.runs, "openset")) for each in groups)
-    figure, panels = canvas(len(TRADES), columns=len(TRADES), panel_height=1.9 + 0.14 * n_names)
+    figure, panels = canvas(len(TRADES), columns=len(TRADES), panel_height=2.3 + 0.14 * n_names)
     for axes, trade in zip(panels, TRADES, strict=True):
         for number, each in enumerate(groups):
             found = [answer[trade.name] for answer in _answers(each.runs, "openset")]
@@ -180,7 +180,7 @@ def _finish_trade(axes: "Axes", trade: Trade) -> None:
     axes.grid(visible=True)
     axes.set_yticks([0, 0.5, 1])
     axes.set_box_aspect(1)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.35), frameon=False, fontsize=6.5, handlelength=1.4)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.55), frameon=False, fontsize=6, handlelength=1.0)
 
 
 def _draw_paper(axes: "Axes", name: str, counts: Sequence[int], look: Look) -> None:

@@ -80,7 +80,7 @@ EXHIBITS = (
             claims.improves(DCL),
             claims.rising("More epochs give better and steadier accuracy.", *ONLINE),
         ),
-        drawing.curves,
+        drawing.close_up,
         "Our DCL names nearly everything when it sees each image once, so more epochs have nothing left to "
         "improve: the differences that remain are of single images among a thousand.",
     ),
