@@ -73,8 +73,8 @@ def nameless(page: Page) -> list[str]:
 def test_the_checks_can_fail(browser: Browser, shared: Studio) -> None:
     with visit(browser, shared, "#/vase") as page:
         page.evaluate(CHECKS)
-        page.locator("h1").evaluate(
-            """h1 => h1.insertAdjacentHTML('afterend', '<p id="pale">gray on white</p><button></button>')"""
+        page.locator("body").evaluate(  # which is not drawn anew, as all inside it may be
+            """it => it.insertAdjacentHTML('beforeend', '<p id="pale">gray on white</p><button></button>')"""
         )
         page.locator("#pale").evaluate("p => p.style.color = 'rgb(160, 160, 160)'")
         assert page.evaluate("pale()") == ["2.61: gray on white"]
