@@ -169,7 +169,7 @@ def test_torchrun_goes_on_after_a_loss(both: Path, tmp_path: Path) -> None:
 
 
 def wait_for_a_checkpoint(folder: Path, leader: psutil.Popen) -> None:
-    while not list(folder.glob("checkpoints/*.sha256")):
+    while not list(folder.glob("checkpoint/*.sha256")):
         assert leader.poll() is None
 
 
