@@ -52,7 +52,7 @@ def run(
     if _followed():
         return None
     spec = choice.build()
-    folder = record or RECORDS / runs.folder_name(name or _title(spec), spec.hash)
+    folder = record or RECORDS / runs.folder_name(name or spec.title, spec.hash)
     _check_unchanged(folder, spec)
     with runs.together(spec, processes=processes):
         story = runs.resume(folder) if _goes_on(folder) else runs.record(spec, folder, name=name)
@@ -118,10 +118,6 @@ def _told(record: "Record", stop: "Stopped | None") -> Answer:
     from everlearn.cli.portrait import answer
 
     return answer(record) if stop is None else answer(record, note=str(stop), code=KILLED + stop.signal)
-
-
-def _title(spec: "RunSpec") -> str:
-    return f"{spec.learner.name} {spec.stream.kind} seed {spec.seed}"
 
 
 def _check_unchanged(folder: Path, spec: "RunSpec") -> None:

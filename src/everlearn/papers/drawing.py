@@ -25,7 +25,7 @@ CLOSE = 0.95
 """Where the axis of a close-up begins."""
 
 
-def curves(groups: Sequence[Group], look: Look) -> "Figure":
+def curves(groups: Sequence[Group], look: Look, *, bottom: float = 0.0) -> "Figure":
     """Average accuracy on all tasks seen so far: the mean over seeds, and each seed behind it."""
     figure, (axes,) = canvas(1)
     lengths = [group.n_tasks for group in groups]
@@ -36,21 +36,14 @@ def curves(groups: Sequence[Group], look: Look) -> "Figure":
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
     _scale_tasks(axes, lengths)
-    share_axis(axes, "average accuracy")
+    share_axis(axes, "average accuracy", bottom)
     name_lines(axes, [group.short for group in groups], look)
     return figure
 
 
 def close_up(groups: Sequence[Group], look: Look) -> "Figure":
     """The same where all are so good that only the top of the axis tells them apart."""
-    figure = curves(groups, look)
-    (axes,) = figure.axes
-    for name in list(axes.texts):
-        name.remove()  # they are put where lines end, which is elsewhere now
-    axes.set_ylim(CLOSE, 1 + (1 - CLOSE) / 50)
-    axes.set_ylabel(f"average accuracy, from {CLOSE:g} up")
-    name_lines(axes, [group.short for group in groups], look)
-    return figure
+    return curves(groups, look, bottom=CLOSE)
 
 
 def _draw_seeds(axes: "Axes", groups: Sequence[Group], look: Look) -> None:

@@ -71,10 +71,10 @@ def count_along(axis: "Axis") -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
-def share_axis(axes: "Axes", name: str) -> None:
-    """Let the y axis run from nothing to all."""
-    axes.set_ylim(0, 1.02)
-    axes.set_ylabel(name)
+def share_axis(axes: "Axes", name: str, bottom: float = 0.0) -> None:
+    """Let the y axis run from nothing to all, or from some share on, which is then said."""
+    axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+    axes.set_ylabel(f"{name}, from {bottom:g} up" if bottom else name)
 
 
 def name_lines(axes: "Axes", names: Sequence[str], look: Look) -> None:

@@ -137,6 +137,11 @@ class RunSpec(Settings):
         return write_toml(self.to_mapping())
 
     @property
+    def title(self) -> str:
+        """What it is called if nobody gives it a name."""
+        return f"{self.learner.name} {self.stream.kind} seed {self.seed}"
+
+    @property
     def hash(self) -> str:
         """One hash over everything that decides the run."""
         return sha256(self.to_json().encode())

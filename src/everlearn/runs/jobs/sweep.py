@@ -78,9 +78,7 @@ class Sweep(Settings):
 
     def jobs(self, records: Path) -> list[Job]:
         """A job for each run, whose record goes into a folder of its own."""
-        return [
-            Job(spec=spec, folder=records / folder_name(_title(spec), spec.hash)) for spec in self.specs()
-        ]
+        return [Job(spec=spec, folder=records / folder_name(spec.title, spec.hash)) for spec in self.specs()]
 
     def _combinations(self) -> list[Dotted]:
         cells = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
@@ -180,7 +178,3 @@ def _fits(name: str, stream: Entry, learner: Entry) -> bool:
     part, _, field = name.partition(".")
     whose = {"stream": stream, "learner": learner}.get(part)
     return whose is None or not field or field in SETTINGS_OF[part](whose.name).model_fields
-
-
-def _title(spec: RunSpec) -> str:
-    return f"{spec.learner.name} {spec.stream.kind} seed {spec.seed}"
