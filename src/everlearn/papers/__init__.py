@@ -7,8 +7,9 @@ runs, the figure, the numbers, and whether they say what the paper says.
 from everlearn.papers.exhibit import Claim, Exhibit, Line, Paper, Scale, Verdict
 from everlearn.papers.negative import NEGATIVE
 from everlearn.papers.sprites import SPRITES
+from everlearn.papers.vase import VASE
 
-PAPERS = (SPRITES, NEGATIVE)
+PAPERS = (SPRITES, NEGATIVE, VASE)
 """All papers that are done again."""
 
 __all__ = ["PAPERS", "Claim", "Exhibit", "Line", "Paper", "Scale", "Verdict"]

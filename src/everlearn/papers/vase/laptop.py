@@ -1,0 +1,36 @@
+"""VASE on one core: real MNIST and Fashion-MNIST at 32 px, and small networks."""
+
+from everlearn.papers.exhibit import Scale
+from everlearn.papers.vase.variants import FIVE, MAIN, RETURNING, elsewhere, lines
+
+SIZE = "tiny"
+"""Of the networks."""
+IMAGES = 60_000
+"""Pictures of a stage, if there are so many."""
+EPOCHS = 8
+"""Passes over each stage."""
+CAPACITY_STEP = 0.002
+"""Nats by which C rises in a step."""
+EVERY = 1000
+"""Batches between two looks at what can be read from codes."""
+SEEDS = dict.fromkeys(("CCI-VAE", "A", "SD", "SDA"), (0, 1, 2))
+"""Those that claims are about; all others have one."""
+
+COMMON = {
+    "stream.image_size": 32,
+    "stream.images_per_stage": IMAGES,
+    "epochs": EPOCHS,
+    "evaluation.inside_every": EVERY,
+    "learner.size": SIZE,
+    "learner.capacity_step": CAPACITY_STEP,
+}
+
+LAPTOP = Scale(
+    "laptop",
+    "One core: real MNIST and Fashion-MNIST at 32 px, small networks.",
+    (
+        *lines("vase", common={**COMMON, "stream.sequence": MAIN}, entangled={}, seeds=SEEDS),
+        *elsewhere("vase", "five", ("CCI-VAE", "SDA"), {**COMMON, "stream.sequence": FIVE}),
+        *elsewhere("vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}),
+    ),
+)

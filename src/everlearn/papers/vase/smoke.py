@@ -1,0 +1,29 @@
+"""VASE in a minute: all of it is played, on drawn shapes, and that is all that is learned from it."""
+
+from everlearn.papers.exhibit import Scale
+from everlearn.papers.vase.variants import elsewhere, lines
+
+MAIN = ("moving-sprites", "sprites", "inverted-sprites")
+FIVE = ("moving-sprites", "sprites", "inverted-sprites", "sprites", "moving-inverted-sprites")
+RETURNING = ("moving-sprites", "inverted-sprites", "moving-sprites")
+TINY = {
+    "stream.image_size": 16,
+    "stream.shapes": 2,
+    "stream.pictures_per_shape": 40,
+    "stream.images_per_stage": 64,
+    "batch_size": 16,
+    "evaluation.inside_every": 2,
+    "evaluation.probe_size": 8,
+    "learner.size": "tiny",
+    "learner.n_latents": 8,
+}
+
+SMOKE = Scale(
+    "smoke",
+    "For tests: drawn shapes at 16 px, four batches a stage.",
+    (
+        *lines("smoke/vase", common={**TINY, "stream.sequence": MAIN}, entangled={}, seeds={}),
+        *elsewhere("smoke/vase", "five", ("CCI-VAE", "SDA"), {**TINY, "stream.sequence": FIVE}),
+        *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}),
+    ),
+)

@@ -1,0 +1,82 @@
+"""The paper's variants, by its letters: S finds environments, D dreams, A masks latents."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from everlearn.papers.exhibit import Line
+
+Settings = Mapping[str, Any]
+
+MAIN = ("moving-fashion", "mnist", "moving-mnist")
+FIVE = ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion")
+RETURNING = ("moving-fashion", "mnist", "moving-fashion")
+CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
+RAMAPURAM = "SD-[41]"
+"""The paper's name for a teacher and a student (Ramapuram et al.): entangled, and decoders may drift."""
+ENTANGLED = ", entangled"
+"""Put behind the names of variants whose latents need not stand for one thing each."""
+
+
+def parts(code: str) -> dict[str, bool]:
+    """The settings of vase behind a code.
+
+    Example:
+        >>> parts("SD")
+        {'learner.clustering': True, 'learner.dreaming': True, 'learner.masking': False}
+    """
+    switches = {"S": "clustering", "D": "dreaming", "A": "masking"}
+    return {f"learner.{part}": letter in code for letter, part in switches.items()}
+
+
+def lines(
+    folder: str,
+    *,
+    common: Settings,
+    entangled: Settings,
+    seeds: Mapping[str, tuple[int, ...]],
+    minutes: float | None = None,
+) -> Iterator[Line]:
+    """A line for each row and each side of the paper's table.
+
+    Args:
+        folder: of their records.
+        common: settings of everybody.
+        entangled: what differs for entangled ones.
+        seeds: of each variant, by name; those not named have seed 0.
+        minutes: what one seed takes on one core, if that is known.
+    """
+
+    def line(name: str, learner: str, settings: Settings) -> Line:
+        own = seeds.get(name, (0,))
+        where = f"{folder}/{_word(name)}"
+        return Line(name, where, learner, {**common, **settings}, own, "environments", minutes=minutes)
+
+    mixed = {**entangled, "learner.entangled": True}
+    yield line("CCI-VAE", "cci-vae", {})
+    yield line("VAE", "cci-vae", mixed)
+    for code in CODES:
+        yield line(code, "vase", parts(code))
+        yield line(code + ENTANGLED, "vase", {**mixed, **parts(code)})
+    yield line(RAMAPURAM, "vase", {**mixed, **parts("SD"), "learner.decoder_weight": 0.0})
+
+
+def elsewhere(
+    folder: str, place: str, codes: tuple[str, ...], settings: Settings, minutes: float | None = None
+) -> Iterator[Line]:
+    """A line for some variants on another sequence, which `place` names; none of them entangled."""
+    for code in codes:
+        learner = "vase" if code in CODES else "cci-vae"
+        own = {**settings, **(parts(code) if code in CODES else {})}
+        name = f"{code}, {place}"
+        yield Line(name, f"{folder}/{_word(name)}", learner, own, stream="environments", minutes=minutes)
+
+
+def _word(name: str) -> str:
+    """A name as part of a folder's.
+
+    Example:
+        >>> _word("SDA, entangled"), _word("SD-[41]")
+        ('sda-entangled', 'sd-41')
+    """
+    kept = "".join(letter if letter.isalnum() else " " for letter in name.lower())
+    return "-".join(kept.split())
