@@ -22,7 +22,7 @@ def watch(story: Iterator[tell.Event], record: Record, progress: Progress) -> No
             case tell.Scoring():
                 share = LEARNING + (1 - LEARNING) * event.done / event.total
                 progress(event.task + share, n_tasks, accuracy)
-            case tell.Scored():
+            case tell.Scored() | tell.Probed():
                 accuracy = _word(event.accuracy)
             case tell.TaskEnded():
                 progress(event.task + 1, n_tasks, accuracy)

@@ -5,6 +5,7 @@ lists its own files and imports one only when it is asked for, so that a new lea
 """
 
 from everlearn.learners.base.learner import (
+    Describes,
     EditsMemory,
     Encodes,
     EstimatesFactors,
@@ -18,6 +19,7 @@ from everlearn.learners.base.learner import (
 from everlearn.learners.base.registry import build, complete, learner_class, names, settings_class
 
 __all__ = [
+    "Describes",
     "EditsMemory",
     "Encodes",
     "EstimatesFactors",

@@ -87,7 +87,7 @@ class LookingAhead(Event):
 
 @dataclass(frozen=True)
 class Scoring(Event):
-    """An evaluation is under way: so many of so many images are answered."""
+    """An evaluation is under way: so many of so many images (or environments, for probes) are done."""
 
     kind = "scoring"
     safe = True
@@ -121,6 +121,31 @@ class Scored(Event):
     def accuracy(self) -> float:
         """The share of right answers over all images."""
         return sum(self.correct) / max(1, sum(self.total))
+
+
+@dataclass(frozen=True)
+class Probed(Event):
+    """What can be read from the codes of a learner that answers nothing, after (or inside) a task.
+
+    Attributes:
+        task: the task that was just learned.
+        shown: the environment that it shows.
+        found: for each environment of the run, met or not, how well "object", "position" and whatever else
+            varies there is read: the share of right labels, mean squared errors of all others.
+        batch: batches of this task learned so far, if it is not over yet.
+    """
+
+    kind = "probed"
+    task: int
+    shown: str
+    found: dict[str, dict[str, float]]
+    batch: int | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """The share of labels that are read rightly, mean over environments."""
+        shares = [found["object"] for found in self.found.values() if "object" in found]
+        return sum(shares) / max(1, len(shares))
 
 
 @dataclass(frozen=True)

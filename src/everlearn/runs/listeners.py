@@ -60,6 +60,9 @@ def figures(event: tell.Event) -> dict[str, float]:
             return {"accuracy": event.accuracy, **errors}
         case tell.Scored():
             return {"inside/accuracy": event.accuracy}
+        case tell.Probed():
+            read = event.found.items()
+            return {f"probe/{place}/{name}": value for place, found in read for name, value in found.items()}
         case tell.TaskEnded():
             held = {"weights_bytes": event.weights_bytes, "memory_bytes": event.memory_bytes}
             return {**held, "flops": event.flops}

@@ -3,15 +3,17 @@
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from everlearn.errors import BadInput
-from everlearn.learners import Losses
+from everlearn.evaluation.protocols.scenes import Scene, scene_of, scenes
+from everlearn.learners import Describes, Losses
 from everlearn.memory.packing import Tree, digest
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
 from everlearn.runs.limits import check_size
-from everlearn.runs.scoring import look_ahead, score
+from everlearn.runs.scoring import look_ahead, probe, score
 from everlearn.runs.spec import RunSpec
 from everlearn.streams import Batch, Stream, Task
 
@@ -103,6 +105,11 @@ class Play:
         """What is told when every task was played."""
         return tell.RunEnded(self.n_tasks, digest(self.state())[:32])
 
+    @cached_property
+    def _scenes(self) -> list[Scene]:
+        """What the whole run shows; part of it has not been met yet, and only probes look at it."""
+        return scenes(self.stream, self.n_tasks, self.spec.evaluation.probe_size)
+
     def _started(self) -> tell.RunStarted:
         return tell.RunStarted(
             spec=self.spec.hash,
@@ -157,6 +164,9 @@ class Play:
     def _score(self, k: int, inside: int | None = None) -> Iterator[tell.Event]:
         if self.learner.answers:
             yield from score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
+        elif isinstance(self.learner, Describes):
+            shown = scene_of(self.stream.task(k))
+            yield from probe(self.learner, self._scenes, k, shown=shown, seed=self.spec.seed, inside=inside)
 
     def _score_inside(self, k: int, n_batches: int) -> Iterator[tell.Event]:
         every = self.spec.evaluation.inside_every

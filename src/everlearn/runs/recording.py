@@ -23,7 +23,17 @@ from everlearn.runs.logs import START, Log
 from everlearn.runs.loop import Play
 from everlearn.runs.names import check_folder, check_name
 from everlearn.runs.pace import Pace
-from everlearn.runs.records import EVENTS, MACHINE, SCORES, SECONDS, STORY, Record, begin, check_free, lines
+from everlearn.runs.records import (
+    EVENTS,
+    MACHINE,
+    PROBES,
+    SCORES,
+    SECONDS,
+    Record,
+    begin,
+    check_free,
+    lines,
+)
 from everlearn.runs.signals import StepGivenUp, StopRequests
 from everlearn.runs.spec import RunSpec
 
@@ -130,7 +140,8 @@ class Recorder:
         self._task_at = time.monotonic()
 
     def __enter__(self) -> Self:
-        self.logs = {name: Log(self.record.folder / name) for name in (*STORY, SECONDS)}
+        judged = SCORES if self.play.learner.answers else PROBES
+        self.logs = {name: Log(self.record.folder / name) for name in (EVENTS, judged, SECONDS)}
         try:
             # A checkpoint must never outlive the names of the logs that it speaks of.
             files.sync_folder(self.record.folder)
@@ -152,6 +163,8 @@ class Recorder:
             self._sync()  # the word that all is told must not reach the disk before the rest
         if isinstance(event, tell.Scored):
             self.logs[SCORES].append(event.to_json())
+        elif isinstance(event, tell.Probed):
+            self.logs[PROBES].append(event.to_json())
         elif not _is_minor(event):
             self.logs[EVENTS].append(event.to_json())
         if isinstance(event, tell.TaskEnded):
@@ -199,8 +212,10 @@ class Recorder:
 
     def _return_to(self, tree: Tree) -> None:
         try:
+            # A record from before there were probes has no mark in their log, which is then empty.
+            marks = {name: tree["logs"].get(name, START) for name in self.logs}
             for name, log in self.logs.items():
-                log.check(tree["logs"][name])
+                log.check(marks[name])
             self.play.load(tree["play"])
             self.exact = tree["exact"] and self._is_same_machine(tree["machine"])
             self._task_at = time.monotonic() - tree["seconds"]
@@ -209,7 +224,7 @@ class Recorder:
         except Exception as error:  # whatever a strange state makes a learner raise, an older one may do
             raise BadInput(f"it does not fit this run: {error!r:.100}") from error
         for name, log in self.logs.items():
-            log.rewind(tree["logs"][name])
+            log.rewind(marks[name])
 
     def _begin_again(self) -> None:
         """Forget what was logged before the first checkpoint, which is taken after the first task."""

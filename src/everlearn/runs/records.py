@@ -4,6 +4,7 @@ spec.json        what is played
 name.txt         what people call the run, if anything
 events.jsonl     what happened, one event a line
 scores.jsonl     right answers on past tasks, one evaluation a line
+probes.jsonl     what could be read from codes, one evaluation a line; only of learners that answer nothing
 seconds.jsonl    how long each task took here
 machine.json     what it was computed on, and whether its last bits can be relied on
 checkpoint/      where to go on
@@ -27,8 +28,8 @@ from everlearn.runs.names import check_folder, check_name
 from everlearn.runs.texts import check_format, read_json
 
 SPEC = "spec.json"
-EVENTS, SCORES, SECONDS = "events.jsonl", "scores.jsonl", "seconds.jsonl"
-STORY = (EVENTS, SCORES)
+EVENTS, SCORES, PROBES, SECONDS = "events.jsonl", "scores.jsonl", "probes.jsonl", "seconds.jsonl"
+STORY = (EVENTS, SCORES, PROBES)
 """The logs that are the same for equal runs; the other files depend on the machine."""
 MACHINE = "machine.json"
 NAME = "name.txt"
@@ -80,6 +81,10 @@ class Record:
     def scores(self) -> Iterator[dict[str, Any]]:
         """Evaluations, in order."""
         return lines(self.folder / SCORES)
+
+    def probes(self) -> Iterator[dict[str, Any]]:
+        """What could be read from codes, evaluation by evaluation; nothing for learners that answer."""
+        return lines(self.folder / PROBES)
 
     def seconds(self) -> Iterator[dict[str, Any]]:
         """How long each task took, in order."""

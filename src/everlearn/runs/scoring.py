@@ -1,13 +1,14 @@
 """How a learner is judged along the way."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 
 import numpy as np
 
 from everlearn.chance import IntArray
 from everlearn.evaluation import factor_errors
+from everlearn.evaluation.protocols.scenes import Scene, what_is_read
 from everlearn.factors import Factors
-from everlearn.learners import EstimatesFactors, Learner
+from everlearn.learners import Describes, EstimatesFactors, Learner
 from everlearn.runs import events as tell
 from everlearn.streams import Batch, Stream, Task
 
@@ -25,6 +26,17 @@ def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | Non
             estimates.append(learner.estimate(piece.images))
         yield tell.Scoring(k, sum(map(len, answers)), len(probe))
     yield _scored(k, probe, np.concatenate(answers), estimates, inside)
+
+
+def probe(
+    learner: Describes, scenes: Sequence[Scene], k: int, *, shown: str, seed: int, inside: int | None
+) -> Iterator[tell.Event]:
+    """Ask what can be read from the codes of a learner that answers nothing, of all that the run shows."""
+    found: dict[str, dict[str, float]] = {}
+    for scene in scenes:
+        found[scene.name] = what_is_read(learner, scene, seed)
+        yield tell.Scoring(k, len(found), len(scenes))
+    yield tell.Probed(k, shown, found, inside)
 
 
 def look_ahead(learner: Learner, stream: Stream, task: Task) -> Generator[tell.Event, None, dict[str, float]]:

@@ -126,6 +126,14 @@ class Encodes(Protocol):
 
 
 @runtime_checkable
+class Describes(Protocol):
+    """Can describe images by Gaussians over latents."""
+
+    def describe(self, images: Images) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of every latent, (n, n_latents) each."""
+
+
+@runtime_checkable
 class Generates(Protocol):
     """Can draw what it has seen, and describe what is drawn."""
 

@@ -1,0 +1,159 @@
+"""Small networks that read from codes what these say: a label, or numbers.
+
+A probe is learned anew each time from some codes whose truth is known, and judged by others. It has one layer
+of 50 units between codes and answer, since the paper that asks for probes does not say what its own are.
+Ridge regression on the squares and products of codes takes a fifth of the time, but its squared error in
+places is about twice as large, and it names fewer things (on a VAE that had learned all of VASE's main
+sequence, 5000 codes: 65 and 28 against 28 and 18, in 1e-4; 36, 32 and 23 % against 42, 32 and 24 %).
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.chance import Draws, FloatArray, IntArray, draws
+from everlearn.errors import BadInput
+
+WIDTH = 50
+"""Units between codes and answer."""
+STEPS, BATCH, RATE = 500, 250, 0.02
+"""Steps, codes in each of them, and Adam's first step size, which falls to 0 along a cosine."""
+STILL = 1e-2
+"""Standard deviation below which a code is taken to be the same for all."""
+
+Link = Callable[[FloatArray], FloatArray]
+
+
+def read_labels(lesson: FloatArray, labels: npt.ArrayLike, test: FloatArray, *, seed: int = 0) -> IntArray:
+    """The labels that a probe reads from the codes `test`, once it has learned from `lesson`.
+
+    Args:
+        lesson: (n, n_codes) codes to learn from.
+        labels: (n,) what they are codes of.
+        test: (m, n_codes) codes to read.
+        seed: decides everything that is left to chance.
+
+    Example:
+        >>> codes = draws(0, "docs").normal(800).reshape(400, 2)
+        >>> inside = (codes**2).sum(axis=1) < 1
+        >>> bool((read_labels(codes[:300], inside[:300], codes[300:]) == inside[300:]).mean() > 0.95)
+        True
+    """
+    known, numbers = np.unique(np.asarray(labels), return_inverse=True)
+    shares = _Probe(lesson, np.eye(len(known))[numbers], softmax, seed)(test)
+    return np.asarray(known[shares.argmax(axis=1)], np.int64)
+
+
+def read_numbers(
+    lesson: FloatArray, numbers: npt.ArrayLike, test: FloatArray, *, seed: int = 0
+) -> FloatArray:
+    """The numbers, (m, k), that a probe reads from the codes `test`, once it has learned from `lesson`.
+
+    Args:
+        lesson: (n, n_codes) codes to learn from.
+        numbers: (n, k) what they say.
+        test: (m, n_codes) codes to read.
+        seed: decides everything that is left to chance.
+
+    Example:
+        >>> codes = draws(0, "docs").normal(800).reshape(400, 2)
+        >>> squares = codes[:, :1] ** 2
+        >>> float(np.abs(read_numbers(codes[:300], squares[:300], codes[300:]) - squares[300:]).mean()) < 0.1
+        True
+    """
+    targets = np.asarray(numbers, np.float64)
+    middle, spread = targets.mean(axis=0), targets.std(axis=0) + 1e-12
+    return np.asarray(_Probe(lesson, (targets - middle) / spread, identity, seed)(test) * spread + middle)
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Shares that add up to 1 in every row."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def identity(scores: FloatArray) -> FloatArray:
+    """The numbers themselves."""
+    return scores
+
+
+class Layers:
+    """A layer of units that are silent below 0, and one of answers; all weights lie in one vector.
+
+    Args:
+        n_codes: numbers that come in.
+        n_answers: numbers that come out.
+        chance: where the first weights come from.
+    """
+
+    def __init__(self, n_codes: int, n_answers: int, chance: Draws) -> None:
+        self._shapes = ((n_codes, WIDTH), (WIDTH,), (WIDTH, n_answers), (n_answers,))
+        self.weights, self._slope = np.zeros((2, sum(map(math.prod, self._shapes))))
+        self.parts, self._slopes = self.parted(self.weights), self.parted(self._slope)
+        for part, size in ((self.parts[0], math.sqrt(2 / n_codes)), (self.parts[2], math.sqrt(1 / WIDTH))):
+            part[:] = size * chance.normal(part.size).reshape(part.shape)
+
+    def parted(self, vector: FloatArray) -> list[FloatArray]:
+        """A vector as long as the weights, seen in the shapes of the layers."""
+        ends = np.cumsum([math.prod(shape) for shape in self._shapes])
+        return [part.reshape(s) for part, s in zip(np.split(vector, ends[:-1]), self._shapes, strict=True)]
+
+    def __call__(self, codes: FloatArray) -> FloatArray:
+        """The answers, before any link."""
+        first, bias, last, last_bias = self.parts
+        return np.asarray(np.maximum(codes @ first + bias, 0) @ last + last_bias)
+
+    def slope(self, codes: FloatArray, targets: FloatArray, link: Link) -> FloatArray:
+        """The gradient of the mean loss: cross entropy for `softmax`, half the squared error for `identity`.
+
+        Both have the same slope at the answers: what was said less what was wanted. The next call overwrites
+        what is given.
+        """
+        first, bias, last, last_bias = self.parts
+        units = np.maximum(codes @ first + bias, 0)
+        missed = (link(units @ last + last_bias) - targets) / len(codes)
+        behind = (missed @ last.T) * (units > 0)
+        np.matmul(codes.T, behind, out=self._slopes[0])
+        behind.sum(axis=0, out=self._slopes[1])
+        np.matmul(units.T, missed, out=self._slopes[2])
+        missed.sum(axis=0, out=self._slopes[3])
+        return self._slope
+
+
+class _Probe:
+    """Layers that have learned targets from codes, which they see centred and of one size."""
+
+    def __init__(self, lesson: FloatArray, targets: FloatArray, link: Link, seed: int) -> None:
+        codes = np.asarray(lesson, np.float64)
+        if codes.ndim != 2 or len(codes) != len(targets) or not len(codes):
+            raise BadInput(
+                f"codes have shape {codes.shape} for {len(targets)} truths; give (n, n_codes), one truth each"
+            )
+        self._middle, self._spread = codes.mean(axis=0), codes.std(axis=0) + STILL
+        self._layers = Layers(codes.shape[1], targets.shape[1], draws(seed, "probe weights"))
+        self._learn((codes - self._middle) / self._spread, targets, link, draws(seed, "probe order"))
+
+    def __call__(self, test: FloatArray) -> FloatArray:
+        return self._layers((np.asarray(test, np.float64) - self._middle) / self._spread)
+
+    def _learn(self, codes: FloatArray, targets: FloatArray, link: Link, chance: Draws) -> None:
+        """Adam, with its usual constants."""
+        weights = self._layers.weights
+        mean, square = np.zeros((2, len(weights)))
+        for step, some in zip(range(STEPS), _batches(len(codes), chance), strict=False):
+            slope = self._layers.slope(codes[some], targets[some], link)
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope * slope - square)
+            rate = RATE * 0.5 * (1 + math.cos(math.pi * step / STEPS))
+            size = np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-8
+            weights -= rate / (1 - 0.9 ** (step + 1)) * mean / size
+
+
+def _batches(n: int, chance: Draws) -> Iterator[IntArray]:
+    """Rows of n, all of them again and again, in orders that chance decides."""
+    size = min(BATCH, n)
+    while True:
+        order = chance.permutation(n)
+        yield from (order[start : start + size] for start in range(0, n - size + 1, size))
