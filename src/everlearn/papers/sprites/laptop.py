@@ -26,7 +26,7 @@ PRETRAINED = "results/vit-fashion.safetensors"
 
 def _er(words: str, size: int) -> Line:
     settings = {**REPLAY, "learner.memory_size": size}
-    return Line(f"er {words}", f"sprites/er-{words}", "er", settings, TWO, minutes=7)
+    return Line(f"er {words}", f"sprites/er-{words}", "er", settings, TWO, minutes=6.5)
 
 
 def _short(words: str, learner: str, minutes: float, **settings: object) -> Line:
@@ -41,7 +41,7 @@ LAPTOP = Scale(
     "Two cores: 64 px, small networks, 500 tasks for DCL, 12 to 30 for the others. The machine was busy with "
     "other work, so times are upper bounds.",
     (
-        Line("dcl", "dcl/500-tasks", "dcl", {**PLAIN, "n_tasks": 500}, TWO, minutes=22),
+        Line("dcl", "dcl/500-tasks", "dcl", {**PLAIN, "n_tasks": 500}, TWO, minutes=16),
         Line("dcl, 200 tasks", "dcl/200-tasks", "dcl", ASKED, SEEDS, asks=QUESTIONS, minutes=9),
         Line("dcl, 3 epochs", "dcl/3-epochs", "dcl", {**ASKED, "epochs": 3}, ONE, minutes=10),
         Line("dcl, 5 epochs", "dcl/5-epochs", "dcl", {**ASKED, "epochs": 5}, ONE, minutes=11),
