@@ -54,15 +54,19 @@ class PooledNet(nn.Module):
         image_shape: (H, W) or (H, W, 3).
         width: channels of the first layer; the others follow.
         sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
+        normalised: whether features are normalised at last; if not, none is below zero, as with MobileNet and
+            ResNet.
     """
 
-    def __init__(self, image_shape: tuple[int, ...], width: int = 16, sight: int = 32) -> None:
+    def __init__(
+        self, image_shape: tuple[int, ...], width: int = 16, sight: int = 32, *, normalised: bool = True
+    ) -> None:
         super().__init__()
         self.n_features = 8 * width
         self.block = max(1, min(image_shape[:2]) // sight)
         channels = 1 if len(image_shape) == 2 else image_shape[2]
         self.body = nn.Sequential(*_five_convolutions(channels, width), convolution(4 * width, 8 * width))
-        self.norm = Norm1d(8 * width)
+        self.norm = Norm1d(8 * width) if normalised else nn.Identity()
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
@@ -177,6 +181,7 @@ BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
     "mobile": MobileNet,
     "small-renorm": lambda shape: renormalised(SmallNet(shape)),
     "pooled-renorm": lambda shape: renormalised(PooledNet(shape)),
+    "pooled-relu-renorm": lambda shape: renormalised(PooledNet(shape, normalised=False)),
     "resnet18-renorm": lambda shape: renormalised(ResNet18(shape)),
 }
 

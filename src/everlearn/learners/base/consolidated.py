@@ -47,7 +47,8 @@ class Consolidated(Classifier):
         weights: a .safetensors file of the backbone's weights to start from, such as `everlearn pretrain`
             writes; as they are initialised if not said.
         backbone: the network; best one that does not normalise by batches, which have few classes or mix new
-            and old patterns: "small-renorm", "pooled-renorm", "resnet18-renorm", "mobile", or any other.
+            and old patterns: "small-renorm", "pooled-renorm", "pooled-relu-renorm" (whose features are not
+            normalised at last), "resnet18-renorm", "mobile", or any other.
         optimiser: "sgd" or "adam".
         learning_rate: the step size in the first task.
         momentum: of "sgd"; Adam has its own.

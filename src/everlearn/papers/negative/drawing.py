@@ -1,9 +1,9 @@
 """Figures of the paper: accuracy over tasks on both test sets, and over how bad generated patterns are."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from everlearn.papers.negative.dial import NOISES, dialled
 from everlearn.papers.negative.readings import final, growing, measured, whole
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
@@ -37,23 +37,13 @@ def against_noise(groups: Sequence[Group], look: Look) -> "Figure":
         if value is not None:
             curves.setdefault(name, {})[noise] = value.mean
     for number, points in enumerate(curves.values()):
-        x = sorted(points)
-        axes.plot(
-            x, [points[at] for at in x], color=look.colour(number), linestyle=look.dash(number), marker="o"
-        )
+        # Who replays nothing generated is the same at every noise.
+        x = sorted(points) if len(points) > 1 else [0.0, max(NOISES)]
+        y = [points.get(at, points[0.0]) for at in x]
+        marker = "o" if len(points) > 1 else ""
+        axes.plot(x, y, color=look.colour(number), linestyle=look.dash(number), marker=marker)
     axes.grid(axis="y")
     axes.set_xlabel("noise on generated patterns, in their standard deviation")
     share_axis(axes, "accuracy at the end")
     name_lines(axes, list(curves), look)
     return figure
-
-
-def dialled(name: str) -> tuple[str, float]:
-    """A line's name without its noise, and the noise.
-
-    Example:
-        >>> dialled("nic PR-GD, noise 0.5"), dialled("nic PR-GD")
-        (('nic PR-GD', 0.5), ('nic PR-GD', 0.0))
-    """
-    found = re.fullmatch(r"(.*), noise ([\d.]+)", name)
-    return (found[1], float(found[2])) if found else (name, 0.0)

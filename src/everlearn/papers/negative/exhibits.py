@@ -2,12 +2,10 @@
 
 from everlearn.papers.exhibit import Exhibit
 from everlearn.papers.negative import claims, drawing
+from everlearn.papers.negative.dial import NOISES, noisy
 from everlearn.papers.negative.readings import average, final, measured
 from everlearn.reports.comparison import Column
 from everlearn.reports.quantities import share
-
-NOISES = (0.5, 1.0, 2.0)
-"""How bad generated patterns are made, beyond what they are by themselves."""
 
 
 def of(scenario: str, *variants: str) -> tuple[str, ...]:
@@ -18,11 +16,6 @@ def of(scenario: str, *variants: str) -> tuple[str, ...]:
         ('nc none', 'nc NR-GD')
     """
     return tuple(f"{scenario} {variant}" for variant in variants)
-
-
-def noisy(variant: str) -> tuple[str, ...]:
-    """The names of a variant at all noises, from none on."""
-    return (variant, *(f"{variant}, noise {noise:g}" for noise in NOISES))
 
 
 COLUMNS = (
@@ -53,7 +46,7 @@ EXHIBITS = (
     Exhibit(
         "gnr-table-1",
         "Average accuracy over all tasks, new classes in every task",
-        of("nc", "none", "PR-OD", "PR-GD", "NR-GD"),
+        of("nc", "none", "free", "PR-OD", "PR-GD", "NR-GD"),
         (
             claims.not_below("Real patterns are the upper bound.", "average", *of("nc", "PR-OD", "NR-GD")),
             claims.falling(
@@ -92,7 +85,7 @@ EXHIBITS = (
     Exhibit(
         "gnr-figure-4",
         "Single sessions of single classes, 391 tasks",
-        of("nic", "none", "PR-OD", "PR-GD", "NR-GD"),
+        of("nic", "none", "free", "PR-OD", "PR-GD", "NR-GD"),
         (
             claims.not_below("Real patterns are the upper bound.", "final", *of("nic", "PR-OD", "NR-GD")),
             claims.falling(
@@ -120,13 +113,13 @@ EXHIBITS = (
     Exhibit(
         "gnr-degradation",
         "Positive and negative replay as generated patterns are made worse (not in the paper)",
-        (*noisy("nc PR-GD"), *noisy("nc NR-GD")),
+        ("nic none", "nic free", *noisy("nic PR-GD"), *noisy("nic NR-GD")),
         (
             claims.crosses(
                 "Positive replay is better while patterns are good, negative replay when they are bad.",
                 (0.0, *NOISES),
-                noisy("nc PR-GD"),
-                noisy("nc NR-GD"),
+                noisy("nic PR-GD"),
+                noisy("nic NR-GD"),
             ),
         ),
         drawing.against_noise,

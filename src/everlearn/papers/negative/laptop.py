@@ -9,13 +9,13 @@ from everlearn.papers.negative.variants import all_lines, lines
 
 WEIGHTS = "results/pooled-shapes.safetensors"
 SHAPES = Start(
-    "pooled-renorm",
+    "pooled-relu-renorm",
     {
         "stream": "sprites",
         "seed": 1000,
         "image_size": 32,
-        "classes_per_task": 100,
-        "pictures_per_class": 200,
+        "classes_per_task": 400,
+        "pictures_per_class": 110,
         "split": [0.92, 0.04, 0.04],
         "scale": {"low": 0.8, "high": 1.4},
         "angle": {"low": 0.0, "high": 6.283185307179586},
@@ -28,7 +28,7 @@ SHAPES = Start(
     epochs=8,
     learning_rate=4e-3,
 )
-"""A hundred shapes that are not in the streams played, each picture with a background of its own."""
+"""Four hundred shapes that are not in the streams played, each picture with a background of its own."""
 
 SEEDS = (0, 1, 2)
 COMMON = {
@@ -36,7 +36,7 @@ COMMON = {
     "epochs": 4,
     "evaluation.ahead": False,
     "evaluation.probe_size": 4000,
-    "learner.backbone": "pooled-renorm",
+    "learner.backbone": "pooled-relu-renorm",
     "learner.weights": WEIGHTS,
     "learner.learning_rate": 2e-3,
     "learner.body_rate": 1e-4,

@@ -1,15 +1,20 @@
 """The paper's variants, by its codes: which learner, replaying what, in which role."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from everlearn.papers.exhibit import Line
-from everlearn.papers.negative.exhibits import NOISES
+from everlearn.papers.negative.dial import NOISES
 
 Settings = Mapping[str, Any]
+NOBODY: Mapping[str, Settings] = {}
 
 SOURCES = {"OD": "real", "GD": "generated", "RD": "random"}
 ROLES = {"PR": "positive", "NR": "negative"}
+FREE = "free"
+"""No replay, and nothing that holds the body but small steps, as where patterns are replayed."""
 REPLAYS = ("PR-OD", "PR-GD", "NR-OD", "NR-GD", "NR-RD")
 
 
@@ -20,6 +25,8 @@ def replay(code: str) -> dict[str, str]:
         >>> replay("NR-GD")
         {'learner.source': 'generated', 'learner.role': 'negative'}
     """
+    if code == FREE:
+        return {"learner.source": "none"}
     role, source = code.split("-")
     return {"learner.source": SOURCES[source], "learner.role": ROLES[role]}
 
@@ -30,6 +37,7 @@ def lines(
     *,
     alone: Settings,
     beside: Settings,
+    own: Mapping[str, Settings] = NOBODY,
     seeds: tuple[int, ...],
     stream: str,
     minutes: float | None = None,
@@ -41,34 +49,38 @@ def lines(
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
+        own: further settings of single variants, by their codes; "none" is AR1.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
         minutes: what one seed takes on one core, if that is known.
     """
     more: dict[str, Any] = {"seeds": seeds, "stream": stream, "minutes": minutes}
-    yield Line(f"{scenario} none", f"{folder}/{scenario}-none", "ar1", alone, **more)
-    for code in REPLAYS:
-        settings = {**beside, **replay(code)}
+    none = {**alone, **own.get("none", {})}
+    yield Line(f"{scenario} none", f"{folder}/{scenario}-none", "ar1", none, **more)
+    for code in (FREE, *REPLAYS):
+        settings = {**beside, **replay(code), **own.get(code, {})}
         yield Line(f"{scenario} {code}", f"{folder}/{scenario}-{code.lower()}", "gnr", settings, **more)
 
 
-def worse(line: Line) -> Iterator[Line]:
-    """A line of generated patterns again, at each noise."""
+def worse(line: Line, own: Settings) -> Iterator[Line]:
+    """A line of generated patterns again, at each noise, with settings of its own."""
     for noise in NOISES:
-        changed = line.changed({"learner.noise": noise}, f"noise-{noise:g}".replace(".", "-"))
-        yield Line(
-            f"{line.name}, noise {noise:g}",
-            changed.folder,
-            line.learner,
-            changed.settings,
-            line.seeds,
-            line.stream,
-            minutes=line.minutes,
-        )
+        word = f"noise {noise:g}"
+        changed = line.changed({"learner.noise": noise, **own}, re.sub(r"\W", "-", word))
+        yield replace(changed, name=f"{line.name}, {word}", minutes=line.minutes)
 
 
-def all_lines(new_classes: Iterator[Line], new_sessions: Iterator[Line]) -> tuple[Line, ...]:
-    """Everybody: both scenarios, and the noises of generated patterns in the first."""
-    nc = list(new_classes)
-    generated = [line for line in nc if line.name.endswith("GD")]
-    return (*nc, *new_sessions, *(each for line in generated for each in worse(line)))
+def all_lines(
+    new_classes: Iterable[Line], new_sessions: Iterable[Line], noisy: Mapping[str, Settings] = NOBODY
+) -> tuple[Line, ...]:
+    """Everybody: both scenarios, and the noises of generated patterns in the second.
+
+    Args:
+        new_classes: the lines of NC.
+        new_sessions: the lines of NIC.
+        noisy: further settings of single variants at all noises, by their codes.
+    """
+    nic = list(new_sessions)
+    generated = [(line, line.name.split()[1]) for line in nic if line.name.endswith("GD")]
+    bad = (each for line, code in generated for each in worse(line, noisy.get(code, {})))
+    return (*new_classes, *nic, *bad)

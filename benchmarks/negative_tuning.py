@@ -1,0 +1,97 @@
+"""Settings for negative replay: `python -m benchmarks.negative_tuning [NAME...]` tries what is untried.
+
+Every line of the laptop scale is tuned alike, those that replay nothing too: from one start the step size of
+the head, then that of the body, then the share of replayed patterns are varied, each with the best of those
+before. A choice is judged by the whole test set of a stream with a seed that no reported run has. All that
+was tried is kept in results/negative/tuning.json; `papers.negative.laptop` has the best of it.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from everlearn import files
+from everlearn.papers.exhibit import Line
+from everlearn.papers.negative import NEGATIVE
+from everlearn.runs import Play, RunSpec
+from everlearn.runs import events as tell
+
+TRIED = Path(__file__).parent.parent / "results" / "negative" / "tuning.json"
+SEED = 9
+START = {"head_rate": 0.01, "body_rate": 1e-4}
+GRID = {"head_rate": (0.003, 0.03, 0.1), "body_rate": (1e-5, 1e-3)}
+REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
+"""Patterns replayed beside each batch of new ones, the start first."""
+
+Choice = dict[str, Any]
+Row = dict[str, Any]
+
+
+def lines() -> list[Line]:
+    """Those that are tuned: of several noises, one."""
+    return [
+        line
+        for line in NEGATIVE.scale("laptop").lines
+        if "noise" not in line.name or line.name.endswith("noise 1")
+    ]
+
+
+def tried(name: str) -> list[Row]:
+    """What was tried for a line: settings, and the share of right answers."""
+    found: dict[str, list[Row]] = json.loads(TRIED.read_text()) if TRIED.exists() else {}
+    return found.get(name, [])
+
+
+def best(name: str) -> Choice:
+    """The best choice so far."""
+    choice: Choice = max(tried(name), key=lambda row: row["accuracy"])["settings"]
+    return choice
+
+
+def tune(line: Line) -> None:
+    """Try what has not been tried."""
+    for choice in _choices(line):
+        if not any(row["settings"] == choice for row in tried(line.name)):
+            row = {"settings": choice, "accuracy": judged(line, choice)}
+            print(line.name, row, flush=True)
+            _keep(line.name, [*tried(line.name), row])
+
+
+def _choices(line: Line) -> Iterator[Choice]:
+    """One after another; each looks at what was found before."""
+    grid: dict[str, tuple[Any, ...]] = dict(GRID)
+    start: Choice = dict(START)
+    replays = line.settings.get("learner.source", "none") != "none"
+    if replays:
+        start["replay_size"], *others = REPLAYED[line.name.split()[0]]
+        grid["replay_size"] = tuple(others)
+    yield start
+    for name, values in grid.items():
+        for value in values:
+            yield best(line.name) | {name: value}
+
+
+def judged(line: Line, choice: Choice) -> float:
+    """The share of right answers to the whole test set at the end."""
+    settings = dict(line.settings) | {f"learner.{name}": value for name, value in choice.items()}
+    spec = RunSpec.make(
+        stream=line.stream,
+        learner=line.learner,
+        settings=settings | {"seed": SEED, "stream.seed": SEED, "evaluation.every": 1000},
+    )
+    scored = [event for event in Play(spec).events() if isinstance(event, tell.Scored)]
+    return round(sum(scored[-1].correct) / sum(scored[-1].total), 4)
+
+
+def _keep(name: str, rows: list[Row]) -> None:
+    TRIED.parent.mkdir(parents=True, exist_ok=True)
+    known: dict[str, list[Row]] = json.loads(TRIED.read_text()) if TRIED.exists() else {}
+    files.write(TRIED, (json.dumps(known | {name: rows}, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    for line in lines():
+        if line.name in sys.argv[1:] or not sys.argv[1:]:
+            tune(line)
