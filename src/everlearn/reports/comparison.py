@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from everlearn.evaluation import Interval
+from everlearn.reports import surroundings
 from everlearn.reports.groups import Group, group
-from everlearn.reports.quantities import DASH, amount, duration, share
+from everlearn.reports.quantities import DASH, amount, digits, duration, share
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -35,13 +36,15 @@ class Column(NamedTuple):
 
 
 def _column(heading: str, meaning: str, measure: str, form: Callable[[Interval | None], str]) -> Column:
-    part: Literal["well", "cost"] = "well" if form is share else "cost"
+    part: Literal["well", "cost"] = "well" if form in (share, digits) else "cost"
     return Column(heading, meaning, lambda group: form(group.intervals[measure]), part)
 
 
 in_bytes = partial(amount, unit="B")
 
 FORWARD = "transfer: accuracy on tasks not yet learned beyond chance; nothing where all their labels are new"
+SINCE = "from the best while an environment was shown to the end"
+AFTER = "from the end of an environment to the mean of all that came after"
 
 COLUMNS = (
     Column("learner", "who learned, and what sets it apart", lambda group: group.short, "played"),
@@ -54,13 +57,29 @@ COLUMNS = (
     _column("forward", FORWARD, "forward_transfer", share),
     _column("learning", "curve: accuracy over the first 10 batches of a task", "learning_curve_area", share),
     _column("worst case", "accuracy that could be relied on at every moment", "worst_case_accuracy", share),
+    _column(
+        "objects", "named from codes by probes at the end, mean over environments", "object_final", share
+    ),
+    _column("best", "of objects named from codes, at the best moment of each probe", "object_best", share),
+    _column("change", f"of objects named from codes, {SINCE}", "object_change", share),
+    _column("afterwards", f"of objects named from codes, {AFTER}", "object_after", share),
+    _column("places", "mean squared error of places read from codes at the end", "position_final", digits),
+    _column("closest", "error of places, at the best moment of each probe", "position_best", digits),
+    _column("drift", f"of the error of places, {SINCE}", "position_change", digits),
+    _column("drift after", f"of the error of places, {AFTER}", "position_after", digits),
+    Column("switches", "changes of environment rightly found, of all", surroundings.switches, "well"),
+    Column("noticed", "batches until the last of them was noticed", surroundings.noticed, "well"),
+    Column("made up", "environments where there was none, in 10,000 batches", surroundings.made_up, "well"),
+    Column("latents", "in use for each seed (in several environments)", surroundings.latents, "well"),
     _column("time", "of the whole run, on its machine", "seconds", duration),
     _column("images", "learned from, each as often as it was shown", "images", amount),
     _column("FLOPs", "estimated operations spent on learning", "flops", amount),
     _column("weights", "bytes of learned parameters", "weights_bytes", in_bytes),
     _column("memory", "bytes kept of the past", "memory_bytes", in_bytes),
 )
-BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", "time", "weights", "memory")
+READ = ("best", "change", "closest", "drift")
+"""What is said of learners that answer nothing."""
+BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", *READ, "time", "weights", "memory")
 """What fits into a terminal."""
 
 

@@ -45,8 +45,11 @@ class NothingToDraw(BadInput):
 
 def accuracy(groups: Groups, look: Look) -> "Figure":
     """Average accuracy on all tasks seen so far, after each task."""
+    lines = [each.line(Findings.accuracy) for each in groups]
+    if all(run.probings for each in groups for run in each.runs):
+        raise NothingToDraw("none of these learners answers; see `probes` for what their codes say")
     figure, (axes,) = canvas(1)
-    draw_lines(axes, [each.line(Findings.accuracy) for each in groups], look)
+    draw_lines(axes, lines, look)
     share_axis(axes, "average accuracy")
     name_lines(axes, _names(groups), look)
     return figure
@@ -90,7 +93,8 @@ def cost(groups: Groups, look: Look) -> "Figure":
     height = 0.3 + len(groups) * max(0.26, 0.08 + 0.12 * n_lines)
     figure, panels = canvas(5, columns=5, panel_height=height, share_y=True)
     measures = [each.intervals for each in groups]
-    draw_bars(panels[0], "accuracy", [row["average_accuracy"] for row in measures], share, look, full=1.0)
+    named = [row["average_accuracy"] or row["object_final"] for row in measures]
+    draw_bars(panels[0], "accuracy", named, share, look, full=1.0)
     draw_bars(panels[1], "time", [row["seconds"] for row in measures], duration, look)
     draw_bars(panels[2], "images", [row["images"] for row in measures], amount, look)
     draw_bars(panels[3], "FLOPs", [row["flops"] for row in measures], amount, look)

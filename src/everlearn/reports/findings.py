@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from everlearn.evaluation import (
     min_accuracy_of,
     worst_case_accuracy_of,
 )
+from everlearn.evaluation.retention import Probing, retention_measures
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -58,6 +60,7 @@ class Findings:
             records that did not write it down.
         n_batches: batches in each task, over all epochs.
         memory_bytes: what the learner keeps of the past, as it was last said.
+        probings: what could be read from the codes of a learner that answers nothing, moment by moment.
     """
 
     record: "Record"
@@ -70,12 +73,14 @@ class Findings:
     chance: dict[int, float] = field(default_factory=dict)
     n_batches: dict[int, int] = field(default_factory=dict)
     memory_bytes: int = 0
+    probings: tuple[Probing, ...] = ()
 
     @classmethod
     def of(cls, record: "Record") -> "Findings":
         """All that is in a record."""
         judged = tuple(map(_judged, record.scores()))
         found = cls(record, judged, math.fsum(row["seconds"] for row in record.seconds()))
+        found.probings = tuple(Probing(*(row[name] for name in Probing._fields)) for row in record.probes())
         met: set[int] = set()
         for event in record.events():
             found.memory_bytes = event.get("memory_bytes", found.memory_bytes)
@@ -141,6 +146,7 @@ class Findings:
             "forward_transfer": self._forward_transfer(),
             "learning_curve_area": self._learning_curve_area(),
             **self._worst(),
+            **dict(retention_measures(self.probings)),
             "seconds": self.cost.seconds,
             "images": self.cost.images,
             "flops": self.cost.flops,
@@ -165,6 +171,22 @@ class Findings:
     def factors(self) -> list[str]:
         """The factors that the learner estimates."""
         return list(self.evaluations[-1].factor_errors) if self.evaluations else []
+
+    def probe(self, place: str, quantity: str) -> Points:
+        """How well a thing can be read from codes, over the batches that were learned by then."""
+        starts = self.starts
+        return {
+            starts[each.task] + (self.n_batches[each.task] if each.batch is None else each.batch): read[
+                quantity
+            ]
+            for each in self.probings
+            if quantity in (read := each.found.get(place, {}))
+        }
+
+    @property
+    def starts(self) -> list[int]:
+        """How many batches came before each task; last, how many there are."""
+        return list(accumulate(self.n_batches.values(), initial=0))
 
     @property
     def looked_inside(self) -> bool:

@@ -75,7 +75,7 @@ def group(records: Sequence["Record"]) -> list[Group]:
 
 
 def _rank(group: Group) -> float:
-    accuracy = group.intervals["average_accuracy"]
+    accuracy = group.intervals["average_accuracy"] or group.intervals["object_final"]
     return math.inf if accuracy is None else -accuracy.mean
 
 

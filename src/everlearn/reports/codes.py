@@ -1,0 +1,131 @@
+"""What figures show of learners that answer nothing: what their codes say, and where."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.chance import FloatArray
+from everlearn.evaluation.retention import ACCURACIES, probes_of
+from everlearn.reports.drawings import Drawing, Groups, NothingToDraw
+from everlearn.reports.findings import Findings
+from everlearn.reports.looks import Look
+from everlearn.reports.panels import canvas, draw_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
+
+BoolArray = npt.NDArray[np.bool_]
+
+AXES = {
+    "object": "objects named",
+    "position": "place, error²",
+    "scale": "scale, error²",
+    "angle": "angle, error²",
+}
+"""What is read from codes, as an axis says it."""
+
+
+def probes(groups: Groups, look: Look) -> "Figure":
+    """What can be read from codes over the batches learned; shaded while the environment is shown."""
+    asked = [each for each in groups if each.runs[0].probings]
+    if not asked:
+        raise NothingToDraw("all of these learners answer; only of those that do not, codes are read")
+    found = dict.fromkeys(probe for each in asked for probe in probes_of(each.runs[0].probings))
+    shown = [(place, quantity) for quantity in AXES for place, name in found if name == quantity]
+    figure, panels = canvas(len(shown), columns=2, panel_height=1.3, share_x=True)
+    for axes, (place, quantity) in zip(panels, shown, strict=True):
+        lines = [each.line(partial(Findings.probe, place=place, quantity=quantity)) for each in groups]
+        draw_lines(axes, lines, look, marks=False)
+        _mark_stages(axes, place, asked[0].runs[0], look)
+        _scale(axes, quantity, np.concatenate([line.mean for line in lines]))
+        axes.set_title(place)
+    for axes in panels[-2:]:
+        axes.set_xlabel("batches learned")
+    _name(figure, panels[0], groups)
+    return figure
+
+
+def latents(groups: Groups, look: Look) -> "Figure":
+    """Which latents each environment uses, leaves open and closes; dots mark those that stand for places."""
+    asked = [each for each in groups if "environments" in each.runs[0].answers]
+    if not asked:
+        raise NothingToDraw(
+            "none of these runs was asked since it last changed; "
+            "ask with `everlearn protocol environments RECORD`"
+        )
+    told = [each.runs[0].answers["environments"]["latents"] for each in asked]
+    n_latents = max(len(rows[0]["open"]) for rows in told)
+    figure, panels = canvas(len(asked), panel_height=0.55 + 0.2 * max(map(len, told)))
+    for axes, each, rows in zip(panels, asked, told, strict=True):
+        marks = _draw_latents(axes, rows, look)
+        axes.set(title=each.short, xlim=(-0.7, n_latents - 0.3))
+    panels[-1].set_xlabel("latent")
+    figure.legend(marks.values(), marks.keys(), loc="outside upper right", ncols=len(marks), frameon=False)
+    return figure
+
+
+DRAWINGS: dict[str, Drawing] = {"probes": probes, "latents": latents}
+
+
+def _draw_latents(axes: "Axes", rows: Sequence[Mapping[str, Any]], look: Look) -> "dict[str, PathCollection]":
+    """A row for each environment; gives what its marks mean."""
+    is_open, used = (np.array([row[name] for row in rows], bool) for name in ("open", "used"))
+    place = np.array([[n in row["places"] for n in range(len(row["open"]))] for row in rows])
+    styles: dict[str, tuple[BoolArray, dict[str, Any]]] = {
+        "used": (used, {"marker": "s", "color": look.colour(0), "s": 60}),
+        "stands for a place": (place, {"marker": "o", "color": look.paper, "edgecolor": look.ink, "s": 16}),
+        "open": (is_open & ~used, {"marker": "s", "color": look.paper, "edgecolor": look.faint, "s": 60}),
+        "closed": (~is_open, {"marker": "x", "color": look.ink, "s": 24, "linewidth": 1}),
+    }
+    marks = {}
+    for name, (where, style) in styles.items():
+        y, x = np.nonzero(where)
+        marks[name] = axes.scatter(x, y, zorder=3 if name == "stands for a place" else 2, **style)
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    return marks
+
+
+def _mark_stages(axes: "Axes", place: str, run: Findings, look: Look) -> None:
+    starts, shown = run.starts, {each.task: each.shown for each in run.probings}
+    for task, (begin, end) in enumerate(pairwise(starts)):
+        if shown.get(task) == place:
+            axes.axvspan(begin, end, color=look.faint, alpha=0.5, linewidth=0)
+    for start in starts[1:-1]:
+        axes.axvline(start, color=look.ink, linewidth=0.5, linestyle=":")
+    axes.set_xlim(0, starts[-1])
+    axes.set_xlabel("")
+
+
+def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
+    """Shares from nothing to all; errors by their logarithm, as far as means go, however wide bands are."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_ylabel(AXES[quantity])
+    if quantity in ACCURACIES:
+        axes.set_ylim(0, 1.02)
+        return
+    axes.set_yscale("log")
+    axes.set_ylim(0.8 * np.nanmin(values), 1.25 * np.nanmax(values))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=5))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _name(figure: "Figure", axes: "Axes", groups: Groups) -> None:
+    names = [each.short for each in groups]
+    lines = axes.get_lines()[: len(names)]
+    figure.legend(lines, names, loc="outside upper left", ncols=_columns(names), frameon=False)
+
+
+def _columns(names: Sequence[str]) -> int:
+    """As many names in a row as have room."""
+    return max(1, min(len(names), 72 // (max(map(len, names)) + 6)))
