@@ -99,6 +99,32 @@ def transfer(record: Path, /, *, size: Whole = 1000) -> Answer:
 
 
 @app.command
+def environments(record: Path, /, *, size: Whole = 1000) -> Answer:
+    """Ask a learner that describes what it made of its environments, and what its latents do in each.
+
+    Args:
+        record: The folder of the record.
+        size: Pictures of each environment that are looked at.
+    """
+    from everlearn.evaluation.protocols.environments import surroundings
+    from everlearn.reports.findings import Findings
+    from everlearn.runs import Record
+
+    lengths = list(Findings.of(Record(record)).n_batches.values())
+    facts = _asked(
+        record,
+        "environments",
+        lambda play, n: surroundings(play.learner, play.stream, lengths[:n], size=size).to_json(),
+    )
+    rows = [(each["name"], each["found"], _counted(each["delay"])) for each in facts["stages"]]
+    rows += [(f"latents in {each['name']}", _listed(each["used"]), "") for each in facts["latents"]]
+    rows += [
+        (f"latents of places, {word}", str(facts[word])[1:-1] or "–", "") for word in ("shared", "masked")
+    ]
+    return Answer(facts, lambda: _table(("environment", "taken for", "after batches"), rows))
+
+
+@app.command
 def online(record: Path, /, *, epochs: Whole = 5, screen: Shown) -> Answer:
     """Play a record's run once more, online if it was offline and the other way round; compare.
 
@@ -146,6 +172,15 @@ def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Any:
     from everlearn.cli.catalogue import table
 
     return table(titles, rows)
+
+
+def _listed(flags: Iterable[bool]) -> str:
+    """The numbers of those that are true."""
+    return ", ".join(str(n) for n, flag in enumerate(flags) if flag) or "–"
+
+
+def _counted(n: float | None) -> str:
+    return _text(None if n is None else int(n))
 
 
 def _text(value: Any) -> str:

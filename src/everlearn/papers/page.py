@@ -11,7 +11,7 @@ from everlearn.reports.comparison import COLUMNS, Column
 from everlearn.reports.figures import write
 from everlearn.reports.groups import Group, interval
 from everlearn.reports.looks import LOOKS
-from everlearn.reports.quantities import duration, exactly, share
+from everlearn.reports.quantities import DASH, duration, exactly, share
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Of the columns of a comparison, those that belong beside a claim."""
@@ -108,6 +108,7 @@ def table(groups: Sequence[Group], more: Sequence[Column] = ()) -> Iterator[str]
     n = min(group.n_tasks for group in groups)
     early = Column(f"after {n}", "", lambda group: share(_after(group, n)), "well")
     columns = [*more, early, *(column for column in COLUMNS if column.heading in SHOWN)]
+    columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
     yield "| " + " | ".join(["learner", "is given", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
     for group in groups:

@@ -1,5 +1,6 @@
 """What figures show of learners that answer nothing: what their codes say, and where."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -12,15 +13,18 @@ from everlearn.chance import FloatArray
 from everlearn.evaluation.retention import ACCURACIES, probes_of
 from everlearn.reports.drawings import Drawing, Groups, NothingToDraw
 from everlearn.reports.findings import Findings
+from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import canvas, draw_lines
+from everlearn.reports.panels import blank, draw_lines, panels_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
 BoolArray = npt.NDArray[np.bool_]
+Rows = Sequence[Mapping[str, Any]]
+"""What latents do, environment by environment."""
 
 AXES = {
     "object": "objects named",
@@ -33,44 +37,88 @@ AXES = {
 
 def probes(groups: Groups, look: Look) -> "Figure":
     """What can be read from codes over the batches learned; shaded while the environment is shown."""
-    asked = [each for each in groups if each.runs[0].probings]
-    if not asked:
-        raise NothingToDraw("all of these learners answer; only of those that do not, codes are read")
-    found = dict.fromkeys(probe for each in asked for probe in probes_of(each.runs[0].probings))
-    shown = [(place, quantity) for quantity in AXES for place, name in found if name == quantity]
-    figure, panels = canvas(len(shown), columns=2, panel_height=1.3, share_x=True)
-    for axes, (place, quantity) in zip(panels, shown, strict=True):
-        lines = [each.line(partial(Findings.probe, place=place, quantity=quantity)) for each in groups]
-        draw_lines(axes, lines, look, marks=False)
-        _mark_stages(axes, place, asked[0].runs[0], look)
-        _scale(axes, quantity, np.concatenate([line.mean for line in lines]))
-        axes.set_title(place)
-    for axes in panels[-2:]:
-        axes.set_xlabel("batches learned")
-    _name(figure, panels[0], groups)
+    figure = blank(probes_height(groups))
+    draw_probes(figure, groups, look)
     return figure
 
 
 def latents(groups: Groups, look: Look) -> "Figure":
     """Which latents each environment uses, leaves open and closes; dots mark those that stand for places."""
+    figure = blank(latents_height(groups))
+    draw_latents(figure, groups, look)
+    return figure
+
+
+DRAWINGS: dict[str, Drawing] = {"probes": probes, "latents": latents}
+
+
+def probes_height(groups: Groups) -> float:
+    """Inches that the probes of groups need."""
+    return 0.3 + 1.3 * math.ceil(len(_found(groups)) / 2)
+
+
+def draw_probes(figure: "FigureBase", groups: Groups, look: Look) -> None:
+    """Put a panel for each probe on a figure, or on a part of one."""
+    found = _found(groups)
+    panels = panels_on(figure, len(found), columns=2, share_x=True)
+    for axes, (place, quantity) in zip(panels, found, strict=True):
+        lines = [each.line(partial(Findings.probe, place=place, quantity=quantity)) for each in groups]
+        draw_lines(axes, lines, look, marks=False)
+        _mark_stages(axes, place, _probed(groups)[0].runs[0], look)
+        _scale(axes, quantity, np.concatenate([line.mean for line in lines]))
+        axes.set_title(place)
+    for axes in panels[-2:]:
+        axes.set_xlabel("batches learned")
+        axes.tick_params(labelbottom=True)
+    names = [each.short for each in groups]
+    figure.legend(
+        panels[0].get_lines()[: len(names)],
+        names,
+        loc="outside upper left",
+        ncols=_columns(names),
+        frameon=False,
+    )
+
+
+def latents_height(groups: Groups) -> float:
+    """Inches that the latents of groups need."""
+    told = _told(groups)
+    return 0.3 + len(told) * (0.55 + 0.2 * max(map(len, told.values())))
+
+
+def draw_latents(figure: "FigureBase", groups: Groups, look: Look) -> None:
+    """Put a panel for each group that was asked on a figure, or on a part of one."""
+    told = _told(groups)
+    n_latents = max(len(rows[0]["open"]) for rows in told.values())
+    panels = panels_on(figure, len(told))
+    for axes, (name, rows) in zip(panels, told.items(), strict=True):
+        marks = _draw_latents(axes, rows, look)
+        axes.set(title=name, xlim=(-0.7, n_latents - 0.3))
+    panels[-1].set_xlabel("latent")
+    figure.legend(marks.values(), marks.keys(), loc="outside upper right", ncols=len(marks), frameon=False)
+
+
+def _probed(groups: Groups) -> list[Group]:
+    return [each for each in groups if each.runs[0].probings]
+
+
+def _found(groups: Groups) -> list[tuple[str, str]]:
+    """All probes of all groups, as environment and quantity; objects first."""
+    if not _probed(groups):
+        raise NothingToDraw("all of these learners answer; only of those that do not, codes are read")
+    found = dict.fromkeys(probe for each in _probed(groups) for probe in probes_of(each.runs[0].probings))
+    return [(place, quantity) for quantity in AXES for place, name in found if name == quantity]
+
+
+def _told(groups: Groups) -> dict[str, Rows]:
+    """What the first run of each group that was asked says of its latents."""
     asked = [each for each in groups if "environments" in each.runs[0].answers]
     if not asked:
         raise NothingToDraw(
             "none of these runs was asked since it last changed; "
             "ask with `everlearn protocol environments RECORD`"
         )
-    told = [each.runs[0].answers["environments"]["latents"] for each in asked]
-    n_latents = max(len(rows[0]["open"]) for rows in told)
-    figure, panels = canvas(len(asked), panel_height=0.55 + 0.2 * max(map(len, told)))
-    for axes, each, rows in zip(panels, asked, told, strict=True):
-        marks = _draw_latents(axes, rows, look)
-        axes.set(title=each.short, xlim=(-0.7, n_latents - 0.3))
-    panels[-1].set_xlabel("latent")
-    figure.legend(marks.values(), marks.keys(), loc="outside upper right", ncols=len(marks), frameon=False)
-    return figure
-
-
-DRAWINGS: dict[str, Drawing] = {"probes": probes, "latents": latents}
+    return {each.short: each.runs[0].answers["environments"]["latents"] for each in asked}
 
 
 def _draw_latents(axes: "Axes", rows: Sequence[Mapping[str, Any]], look: Look) -> "dict[str, PathCollection]":
@@ -118,12 +166,6 @@ def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=5))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _name(figure: "Figure", axes: "Axes", groups: Groups) -> None:
-    names = [each.short for each in groups]
-    lines = axes.get_lines()[: len(names)]
-    figure.legend(lines, names, loc="outside upper left", ncols=_columns(names), frameon=False)
 
 
 def _columns(names: Sequence[str]) -> int:

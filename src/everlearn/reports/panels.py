@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.collections import QuadMesh
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.image import AxesImage
 
 WIDTH = 5.5
@@ -38,16 +38,29 @@ def canvas(
     share_y: bool = False,
 ) -> tuple["Figure", list["Axes"]]:
     """A figure with n panels, row by row."""
+    figure = blank(0.3 + panel_height * math.ceil(n / min(columns, n)), width)
+    return figure, panels_on(figure, n, columns=columns, share_x=share_x, share_y=share_y)
+
+
+def blank(height: float, width: float = WIDTH) -> "Figure":
+    """A figure with nothing on it."""
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(min(width, WIDTH), height))
+    figure.set_layout_engine("constrained", w_pad=0.07, h_pad=0.07)
+    return figure
+
+
+def panels_on(
+    figure: "FigureBase", n: int, *, columns: int = 1, share_x: bool = False, share_y: bool = False
+) -> list["Axes"]:
+    """Put n panels on a figure or a part of one, row by row."""
     columns = min(columns, n)
     rows = math.ceil(n / columns)
-    figure = Figure(figsize=(min(width, WIDTH), 0.3 + panel_height * rows))
-    figure.set_layout_engine("constrained", w_pad=0.07, h_pad=0.07)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y).ravel().tolist()
     for axes in grid[n:]:
         axes.set_visible(False)
-    return figure, grid[:n]
+    return list(grid[:n])
 
 
 def draw_lines(axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool = True) -> None:

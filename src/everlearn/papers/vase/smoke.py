@@ -12,18 +12,18 @@ TINY = {
     "stream.pictures_per_shape": 40,
     "stream.images_per_stage": 64,
     "batch_size": 16,
-    "evaluation.inside_every": 2,
     "evaluation.probe_size": 8,
     "learner.size": "tiny",
     "learner.n_latents": 8,
 }
+ASKS = (("environments", "--size", "4"),)
 
 SMOKE = Scale(
     "smoke",
     "For tests: drawn shapes at 16 px, four batches a stage.",
     (
-        *lines("smoke/vase", common={**TINY, "stream.sequence": MAIN}, entangled={}, seeds={}),
-        *elsewhere("smoke/vase", "five", ("CCI-VAE", "SDA"), {**TINY, "stream.sequence": FIVE}),
-        *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}),
+        *lines("smoke/vase", common={**TINY, "stream.sequence": MAIN}, entangled={}, seeds={}, asks=ASKS),
+        *elsewhere("smoke/vase", "five", ("CCI-VAE", "SDA"), {**TINY, "stream.sequence": FIVE}, ASKS),
+        *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
     ),
 )

@@ -10,6 +10,10 @@ Settings = Mapping[str, Any]
 MAIN = ("moving-fashion", "mnist", "moving-mnist")
 FIVE = ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion")
 RETURNING = ("moving-fashion", "mnist", "moving-fashion")
+Asks = tuple[tuple[str, ...], ...]
+ASKS: Asks = (("environments",),)
+ASKED = ("CCI-VAE", "SDA")
+"""Those on the main sequence whose latents are looked at."""
 CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
 RAMAPURAM = "SD-[41]"
 """The paper's name for a teacher and a student (Ramapuram et al.): entangled, and decoders may drift."""
@@ -34,6 +38,7 @@ def lines(
     common: Settings,
     entangled: Settings,
     seeds: Mapping[str, tuple[int, ...]],
+    asks: Asks = ASKS,
     minutes: float | None = None,
 ) -> Iterator[Line]:
     """A line for each row and each side of the paper's table.
@@ -43,13 +48,19 @@ def lines(
         common: settings of everybody.
         entangled: what differs for entangled ones.
         seeds: of each variant, by name; those not named have seed 0.
+        asks: what the whole method and its baseline are asked afterwards.
         minutes: what one seed takes on one core, if that is known.
     """
 
     def line(name: str, learner: str, settings: Settings) -> Line:
-        own = seeds.get(name, (0,))
-        where = f"{folder}/{_word(name)}"
-        return Line(name, where, learner, {**common, **settings}, own, "environments", minutes=minutes)
+        asked = asks if name in ASKED else ()
+        own: dict[str, Any] = {
+            "seeds": seeds.get(name, (0,)),
+            "stream": "environments",
+            "asks": asked,
+            "minutes": minutes,
+        }
+        return Line(name, f"{folder}/{_word(name)}", learner, {**common, **settings}, **own)
 
     mixed = {**entangled, "learner.entangled": True}
     yield line("CCI-VAE", "cci-vae", {})
@@ -61,14 +72,20 @@ def lines(
 
 
 def elsewhere(
-    folder: str, place: str, codes: tuple[str, ...], settings: Settings, minutes: float | None = None
+    folder: str,
+    place: str,
+    codes: tuple[str, ...],
+    settings: Settings,
+    asks: Asks = ASKS,
+    minutes: float | None = None,
 ) -> Iterator[Line]:
     """A line for some variants on another sequence, which `place` names; none of them entangled."""
     for code in codes:
         learner = "vase" if code in CODES else "cci-vae"
         own = {**settings, **(parts(code) if code in CODES else {})}
         name = f"{code}, {place}"
-        yield Line(name, f"{folder}/{_word(name)}", learner, own, stream="environments", minutes=minutes)
+        where = f"{folder}/{_word(name)}"
+        yield Line(name, where, learner, own, stream="environments", asks=asks, minutes=minutes)
 
 
 def _word(name: str) -> str:

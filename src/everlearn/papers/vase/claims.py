@@ -1,0 +1,121 @@
+"""What the paper says, as questions that records can answer.
+
+Seeds are compared with themselves: all learners met the same pictures under the same seed.
+"""
+
+import numpy as np
+
+from everlearn.evaluation import Interval, mean_interval
+from everlearn.papers.exhibit import Claim, Groups, Verdict
+from everlearn.papers.vase.readings import Measure, kept, measured, surroundings
+from everlearn.reports.groups import LEVEL, Group
+from everlearn.reports.quantities import DASH, digits, share
+
+HALF = 0.5
+"""What VASE may lose of what its baseline loses."""
+SOON = 5
+"""Batches within which a change of environment must be noticed."""
+SELDOM = 1.0
+"""Environments that may be made up in 10,000 batches."""
+TWO = 2
+"""Latents that it takes to say where a thing is."""
+
+FORMS = {"object": share, "position": digits}
+LOSSES = {"object": -1.0, "position": 1.0}
+"""The sign that makes a change a loss: accuracy is lost when it falls, places when their error rises."""
+
+
+def loses_half(words: str, quantity: str, better: str, worse: str) -> Claim:
+    """That one loses at most half of what another does, which loses something under every seed."""
+    loss, form = _loss(quantity), FORMS[quantity]
+
+    def check(groups: Groups) -> Verdict:
+        left, other = (measured(groups[name], loss) for name in (better, worse))
+        if left is None or other is None:
+            return Verdict(False, "nothing was read from codes")
+        forgets = all(loss(run) > 0 for run in groups[worse].runs)
+        holds = forgets and left.mean <= HALF * other.mean
+        return Verdict(holds, f"lost: {better} {form(left)}, {worse} {form(other)}")
+
+    return Claim(words, (better, worse), check)
+
+
+def loses_more(words: str, quantity: str, worse: str, better: str) -> Claim:
+    """That one loses more than another, by more than the spread over seeds explains."""
+    loss, form = _loss(quantity), FORMS[quantity]
+
+    def check(groups: Groups) -> Verdict:
+        gap = _gap(groups[worse], groups[better], loss)
+        told = ", ".join(f"{name} {form(measured(groups[name], loss))}" for name in (worse, better))
+        return Verdict(gap.mean > 0 and not gap.low <= 0, f"lost: {told}; apart {form(gap)}")
+
+    return Claim(words, (worse, better), check)
+
+
+def as_good_at_best(words: str, quantity: str, name: str, other: str, within: float) -> Claim:
+    """That the best of one is not below that of another by more than a little."""
+    best = kept(quantity, "best")
+
+    def check(groups: Groups) -> Verdict:
+        gap = _gap(groups[name], groups[other], best)
+        told = ", ".join(f"{each} {share(measured(groups[each], best))}" for each in (name, other))
+        return Verdict(gap.mean >= -within, f"best: {told}; apart {share(gap)}")
+
+    return Claim(words, (name, other), check)
+
+
+def notices(words: str, name: str) -> Claim:
+    """That every change of environment is rightly found, soon, and next to none made up."""
+
+    def check(groups: Groups) -> Verdict:
+        found = [surroundings(run)["detection"] for run in groups[name].runs]
+        right, changes = (sum(each[key] for each in found) for key in ("n_right", "n_changes"))
+        late = [each["latest"] for each in found if each["latest"] is not None]
+        false_new = max(each["false_new"] for each in found)
+        latest = f"{max(late):.0f}" if late else DASH
+        holds = right == changes and max(late, default=0) <= SOON and false_new <= SELDOM
+        told = f"{right} of {changes} found, the last after {latest} batches; at most"
+        return Verdict(holds, f"{told} {false_new:.2f} made up in 10,000")
+
+    return Claim(words, (name,), check)
+
+
+def recognises(words: str, name: str) -> Claim:
+    """That whatever comes back is taken for what it is."""
+
+    def check(groups: Groups) -> Verdict:
+        back = [
+            stage for run in groups[name].runs for stage in surroundings(run)["stages"] if not stage["is_new"]
+        ]
+        told = ", ".join(f"{stage['name']}: {stage['found']}" for stage in back)
+        return Verdict(bool(back) and all(stage["found"] == "known" for stage in back), told)
+
+    return Claim(words, (name,), check)
+
+
+def shares_places(words: str, name: str) -> Claim:
+    """That the same latents say where things are wherever they move, and are closed where nothing does."""
+
+    def check(groups: Groups) -> Verdict:
+        told = [surroundings(run) for run in groups[name].runs]
+        holds = all(len(each["shared"]) >= TWO and each["masked"] == each["shared"] for each in told)
+        seen = "; ".join(f"shared {_list(each['shared'])}, closed {_list(each['masked'])}" for each in told)
+        return Verdict(holds, seen)
+
+    return Claim(words, (name,), check)
+
+
+def _loss(quantity: str) -> Measure:
+    change = kept(quantity, "change")
+    return lambda run: LOSSES[quantity] * change(run)
+
+
+def _gap(more: Group, less: Group, measure: Measure) -> Interval:
+    """How far one is above another, seed by seed."""
+    ours, theirs = ([measure(run) for run in group.runs] for group in (more, less))
+    n = min(len(ours), len(theirs))
+    return mean_interval(np.subtract(ours[:n], theirs[:n]), LEVEL)
+
+
+def _list(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"
