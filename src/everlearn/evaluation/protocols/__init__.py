@@ -2,10 +2,12 @@
 
 Takes a learner, the stream it met and how many tasks of it; gives typed answers: how it takes to new classes
 from one picture each, whether it knows what it does not know, how it fares in poses nobody trained, whether
-it finds a thing again among several, which a model behind a network address may be asked too. A learner is
+it finds a thing again among several, which a model behind a network address may be asked too; of one that
+describes and draws, what its latents stand for and what becomes of pictures elsewhere or between. A learner is
 left as it was found, and one that lacks the power a question needs is told so in a sentence.
 """
 
+from everlearn.evaluation.protocols.ambiguity import Ambiguity, ambiguity
 from everlearn.evaluation.protocols.choice import (
     Choice,
     Chooser,
@@ -16,26 +18,35 @@ from everlearn.evaluation.protocols.choice import (
     questions,
 )
 from everlearn.evaluation.protocols.endpoint import Budget, Endpoint, address
+from everlearn.evaluation.protocols.factorisation import Factorisation, disentanglement
 from everlearn.evaluation.protocols.one_shot import OneShot, Shots, one_shot
 from everlearn.evaluation.protocols.open_set import OpenSet, open_set
 from everlearn.evaluation.protocols.posting import Post
 from everlearn.evaluation.protocols.powers import editable_memory, rejecting
 from everlearn.evaluation.protocols.transfer import Transfer, transfer
+from everlearn.evaluation.protocols.translation import Translation, translation
+from everlearn.evaluation.protocols.traversal import Traversal, traversal
 
 __all__ = [
+    "Ambiguity",
     "Budget",
     "Choice",
     "Chooser",
     "Endpoint",
+    "Factorisation",
     "OneShot",
     "OpenSet",
     "Post",
     "Question",
     "Shots",
     "Transfer",
+    "Translation",
+    "Traversal",
     "address",
+    "ambiguity",
     "by_memory",
     "by_pixels",
+    "disentanglement",
     "editable_memory",
     "multiple_choice",
     "one_shot",
@@ -43,4 +54,6 @@ __all__ = [
     "questions",
     "rejecting",
     "transfer",
+    "translation",
+    "traversal",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.chance import FloatArray
+from everlearn.errors import check_range
 from everlearn.evaluation.detection import Stage, detection, summed_up
 from everlearn.evaluation.protocols.powers import imagining
 from everlearn.evaluation.protocols.scenes import scene_of
@@ -89,6 +90,7 @@ def surroundings(
         n_batches: how many batches of each stage it learned from.
         size: pictures of each environment that are looked at.
     """
+    check_range("size", size, 1, 1_000_000)
     names = [scene_of(task) for task in stream.take(len(n_batches))]
     stages: list[Stage] = []
     if isinstance(learner, Situated) and learner.clustering:

@@ -1,0 +1,128 @@
+"""What each latent stands for: pictures in which it alone changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from everlearn.chance import FloatArray
+from everlearn.errors import check_range
+from everlearn.evaluation.imagination import tiled, walk
+from everlearn.evaluation.pictures import packed
+from everlearn.evaluation.protocols.powers import Imagines, imagining
+from everlearn.evaluation.protocols.samples import MAX_IMAGES
+from everlearn.evaluation.protocols.views import BoolArray, View, views
+from everlearn.learners import Learner
+from everlearn.streams import Stream
+from everlearn.streams.batch import Images
+
+VALUES = tuple(np.linspace(-2, 2, 7).tolist())
+"""What a latent becomes; nearly all of N(0, 1) lies between the ends."""
+SPARE = 2
+"""Latents that say nothing anywhere are alike, so that a few stand for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """The latents in one environment.
+
+    Attributes:
+        name: of the environment, as the stream calls it.
+        environment: what the learner takes it for.
+        open: which latents apply there, all of them in their own order.
+        nats: what each says of a picture there, on average.
+        seed: the picture from which every walk begins.
+        pictures: a row for each latent that is shown, a column for each value, as one picture.
+    """
+
+    name: str
+    environment: int
+    open: BoolArray
+    nats: FloatArray
+    seed: Images
+    pictures: Images
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; pictures are packed."""
+        return {
+            "name": self.name,
+            "environment": self.environment,
+            "open": self.open.tolist(),
+            "nats": self.nats.round(4).tolist(),
+            "seed": packed(self.seed),
+            "pictures": packed(self.pictures),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Traversal:
+    """Walks along latents in every environment.
+
+    Attributes:
+        values: what a latent becomes, from left to right.
+        latents: which are shown, from top to bottom: those in use, most telling first, then a few spare ones.
+        n_used: how many of them are in use in some environment.
+        n_spare: how many are in use in none, shown or not.
+        walks: what is drawn, for each environment.
+    """
+
+    values: tuple[float, ...]
+    latents: tuple[int, ...]
+    n_used: int
+    n_spare: int
+    walks: tuple[Walks, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**vars(self), "walks": [each.to_json() for each in self.walks]}
+
+
+def traversal(
+    learner: Learner,
+    stream: Stream,
+    n_tasks: int,
+    *,
+    picture: int = 0,
+    size: int = 500,
+    batches: Sequence[int] = (),
+) -> Traversal:
+    """Draw a picture of each environment again and again, while one latent goes from -2 to 2.
+
+    A latent that is closed in an environment is walked all the same: it should change nothing there.
+
+    Args:
+        learner: one that describes and draws.
+        stream: what it met.
+        n_tasks: how many tasks of the stream the learner met.
+        picture: the number of the test picture from which walks begin; after the last comes the first.
+        size: test pictures by which it is decided what a latent says.
+        batches: how many it learned in each task, which tells the environments where it learned them.
+    """
+    artist = imagining(learner)
+    check_range("picture", picture, 0, MAX_IMAGES)
+    check_range("size", size, 1, MAX_IMAGES)
+    seen = views(artist, stream, n_tasks, size, batches)
+    latents, n_used = _shown(seen)
+    n_spare = len(seen[0].open) - n_used
+    walks = tuple(_walks(artist, view, latents, picture) for view in seen)
+    return Traversal(VALUES, latents, n_used, n_spare, walks)
+
+
+def _shown(seen: list[View]) -> tuple[tuple[int, ...], int]:
+    """The latents in use, most telling first, then some that are not; and how many are in use."""
+    most = np.max([view.nats for view in seen], axis=0)
+    n_used = int(np.any([view.used for view in seen], axis=0).sum())
+    return tuple(np.argsort(-most, kind="stable")[: n_used + SPARE].tolist()), n_used
+
+
+def _walks(artist: Imagines, view: View, latents: tuple[int, ...], picture: int) -> Walks:
+    row = picture % len(view.mean)
+    return Walks(
+        name=view.scene.name,
+        environment=view.environment,
+        open=view.open,
+        nats=view.nats,
+        seed=view.scene.test.images[row],
+        pictures=tiled([walk(artist, view.mean[row], n, VALUES, view.environment) for n in latents]),
+    )
