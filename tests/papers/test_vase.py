@@ -121,12 +121,16 @@ def test_changes_must_be_noticed_soon_and_rightly() -> None:
 
 
 def test_what_comes_back_must_be_known() -> None:
-    def returning(*found: str) -> Group:
-        stages = [{"name": "a", "is_new": n == 0, "found": word} for n, word in enumerate(found)]
+    def returning(*found: str, delay: float = 3.0) -> Group:
+        stages = [
+            {"name": "a", "is_new": n == 0, "found": word, "delay": None if word == "missed" else delay}
+            for n, word in enumerate(found)
+        ]
         return group(run(answer={"stages": stages}))
 
     claim = claims.recognises("", "ours")
-    assert judged(claim, ours=returning("new", "known")) == (True, "a: known")
+    assert judged(claim, ours=returning("new", "known")) == (True, "a: known after 3 batches")
+    assert not judged(claim, ours=returning("new", "known", delay=0.0)).holds, "it never left"
     assert not judged(claim, ours=returning("new", "new")).holds
     assert not judged(claim, ours=returning("new", "known", "missed")).holds
     assert not judged(claim, ours=returning("new")).holds, "nothing came back"

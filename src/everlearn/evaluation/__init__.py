@@ -6,6 +6,7 @@ costs. Gives out numbers and curves, each by a plain function that says in its f
 
 from everlearn.evaluation.cost import Cost
 from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.detection import Detection, Stage, detection
 from everlearn.evaluation.disentanglement import factor_vae_score, mig, sap
 from everlearn.evaluation.estimates import angle_error, factor_errors, factor_errors_each
 from everlearn.evaluation.importance import DCI, completeness_of, dci, disentanglement_of
@@ -28,6 +29,8 @@ from everlearn.evaluation.metrics import (
     forward_transfer,
     intransigence,
 )
+from everlearn.evaluation.probes import read_labels, read_numbers
+from everlearn.evaluation.retention import Probing, Retention, retained, retention
 from everlearn.evaluation.scores import Row, ScoreTable
 from everlearn.evaluation.stability import (
     learning_curve_area,
@@ -43,9 +46,13 @@ __all__ = [
     "DCI",
     "Cost",
     "Curve",
+    "Detection",
     "Interval",
+    "Probing",
+    "Retention",
     "Row",
     "ScoreTable",
+    "Stage",
     "acceptance",
     "accuracy_curve",
     "angle_error",
@@ -56,6 +63,7 @@ __all__ = [
     "bootstrap_interval",
     "completeness_of",
     "dci",
+    "detection",
     "disentanglement_of",
     "factor_errors",
     "factor_errors_each",
@@ -71,6 +79,10 @@ __all__ = [
     "min_accuracy",
     "min_accuracy_of",
     "precision_recall",
+    "read_labels",
+    "read_numbers",
+    "retained",
+    "retention",
     "roc",
     "sap",
     "student_quantile",

@@ -3,6 +3,9 @@
 Seeds are compared with themselves: all learners met the same pictures under the same seed.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from everlearn.evaluation import Interval, mean_interval
@@ -81,14 +84,15 @@ def notices(words: str, name: str) -> Claim:
 
 
 def recognises(words: str, name: str) -> Claim:
-    """That whatever comes back is taken for what it is."""
+    """That whatever comes back is taken for what it is, by one that had noticed that it was gone."""
 
     def check(groups: Groups) -> Verdict:
         back = [
             stage for run in groups[name].runs for stage in surroundings(run)["stages"] if not stage["is_new"]
         ]
-        told = ", ".join(f"{stage['name']}: {stage['found']}" for stage in back)
-        return Verdict(bool(back) and all(stage["found"] == "known" for stage in back), told)
+        told = ", ".join(map(_met, back))
+        holds = bool(back) and all(stage["found"] == "known" and stage["delay"] > 0 for stage in back)
+        return Verdict(holds, told)
 
     return Claim(words, (name,), check)
 
@@ -115,6 +119,11 @@ def _gap(more: Group, less: Group, measure: Measure) -> Interval:
     ours, theirs = ([measure(run) for run in group.runs] for group in (more, less))
     n = min(len(ours), len(theirs))
     return mean_interval(np.subtract(ours[:n], theirs[:n]), LEVEL)
+
+
+def _met(stage: Mapping[str, Any]) -> str:
+    late = "" if stage["delay"] is None else f" after {stage['delay']:.0f} batches"
+    return f"{stage['name']}: {stage['found']}{late}"
 
 
 def _list(numbers: list[int]) -> str:
