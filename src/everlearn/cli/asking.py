@@ -1,6 +1,8 @@
 """Questions to the learner of a record: who is asked, and where the answer is kept."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from everlearn import files
@@ -18,6 +20,22 @@ def taught(record: Record) -> Play:
             f"{record.folder} has not finished a task yet; play it with `everlearn resume {record.folder}`"
         )
     return play
+
+
+def asked(folder: Path, question: str, ask: Callable[[Play, int], dict[str, Any]]) -> dict[str, Any]:
+    """The answer of a record's learner, also written into the record."""
+    record = Record(folder)
+    play = taught(record)
+    n_tasks = play.position.task
+    facts = {"record": str(folder), "learner": play.spec.learner.name, "tasks": n_tasks, **ask(play, n_tasks)}
+    return keep(record, question, facts)
+
+
+def batches(folder: Path) -> list[int]:
+    """How many batches a record's learner learned in each task."""
+    from everlearn.reports.findings import Findings
+
+    return list(Findings.of(Record(folder)).n_batches.values())
 
 
 def keep(record: Record, question: str, facts: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from cyclopts import App
 
 from everlearn.cli.answer import Answer, Shown
 from everlearn.cli.choosing import choice
+from everlearn.cli.imagining import ambiguity, disentanglement, translation, traversal
 from everlearn.cli.reading import read_counts
 from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
@@ -29,6 +30,8 @@ SHARES = {
 
 app = App(name="protocol", help="Put questions to the learner of a record.")
 app.command(choice)
+for question in (traversal, translation, ambiguity, disentanglement):
+    app.command(question)
 
 
 @app.command
@@ -158,14 +161,9 @@ def _compared(first: "Record", other: "Record") -> Answer:
 
 def _asked(folder: Path, question: str, ask: "Callable[[Play, int], dict[str, Any]]") -> dict[str, Any]:
     """The answer of a record's learner, also written into the record."""
-    from everlearn.cli.asking import keep, taught
-    from everlearn.runs import Record
+    from everlearn.cli.asking import asked
 
-    record = Record(folder)
-    play = taught(record)
-    n_tasks = play.position.task
-    facts = {"record": str(folder), "learner": play.spec.learner.name, "tasks": n_tasks, **ask(play, n_tasks)}
-    return keep(record, question, facts)
+    return asked(folder, question, ask)
 
 
 def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Any:
