@@ -21,6 +21,9 @@ QUICK: dict[str, Any] = {
     "settle": 3,
     "patience": 2,
     "learning_rate": 0.01,
+    "gamma": 100.0,
+    "capacity_step": 0.005,
+    "warm_up": 0,
 }
 
 
@@ -53,6 +56,7 @@ LIVELY = {
     "learning_rate": 1e-3,
     "capacity_step": 0.02,
     "capacity_most": 8.0,
+    "warm_up": 20,
 }
 MOVED, RESTED = 350, 450
 """When the bars come to rest, and when they move again."""

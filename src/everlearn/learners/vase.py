@@ -91,7 +91,8 @@ class Vase(Situated):
         self.exploration, self.reach = exploration, reach
         self.snapshot: Snapshot | None = None
         self.policy = Policy(self.n_latents, reach=reach, seed=self.seed)
-        self.optimiser = self.adam(self.net, self.classifier, self.policy)
+        self.learning.append(self.policy)
+        self.optimiser = self.fresh_optimiser()
 
     def learn(self, batch: Batch) -> Losses:
         """One step of the optimiser; none while it is in doubt where the batch comes from."""

@@ -1,5 +1,6 @@
 """Pictures to latents and back: the convolutional autoencoders of VASE and CCI-VAE."""
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,8 +10,8 @@ from torch import Tensor, nn
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.networks.tensors import MID_GRAY, seeded
 
-LOWEST, HIGHEST = -10.0, 4.0
-"""Bounds of the logarithm of a variance; beyond them single precision says nothing more."""
+FINEST, COARSEST = 0.05, 7.4
+"""Bounds of the standard deviation of a latent if nobody says others."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,14 @@ class Encoder(nn.Module):
         image_shape: (H, W) or (H, W, 3), sides divisible by two as often as there are layers.
         size: how large.
         n_latents: numbers that describe a picture.
+        finest: the smallest standard deviation of a latent.
     """
 
-    def __init__(self, image_shape: tuple[int, ...], size: Size, n_latents: int) -> None:
+    def __init__(
+        self, image_shape: tuple[int, ...], size: Size, n_latents: int, finest: float = FINEST
+    ) -> None:
         super().__init__()
+        self.bounds = 2 * math.log(finest), 2 * math.log(COARSEST)
         first, *others = size.channels
         layers: list[nn.Module] = [
             # Halving by folding four pixels into channels does what a 4x4 convolution in steps of two does
@@ -60,7 +65,7 @@ class Encoder(nn.Module):
         """(n, C, H, W) -> means and log-variances (n, n_latents), features (n, n_features)."""
         features: Tensor = self.body(pixels)
         mean, log_variance = self.head(features).chunk(2, dim=1)
-        return mean, log_variance.clamp(LOWEST, HIGHEST), features
+        return mean, log_variance.clamp(*self.bounds), features
 
 
 class Decoder(nn.Module):
@@ -109,6 +114,7 @@ class Autoencoder(nn.Module):
         size: "paper", "half", "small" or "tiny".
         n_latents: numbers that describe a picture.
         n_environments: environments that the decoder can tell apart.
+        finest: the smallest standard deviation of a latent.
         seed: decides the first weights.
 
     Example:
@@ -125,6 +131,7 @@ class Autoencoder(nn.Module):
         size: str = "small",
         n_latents: int = 16,
         n_environments: int = 7,
+        finest: float = FINEST,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -134,7 +141,7 @@ class Autoencoder(nn.Module):
         check_range("n_environments", n_environments, 1, 1000)
         _check_sides(image_shape, size)
         with seeded(seed):
-            self.encoder = Encoder(image_shape, SIZES[size], n_latents)
+            self.encoder = Encoder(image_shape, SIZES[size], n_latents, finest)
             self.decoder = Decoder(image_shape, SIZES[size], n_latents, n_environments)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # known to torch alone
 

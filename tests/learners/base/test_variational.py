@@ -42,7 +42,7 @@ def test_c_rises_by_its_step_and_stops() -> None:
 
 
 def test_c_is_met_as_it_rises() -> None:
-    learner = CciVae(image_shape=(16, 16), size="tiny", capacity_step=0.02)
+    learner = CciVae(image_shape=(16, 16), size="tiny", capacity_step=0.02, gamma=100.0)
     told = [learner.learn(BATCH) for _ in range(120)]
     assert abs(told[-1]["nats"] - told[-1]["capacity"]) < 0.5
     assert told[-1]["reconstruction"] < told[0]["reconstruction"]

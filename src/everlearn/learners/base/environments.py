@@ -39,7 +39,7 @@ class Rules:
     high: float = 0.5
     patience: int = 3
     guard: int = 300
-    settle: int = 50
+    settle: int = 10
     used_nats: float = 0.1
 
     def __post_init__(self) -> None:
@@ -118,6 +118,11 @@ class Environments:
         return self.known[self.current]
 
     @property
+    def n_since(self) -> int:
+        """Batches learned since the last arrival."""
+        return self.present.n_batches - self.n_before
+
+    @property
     def spare(self) -> BoolArray:
         """The latents that no environment uses: room for what is still to come."""
         return np.asarray(~np.any([each.used for each in self.known], axis=0))
@@ -133,7 +138,7 @@ class Environments:
         The paper asks the guess alone. That the present one is asked as well keeps a slip of the guess from
         finding a new one; after an arrival it is asked first, since the guess has not learned of it yet.
         """
-        arrived = self.present.n_batches - self.n_before < self.rules.guard
+        arrived = self.n_since < self.rules.guard
         for each in (self.current, guess) if arrived else (guess, self.current):
             if explains(each):
                 return each

@@ -56,6 +56,7 @@ class Places(Latents, total=False):
     patience: int
     guard: int
     settle: int
+    warm_up: int
     used_by: Literal["nats", "noise"]
     used_nats: float
     used_noise: float
@@ -83,6 +84,8 @@ class Situated(Variational):
         guard: steps after an arrival during which the present environment is kept if it explains what comes,
             and no new one is found.
         settle: batches of an environment after which its mask stays as it is.
+        warm_up: steps after an arrival in which the step size rises, its averages being forgotten. A new
+            environment is drawn so badly at first that what it teaches would else sweep away what is known.
         used_by: which latents an environment uses: "nats" (those that say more than used_nats on average) or
             "noise" (those on which its drawings tolerate noise of less than used_noise).
         used_nats: see used_by.
@@ -105,7 +108,8 @@ class Situated(Variational):
         mask_spare: bool = False,
         patience: int = 3,
         guard: int = 300,
-        settle: int = 50,
+        settle: int = 10,
+        warm_up: int = 100,
         used_by: Literal["nats", "noise"] = "nats",
         used_nats: float = 0.1,
         used_noise: float = 2.0,
@@ -115,9 +119,10 @@ class Situated(Variational):
         self.n_slots = n_environments
         super().__init__(**latents)
         check_range("used_noise", used_noise, 0, 1e6)
+        check_range("warm_up", warm_up, 0, 1e9)
         self.clustering, self.masking, self.selector = clustering, masking, selector
         self.excess, self.mask_spare, self.capacity_restarts = excess, mask_spare, capacity_restarts
-        self.used_by, self.used_noise = used_by, used_noise
+        self.used_by, self.used_noise, self.warm_up = used_by, used_noise, warm_up
         rules = Rules(
             kappa=kappa,
             low=mask_low,
@@ -131,7 +136,8 @@ class Situated(Variational):
         self.n_seen = 0
         with seeded(self.seed):
             self.classifier = nn.Linear(self.net.encoder.head.in_features, n_environments)
-        self.optimiser = self.adam(self.net, self.classifier)
+        self.learning.append(self.classifier)
+        self.optimiser = self.fresh_optimiser()
 
     @torch.no_grad()
     def infer(self, images: Images) -> int:
@@ -177,12 +183,21 @@ class Situated(Variational):
         """Before any weight moves in another environment: look which latents apply, and where C starts."""
         there = self.environments
         self._find_used(before)
+        for weight in self.net.parameters():
+            self.optimiser.state.pop(weight, None)
         if there.present.n_batches == 0:
             there.present.mask = self._mask(glance) if self.masking else there.present.mask
             drawn = self.drawn(glance, there.current)
             there.present.capacity = float((drawn.nats - self.informative * drawn.idle).detach().sum())
         if not self.capacity_restarts:
             there.present.capacity = there.known[before].capacity
+
+    def descend(self, loss: Tensor, n_images: int) -> None:
+        """Move the weights a step down the slope of the loss; the autoencoder's carefully after an arrival."""
+        there = self.environments
+        share = min(1.0, (there.n_since + 1) / (self.warm_up + 1)) if there.changes else 1.0
+        self.optimiser.param_groups[0]["lr"] = share * self.learning_rate
+        super().descend(loss, n_images)
 
     def close_latents(self, glance: Glance) -> None:
         """A: close what does not apply, and open what does, until the environment has settled."""
