@@ -57,6 +57,16 @@ def test_tasks_without_names_are_one_scene() -> None:
     assert set(scene.test.labels.tolist()) == set(range(10))
 
 
+def test_without_validation_pictures_probes_learn_from_training_pictures() -> None:
+    stream = sprites(image_size=16, classes_per_task=2, factor_values=2, split=(12, 0, 4))
+    task = stream.task(0)
+    assert not len(task.val)
+    (scene,) = scenes(stream, 1, 8)
+    ours = {image.tobytes() for image in scene.lesson.images}
+    assert ours <= {image.tobytes() for image in task.train.images}
+    assert len(scene.lesson) == len(task.train)
+
+
 def test_all_that_codes_say_is_read() -> None:
     scene = moving()
     read = what_is_read(Knowing(scene.lesson, scene.test), scene, seed=0)

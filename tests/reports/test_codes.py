@@ -93,7 +93,9 @@ def test_what_was_made_of_environments_is_told(probed: list[Record], tmp_path: P
 
 def test_figures_show_probes_and_no_empty_accuracy(probed: list[Record], tmp_path: Path) -> None:
     reports.figure("probes", probed, tmp_path / "probes.svg")
-    assert "moving-sprites" in reports.html(probed, tmp_path / "page.html").read_text()
+    page = reports.html(probed, tmp_path / "page.html").read_text()
+    kept = retention(Findings.of(probed[0]).probings, "moving-sprites", "object")
+    assert f"<dt>moving-sprites, object</dt><dd>final {kept.final:.3f}, best {kept.best:.3f}" in page
     with pytest.raises(NothingToDraw, match="probes"):
         reports.figure("accuracy", probed, tmp_path / "accuracy.svg")
 

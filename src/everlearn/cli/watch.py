@@ -22,8 +22,10 @@ def watch(story: Iterator[tell.Event], record: Record, progress: Progress) -> No
             case tell.Scoring():
                 share = LEARNING + (1 - LEARNING) * event.done / event.total
                 progress(event.task + share, n_tasks, accuracy)
-            case tell.Scored() | tell.Probed():
+            case tell.Scored():
                 accuracy = _word(event.accuracy)
+            case tell.Probed():
+                accuracy = f"objects {event.accuracy:.3f}"
             case tell.TaskEnded():
                 progress(event.task + 1, n_tasks, accuracy)
 

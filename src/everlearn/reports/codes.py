@@ -121,7 +121,7 @@ def _told(groups: Groups) -> dict[str, Rows]:
     return {each.short: each.runs[0].answers["environments"]["latents"] for each in asked}
 
 
-def _draw_latents(axes: "Axes", rows: Sequence[Mapping[str, Any]], look: Look) -> "dict[str, PathCollection]":
+def _draw_latents(axes: "Axes", rows: Rows, look: Look) -> "dict[str, PathCollection]":
     """A row for each environment; gives what its marks mean."""
     is_open, used = (np.array([row[name] for row in rows], bool) for name in ("open", "used"))
     place = np.array([[n in row["places"] for n in range(len(row["open"]))] for row in rows])
@@ -158,11 +158,12 @@ def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_ylabel(AXES[quantity])
-    if quantity in ACCURACIES:
+    errors = values[values > 0]
+    if quantity in ACCURACIES or not len(errors):
         axes.set_ylim(0, 1.02)
         return
     axes.set_yscale("log")
-    axes.set_ylim(0.8 * np.nanmin(values), 1.25 * np.nanmax(values))
+    axes.set_ylim(0.8 * errors.min(), 1.25 * errors.max())
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=5))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

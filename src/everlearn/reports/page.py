@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from everlearn import files
+from everlearn.evaluation.retention import ACCURACIES, probes_of, retention
 from everlearn.reports.comparison import Column, Comparison, compare
 from everlearn.reports.drawings import NothingToDraw
 from everlearn.reports.figures import DRAWINGS, FIGURES, check_path
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import LOOKS, inlined, worn
-from everlearn.reports.quantities import DASH
+from everlearn.reports.quantities import DASH, digits, exactly, share
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -160,12 +161,24 @@ def _run(run: Findings) -> str:
         "spec": record.spec_hash,
         "played": f"{run.n_tasks} of {_counted(int(run.started.get('n_tasks', 0)))}",
         "machine": machine or DASH,
+        **_kept(run),
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
     head = f"<b>{escape(record.name or record.folder.name)}</b>{escape(record.spec['learner']['name'])}"
     seed = f"seed {record.spec['seed']}, digest {record.digest[:SHORT]}"
     spec = escape(write_toml(record.spec))
     return f"<details><summary>{head}, {seed}</summary><dl>{listed}</dl><pre>{spec}</pre></details>\n"
+
+
+def _kept(run: Findings) -> dict[str, str]:
+    """What became of each probe of a learner that answers nothing."""
+    found = {}
+    for place, quantity in probes_of(run.probings):
+        form = share if quantity in ACCURACIES else digits
+        kept = retention(run.probings, place, quantity)
+        words = (f"{name} {form(exactly(value))}" for name, value in kept._asdict().items() if value == value)
+        found[f"{place}, {quantity}"] = ", ".join(words)
+    return found
 
 
 def _runs(groups: Iterable[Group]) -> Iterable[Findings]:

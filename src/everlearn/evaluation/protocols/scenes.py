@@ -1,6 +1,8 @@
 """The environments of a stream, and how much can be read from a learner's codes of each."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +25,8 @@ class Scene:
 
     Attributes:
         name: of the environment.
-        lesson: pictures to teach probes with; validation pictures, which no learner learns from.
+        lesson: pictures to teach probes with; validation pictures, which no learner learns from, or training
+            pictures where there are none.
         test: pictures to judge probes by.
     """
 
@@ -54,15 +57,11 @@ def scenes(stream: Stream, n_tasks: int, size: int) -> list[Scene]:
         [('sprites', 500, 100), ('moving-sprites', 500, 100)]
     """
     if not stream.task(0).name:
-        lesson, test = (some_tasks(stream, n_tasks, split, n) for split, n in _shares(size))
-        return [Scene(UNNAMED, lesson, test)]
+        return [Scene(UNNAMED, *_lesson_and_test(partial(some_tasks, stream, n_tasks), size))]
     first: dict[str, Task] = {}
     for task in stream.take(n_tasks):
         first.setdefault(task.name, task)
-    return [
-        Scene(name, *(spread(task.split(split), n) for split, n in _shares(size)))
-        for name, task in first.items()
-    ]
+    return [Scene(name, *_lesson_and_test(partial(_some_of, task), size)) for name, task in first.items()]
 
 
 def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float]:
@@ -103,5 +102,10 @@ def _quantities(factors: Factors) -> dict[str, FloatArray]:
     }
 
 
-def _shares(size: int) -> tuple[tuple[Split, int], tuple[Split, int]]:
-    return ("val", LESSON * size), ("test", size)
+def _lesson_and_test(some: Callable[[Split, int], Batch], size: int) -> tuple[Batch, Batch]:
+    lesson = some("val", LESSON * size)
+    return lesson if len(lesson) else some("train", LESSON * size), some("test", size)
+
+
+def _some_of(task: Task, split: Split, size: int) -> Batch:
+    return spread(task.split(split), size)
