@@ -7,11 +7,9 @@ SIZE = "tiny"
 """Of the networks."""
 IMAGES = 60_000
 """Pictures of a stage, if there are so many."""
-EPOCHS = 8
+EPOCHS = 6
 """Passes over each stage."""
-CAPACITY_STEP = 0.002
-"""Nats by which C rises in a step."""
-EVERY = 1000
+EVERY = 1200
 """Batches between two looks at what can be read from codes."""
 SEEDS = dict.fromkeys(("CCI-VAE", "A", "SD", "SDA"), (0, 1, 2))
 """Those that claims are about; all others have one."""
@@ -22,7 +20,6 @@ COMMON = {
     "epochs": EPOCHS,
     "evaluation.inside_every": EVERY,
     "learner.size": SIZE,
-    "learner.capacity_step": CAPACITY_STEP,
 }
 
 LAPTOP = Scale(
