@@ -61,15 +61,14 @@ def draw_probes(figure: "FigureBase", groups: Groups, look: Look) -> None:
     """Put a panel for each probe on a figure, or on a part of one."""
     found = _found(groups)
     panels = panels_on(figure, len(found), columns=2, share_x=True)
-    for axes, (place, quantity) in zip(panels, found, strict=True):
-        lines = [each.line(partial(Findings.probe, place=place, quantity=quantity)) for each in groups]
-        draw_lines(axes, lines, look, marks=False)
-        _mark_stages(axes, place, _probed(groups)[0].runs[0], look)
-        _scale(axes, quantity, np.concatenate([line.mean for line in lines]))
-        axes.set_title(place)
-    for axes in panels[-2:]:
-        axes.set_xlabel("batches learned")
-        axes.tick_params(labelbottom=True)
+    for axes, probe in zip(panels, found, strict=True):
+        axes.set_visible(probe is not None)
+        if probe is not None:
+            _draw_probe(axes, *probe, groups, look)
+    for column in (panels[0::2], panels[1::2]):
+        for axes in [each for each in column if each.get_visible()][-1:]:
+            axes.set_xlabel("batches learned")
+            axes.tick_params(labelbottom=True)
     names = [each.short for each in groups]
     figure.legend(
         panels[0].get_lines()[: len(names)],
@@ -98,16 +97,27 @@ def draw_latents(figure: "FigureBase", groups: Groups, look: Look) -> None:
     figure.legend(marks.values(), marks.keys(), loc="outside upper right", ncols=len(marks), frameon=False)
 
 
+def _draw_probe(axes: "Axes", place: str, quantity: str, groups: Groups, look: Look) -> None:
+    lines = [each.line(partial(Findings.probe, place=place, quantity=quantity)) for each in groups]
+    draw_lines(axes, lines, look, marks=False)
+    _mark_stages(axes, place, _probed(groups)[0].runs[0], look)
+    _scale(axes, quantity, np.concatenate([line.mean for line in lines]))
+    axes.set_title(place)
+
+
 def _probed(groups: Groups) -> list[Group]:
     return [each for each in groups if each.runs[0].probings]
 
 
-def _found(groups: Groups) -> list[tuple[str, str]]:
-    """All probes of all groups, as environment and quantity; objects first."""
+def _found(groups: Groups) -> list[tuple[str, str] | None]:
+    """Environment and quantity for each panel, environment by environment; None where nothing varies."""
     if not _probed(groups):
         raise NothingToDraw("all of these learners answer; only of those that do not, codes are read")
     found = dict.fromkeys(probe for each in _probed(groups) for probe in probes_of(each.runs[0].probings))
-    return [(place, quantity) for quantity in AXES for place, name in found if name == quantity]
+    quantities = [name for name in AXES if any(name == quantity for _, quantity in found)]
+    places = dict.fromkeys(place for place, _ in found)
+    cells = [(place, quantity) for place in places for quantity in quantities]
+    return [cell if cell in found else None for cell in cells]
 
 
 def _told(groups: Groups) -> dict[str, Rows]:

@@ -77,7 +77,7 @@ COLUMNS = (
     _column("weights", "bytes of learned parameters", "weights_bytes", in_bytes),
     _column("memory", "bytes kept of the past", "memory_bytes", in_bytes),
 )
-READ = ("best", "change", "closest", "drift")
+READ = ("best", "change", "closest", "drift", "switches")
 """What is said of learners that answer nothing."""
 BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", *READ, "time", "weights", "memory")
 """What fits into a terminal."""
