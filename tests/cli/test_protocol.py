@@ -74,3 +74,23 @@ def test_questions_that_cannot_be_asked_are_refused(run: Run, records: Path, wor
     before = tree(records)
     assert_refused(run("protocol", *words))
     assert tree(records) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("traversal", "records/dcl"), "describes and draws nothing"),
+        (("translation", "records/dcl"), "tells no environments apart"),
+        (("ambiguity", "records/nearest"), "tells no environments apart"),
+        (("disentanglement", "records/dcl"), "does not describe images by numbers"),
+        (("traversal", "missing"), "missing"),
+    ],
+)
+def test_whoever_lacks_the_power_is_told_who_has_it(
+    run: Run, records: Path, words: tuple[str, ...], told: str
+) -> None:
+    before = tree(records)
+    outcome = run("protocol", *words)
+    assert_refused(outcome)
+    assert told in outcome.err
+    assert tree(records) == before

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.reports import FIGURES, LOOKS, codes, html
+from everlearn.reports import FIGURES, LOOKS, codes, doubts, html, imaginings
 from everlearn.runs import Record
+
+DESCRIBED = {**codes.DRAWINGS, **imaginings.DRAWINGS, **doubts.DRAWINGS}
+"""Figures of learners that describe, which are looked at elsewhere."""
 
 VOID = {"meta", "input"}
 
@@ -66,7 +69,7 @@ def test_the_page_needs_nothing_from_elsewhere(page: str) -> None:
 
 def test_every_figure_is_there_once_and_takes_the_page_colours(page: str) -> None:
     reader = _read(page)
-    assert reader.seen.count("svg") == len(FIGURES.keys() - codes.DRAWINGS)
+    assert reader.seen.count("svg") == len(FIGURES.keys() - DESCRIBED)
     drawings = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     for role, colour in LOOKS["paper"].roles.items():
         assert colour not in drawings

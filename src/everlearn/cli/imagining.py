@@ -1,6 +1,6 @@
 """`everlearn protocol traversal, translation, ambiguity, disentanglement`: for learners that describe."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def disentanglement(record: Path, /, *, size: Whole = 1000) -> Answer:
     return _answer(facts, ("environment", "factors", *SCORES), rows)
 
 
-def _answer(facts: dict[str, Any], titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Answer:
+def _answer(facts: dict[str, Any], titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Answer:
     from everlearn.cli.catalogue import table
 
     return Answer(facts, lambda: table(titles, rows))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from everlearn import files
 from everlearn.errors import BadInput, unknown
-from everlearn.reports import answers, codes, drawings
+from everlearn.reports import answers, codes, doubts, drawings, imaginings
 from everlearn.reports.drawings import Drawing, Groups
 from everlearn.reports.groups import group
 from everlearn.reports.looks import LOOKS, Look, encoded, worn
@@ -15,7 +15,13 @@ from everlearn.reports.looks import LOOKS, Look, encoded, worn
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
-DRAWINGS = {**drawings.DRAWINGS, **codes.DRAWINGS, **answers.DRAWINGS}
+DRAWINGS = {
+    **drawings.DRAWINGS,
+    **codes.DRAWINGS,
+    **imaginings.DRAWINGS,
+    **doubts.DRAWINGS,
+    **answers.DRAWINGS,
+}
 FIGURES = {kind: inspect.getdoc(draw) or kind for kind, draw in DRAWINGS.items()}
 """Every kind of figure, and what it shows."""
 ENDINGS = (".svg", ".pdf", ".png")

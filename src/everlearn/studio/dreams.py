@@ -8,6 +8,7 @@ import numpy as np
 from everlearn import learners
 from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
+from everlearn.evaluation.imagination import pictures, walk
 from everlearn.learners import Learner
 from everlearn.learners.base.situated import Situated
 from everlearn.runs import Play, Record
@@ -99,7 +100,7 @@ def imagined(learner: Situated, picture: Images, environment: int | None) -> dic
         {
             "environment": s,
             "chance": float(chances[s]),
-            "picture": _shown(learner, latents * known[s].mask, s)[0],
+            "picture": data_url(pictures(learner, latents * known[s].mask, s)[0]),
         }
         for s in range(len(known))
     ]
@@ -118,13 +119,7 @@ def _walks(learner: Situated, latents: FloatArray, environment: int) -> list[dic
     by_nats = used[np.argsort(-there.nats[used], kind="stable")][:ROWS]
     rows = []
     for latent in by_nats.tolist():
-        walk = np.repeat(latents * there.mask, len(WALK), axis=0)
-        walk[:, latent] = WALK
-        pictures = _shown(learner, walk, environment)
-        rows.append({"latent": latent, "nats": float(there.nats[latent]), "pictures": pictures})
+        drawn = walk(learner, latents[0] * there.mask, latent, WALK.tolist(), environment)
+        shown = [data_url(each) for each in drawn]
+        rows.append({"latent": latent, "nats": float(there.nats[latent]), "pictures": shown})
     return rows
-
-
-def _shown(learner: Situated, latents: FloatArray, environment: int) -> list[str]:
-    drawn = np.round(learner.draw(latents, environment) * 255).astype(np.uint8)
-    return [data_url(each) for each in drawn]
