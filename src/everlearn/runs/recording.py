@@ -213,7 +213,7 @@ class Recorder:
     def _return_to(self, tree: Tree) -> None:
         try:
             # A record from before there were probes has no mark in their log, which is then empty.
-            marks = {name: tree["logs"].get(name, START) for name in self.logs}
+            marks = {PROBES: START, **tree["logs"]}
             for name, log in self.logs.items():
                 log.check(marks[name])
             self.play.load(tree["play"])

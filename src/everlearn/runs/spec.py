@@ -48,7 +48,7 @@ class Evaluation(Settings):
     kind: ClassVar[str] = "evaluation"
 
     probe_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    """test images over all tasks seen so far"""
+    """test images over all tasks seen so far; of learners that answer nothing, of each environment"""
     every: Annotated[int, Field(ge=1, le=10_000_000)] = 1
     """score after every so many tasks, and after the last"""
     inside_every: Annotated[int, Field(ge=0, le=10_000_000)] = 0
