@@ -8,7 +8,7 @@ was tried is kept in results/negative/tuning.json; `papers.negative.laptop` has 
 
 import json
 import sys
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,15 @@ from everlearn.papers.negative import NEGATIVE
 from everlearn.runs import Play, RunSpec
 from everlearn.runs import events as tell
 
-TRIED = Path(__file__).parent.parent / "results" / "negative" / "tuning.json"
-SEED = 9
-START = {"head_rate": 0.01, "body_rate": 1e-4}
-GRID = {"head_rate": (0.003, 0.03, 0.1), "body_rate": (1e-5, 1e-3)}
-REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
-"""Patterns replayed beside each batch of new ones, the start first."""
-
 Choice = dict[str, Any]
 Row = dict[str, Any]
+
+TRIED = Path(__file__).parent.parent / "results" / "negative" / "tuning.json"
+SEED = 9
+START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
+GRID: dict[str, tuple[Any, ...]] = {"head_rate": (0.003, 0.03, 0.1), "body_rate": (1e-5, 1e-3)}
+REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
+"""Patterns replayed beside each batch of new ones, the start first."""
 
 
 def lines() -> list[Line]:
@@ -44,33 +44,41 @@ def tried(name: str) -> list[Row]:
     return found.get(name, [])
 
 
-def best(name: str) -> Choice:
-    """The best choice so far."""
-    choice: Choice = max(tried(name), key=lambda row: row["accuracy"])["settings"]
+def best(line: Line) -> Choice:
+    """The best choice, after trying what has not been tried."""
+    choice = _start(line)
+    for name, values in _grid(line).items():
+        choice = max((choice, *(choice | {name: value} for value in values)), key=partial(_worth, line))
     return choice
 
 
-def tune(line: Line) -> None:
-    """Try what has not been tried."""
-    for choice in _choices(line):
-        if not any(row["settings"] == choice for row in tried(line.name)):
-            row = {"settings": choice, "accuracy": judged(line, choice)}
-            print(line.name, row, flush=True)
-            _keep(line.name, [*tried(line.name), row])
+def _start(line: Line) -> Choice:
+    replayed = {"replay_size": REPLAYED[_scenario(line)][0]} if _replays(line) else {}
+    return START | replayed
 
 
-def _choices(line: Line) -> Iterator[Choice]:
-    """One after another; each looks at what was found before."""
-    grid: dict[str, tuple[Any, ...]] = dict(GRID)
-    start: Choice = dict(START)
-    replays = line.settings.get("learner.source", "none") != "none"
-    if replays:
-        start["replay_size"], *others = REPLAYED[line.name.split()[0]]
-        grid["replay_size"] = tuple(others)
-    yield start
-    for name, values in grid.items():
-        for value in values:
-            yield best(line.name) | {name: value}
+def _grid(line: Line) -> dict[str, tuple[Any, ...]]:
+    replayed = {"replay_size": REPLAYED[_scenario(line)][1:]} if _replays(line) else {}
+    return GRID | replayed
+
+
+def _scenario(line: Line) -> str:
+    return line.name.split()[0]
+
+
+def _replays(line: Line) -> bool:
+    return bool(line.settings.get("learner.source", "none") != "none")
+
+
+def _worth(line: Line, choice: Choice) -> float:
+    """The share of right answers with a choice; tried if it was not."""
+    for row in tried(line.name):
+        if row["settings"] == choice:
+            return float(row["accuracy"])
+    row = {"settings": choice, "accuracy": judged(line, choice)}
+    print(line.name, row, flush=True)
+    _keep(line.name, [*tried(line.name), row])
+    return float(row["accuracy"])
 
 
 def judged(line: Line, choice: Choice) -> float:
@@ -94,4 +102,4 @@ def _keep(name: str, rows: list[Row]) -> None:
 if __name__ == "__main__":
     for line in lines():
         if line.name in sys.argv[1:] or not sys.argv[1:]:
-            tune(line)
+            print(line.name, "best:", best(line), flush=True)
