@@ -111,6 +111,7 @@ def ambiguity(
     judge = situated(learner)
     check_range("size", size, BATCH, MAX_IMAGES)
     first, second = _chosen(several_views(judge, stream, n_tasks, size, batches), between)
+    _check_enough(first, second)
     mixed = [_mixed(first, second, weight) for weight in WEIGHTS]
     chances = [judge.chances(images) for images in mixed]
     spread = np.stack([judge.describe(images)[1].mean(axis=0) for images in mixed])
@@ -156,6 +157,15 @@ def _chosen(seen: list[View], between: Sequence[str]) -> tuple[View, View]:
     if len(set(names)) != 2:
         raise BadInput(f"between is {', '.join(names)}; name two environments that differ")
     return known[names[0]], known[names[1]]
+
+
+def _check_enough(*seen: View) -> None:
+    for view in seen:
+        if len(view.mean) < BATCH:
+            raise BadInput(
+                f"{view.scene.name} has {len(view.mean)} test pictures; batches of {BATCH} are mixed, "
+                "so play a stream with as many"
+            )
 
 
 def _mixed(first: View, second: View, weight: float) -> Images:

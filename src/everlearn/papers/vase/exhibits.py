@@ -1,7 +1,7 @@
 """What the paper shows, who is in it, and what it says of it."""
 
 from everlearn.papers.exhibit import Exhibit
-from everlearn.papers.vase import claims, drawing
+from everlearn.papers.vase import claims, drawing, imagined
 from everlearn.papers.vase.variants import CODES, ENTANGLED, RAMAPURAM
 from everlearn.reports.comparison import COLUMNS
 
@@ -58,7 +58,7 @@ EXHIBITS = (
                 "SDA",
             ),
         ),
-        drawing.probes_and_latents,
+        drawing.walks_probes_and_latents,
         PROBES,
         (*READ, *NOTICED),
     ),
@@ -78,6 +78,47 @@ EXHIBITS = (
         drawing.probes_and_latents,
         PROBES,
         (*READ, *NOTICED),
+    ),
+    Exhibit(
+        "vase-figure-4b",
+        "Pictures of each of five environments as the others show them",
+        ("SDA, five", f"SDA, five{ENTANGLED}"),
+        (
+            imagined.places_follow(
+                "The place of a moving thing is re-used when it is drawn as another moving one.", "SDA, five"
+            ),
+            *(
+                imagined.translates_better(words, score, "SDA, five", f"SDA, five{ENTANGLED}")
+                for words, score in (
+                    ("Places are kept better than by entangled latents.", "off"),
+                    ("Kinds of clothes, and digits, are kept better than by entangled latents.", "kept"),
+                    ("What is drawn looks more at home than from entangled latents.", "there"),
+                )
+            ),
+        ),
+        drawing.translations,
+        "The paper shows pictures; the scores are ours. A judge that has seen real pictures of each "
+        "environment says whether a drawing looks at home there, where its thing is and what it is.",
+    ),
+    Exhibit(
+        "vase-figure-5",
+        "Pictures between two environments, and exploration by imagination",
+        ("SDA, pair", "SDA", "SDA, imagined", "SDA, random"),
+        (
+            imagined.flips_sharply("The boundary is sharp although pictures change smoothly.", "SDA, pair"),
+            imagined.company_counts("The company of real pictures moves the boundary.", "SDA, pair"),
+            imagined.doubts_between("Latents are less sure of ambiguous pictures.", "SDA, pair"),
+            imagined.foresees(
+                "Who imagines that digits move can name moving ones before any comes.", "SDA, imagined", "SDA"
+            ),
+            imagined.foresees(
+                "Imagination is better than moving them anywhere (not in the paper).",
+                "SDA, imagined",
+                "SDA, random",
+            ),
+        ),
+        drawing.doubt_and_exploration,
+        "MNIST and inverted Fashion stand in for CelebA, which is not at hand, and inverted Fashion.",
     ),
     Exhibit(
         "vase-returning",

@@ -1,7 +1,7 @@
 """VASE on one core: real MNIST and Fashion-MNIST at 32 px, and small networks."""
 
 from everlearn.papers.exhibit import Scale
-from everlearn.papers.vase.variants import FIVE, MAIN, RETURNING, elsewhere, lines
+from everlearn.papers.vase.variants import FIVE, MAIN, PAIR, RETURNING, elsewhere, imagining, lines
 
 SIZE = "tiny"
 """Of the networks."""
@@ -27,7 +27,14 @@ LAPTOP = Scale(
     "One core: real MNIST and Fashion-MNIST at 32 px, small networks.",
     (
         *lines("vase", common={**COMMON, "stream.sequence": MAIN}, entangled={}, seeds=SEEDS),
-        *elsewhere("vase", "five", ("CCI-VAE", "SDA"), {**COMMON, "stream.sequence": FIVE}),
+        *elsewhere("vase", "five", ("CCI-VAE",), {**COMMON, "stream.sequence": FIVE}),
+        *imagining(
+            "vase",
+            main={**COMMON, "stream.sequence": MAIN},
+            five={**COMMON, "stream.sequence": FIVE},
+            pair={**COMMON, "stream.sequence": PAIR},
+            entangled={},
+        ),
         *elsewhere("vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}),
     ),
 )

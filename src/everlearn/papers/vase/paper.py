@@ -5,7 +5,7 @@ and what lies between two looks at the codes are those that others have tried; t
 """
 
 from everlearn.papers.exhibit import Scale
-from everlearn.papers.vase.variants import FIVE, MAIN, RETURNING, elsewhere, lines
+from everlearn.papers.vase.variants import FIVE, MAIN, PAIR, RETURNING, elsewhere, imagining, lines
 
 SEEDS = dict.fromkeys(("CCI-VAE", "VAE", "A", "SD", "SDA", "SDA, entangled"), (0, 1, 2))
 COMMON = {
@@ -24,7 +24,14 @@ PAPER = Scale(
     "The paper's own size: 64 px, its networks, 30 epochs a stage; for a GPU.",
     (
         *lines("paper/vase", common={**COMMON, "stream.sequence": MAIN}, entangled={}, seeds=SEEDS),
-        *elsewhere("paper/vase", "five", ("CCI-VAE", "SDA"), {**COMMON, "stream.sequence": FIVE}),
+        *elsewhere("paper/vase", "five", ("CCI-VAE",), {**COMMON, "stream.sequence": FIVE}),
+        *imagining(
+            "paper/vase",
+            main={**COMMON, "stream.sequence": MAIN},
+            five={**COMMON, "stream.sequence": FIVE},
+            pair={**COMMON, "stream.sequence": PAIR},
+            entangled={},
+        ),
         *elsewhere("paper/vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}),
     ),
 )

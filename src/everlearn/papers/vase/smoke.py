@@ -1,9 +1,9 @@
 """VASE in a minute: all of it is played, on drawn shapes, and that is all that is learned from it."""
 
 from everlearn.papers.exhibit import Scale
-from everlearn.papers.vase.variants import elsewhere, lines
+from everlearn.papers.vase.variants import elsewhere, imagining, lines
 
-MAIN = ("moving-sprites", "sprites", "inverted-sprites")
+MAIN = ("moving-sprites", "sprites", "moving-inverted-sprites")
 FIVE = ("moving-sprites", "sprites", "inverted-sprites", "sprites", "moving-inverted-sprites")
 RETURNING = ("moving-sprites", "inverted-sprites", "moving-sprites")
 TINY = {
@@ -16,14 +16,26 @@ TINY = {
     "learner.size": "tiny",
     "learner.n_latents": 8,
 }
-ASKS = (("environments", "--size", "4"),)
+PAIR = ("sprites", "inverted-sprites")
+ENOUGH = {"stream.pictures_per_shape": 400}
+"""Pictures are mixed by the batch."""
+ASKS = (("environments", "--size", "4"), ("traversal",))
+MORE = {"five": (*ASKS, ("translation", "--size", "16")), "pair": (*ASKS, ("ambiguity", "--size", "64"))}
 
 SMOKE = Scale(
     "smoke",
     "For tests: drawn shapes at 16 px, four batches a stage.",
     (
         *lines("smoke/vase", common={**TINY, "stream.sequence": MAIN}, entangled={}, seeds={}, asks=ASKS),
-        *elsewhere("smoke/vase", "five", ("CCI-VAE", "SDA"), {**TINY, "stream.sequence": FIVE}, ASKS),
+        *elsewhere("smoke/vase", "five", ("CCI-VAE",), {**TINY, "stream.sequence": FIVE}, ASKS),
+        *imagining(
+            "smoke/vase",
+            main={**TINY, "stream.sequence": MAIN},
+            five={**TINY, "stream.sequence": FIVE},
+            pair={**TINY, **ENOUGH, "stream.sequence": PAIR},
+            entangled={},
+            asks=MORE,
+        ),
         *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
     ),
 )

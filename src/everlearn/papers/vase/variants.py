@@ -1,6 +1,7 @@
 """The paper's variants, by its letters: S finds environments, D dreams, A masks latents."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from everlearn.papers.exhibit import Line
@@ -9,9 +10,13 @@ Settings = Mapping[str, Any]
 
 MAIN = ("moving-fashion", "mnist", "moving-mnist")
 FIVE = ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion")
+PAIR = ("mnist", "inverted-fashion")
+"""Environments whose pictures are mixed; instead of the first the paper has CelebA, which is not at hand."""
 RETURNING = ("moving-fashion", "mnist", "moving-fashion")
 Asks = tuple[tuple[str, ...], ...]
-ASKS: Asks = (("environments",),)
+ASKS: Asks = (("environments",), ("traversal",))
+TRANSLATED: Asks = (*ASKS, ("translation",))
+MIXED: Asks = (*ASKS, ("ambiguity",))
 ASKED = ("CCI-VAE", "SDA")
 """Those on the main sequence whose latents are looked at."""
 CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
@@ -86,6 +91,41 @@ def elsewhere(
         name = f"{code}, {place}"
         where = f"{folder}/{_word(name)}"
         yield Line(name, where, learner, own, stream="environments", asks=asks, minutes=minutes)
+
+
+def imagining(
+    folder: str,
+    *,
+    main: Settings,
+    five: Settings,
+    pair: Settings,
+    entangled: Settings,
+    asks: Mapping[str, Asks] = MappingProxyType({"five": TRANSLATED, "pair": MIXED}),
+    minutes: float | None = None,
+) -> Iterator[Line]:
+    """Lines of the whole method for what it imagines.
+
+    Args:
+        folder: of their records.
+        main: settings on the main sequence, where it explores.
+        five: settings on five environments, whose pictures are translated.
+        pair: settings on two environments, whose pictures are mixed.
+        entangled: what differs for the entangled one.
+        asks: what those on five and on two environments are asked afterwards.
+        minutes: what one seed takes on one core, if that is known.
+    """
+    whole = parts("SDA")
+    rivals: dict[str, tuple[Settings, Asks]] = {
+        "SDA, five": (five, asks["five"]),
+        f"SDA, five{ENTANGLED}": ({**five, **entangled, "learner.entangled": True}, asks["five"]),
+        "SDA, pair": (pair, asks["pair"]),
+        "SDA, imagined": ({**main, "learner.exploration": "imagined"}, ()),
+        "SDA, random": ({**main, "learner.exploration": "random"}, ()),
+    }
+    for name, (settings, asked) in rivals.items():
+        where = f"{folder}/{_word(name)}"
+        own = {**settings, **whole}
+        yield Line(name, where, "vase", own, stream="environments", asks=asked, minutes=minutes)
 
 
 def _word(name: str) -> str:
