@@ -3,8 +3,8 @@
 A judge compares pictures with real ones whose truth is known (kernel ridge regression). What is compared is
 the ink: how far every pixel is from the background, a little blurred, moved to the middle, of one strength,
 so that neither place nor sharpness nor contrast of a drawing matters for what it shows. On moving digits and
-clothes this names 0.97 and 0.83 of all rightly, where small convolutional networks taught by the same
-pictures for twenty times as long name 0.79 and 0.65.
+clothes at 32 px this named 0.94 and 0.82 of all rightly, where small convolutional networks, taught by twice
+as many pictures for eight seconds each, named 0.79 and 0.65.
 """
 
 from collections.abc import Sequence
