@@ -7,14 +7,11 @@ from typing import Any, cast
 import pytest
 
 from everlearn import streams
-from everlearn.papers import Claim, Exhibit, Line, Scale, Verdict
+from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.negative import NEGATIVE, claims
 from everlearn.papers.negative.readings import average, final, growing, whole
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
-from everlearn.runs.jobs.job import check
-
-by_scale = pytest.mark.parametrize("scale", NEGATIVE.scales, ids=lambda scale: scale.name)
 
 
 def run(*counts: tuple[int, int, int], inside: bool = False) -> Findings:
@@ -74,27 +71,6 @@ def test_a_crossing_needs_both_ends() -> None:
     verdict = judged(claim, **ends)
     assert verdict == (True, "negative minus positive: -0.100 at 0, +0.300 at 1")
     assert not judged(claim, **(ends | {"n0": group(0.9, 0.9)})).holds
-
-
-@by_scale
-def test_specs_are_valid_and_folders_their_own(scale: Scale, tmp_path: Path) -> None:
-    jobs = [job for line in scale.lines for job in line.jobs(tmp_path)]
-    assert len(check(jobs)) == len(jobs)
-    assert len({job.spec.hash for job in jobs}) == len(jobs)
-
-
-@by_scale
-@pytest.mark.parametrize("exhibit", NEGATIVE.exhibits, ids=lambda exhibit: exhibit.name)
-def test_an_exhibit_shows_what_it_is_about(exhibit: Exhibit, scale: Scale) -> None:
-    shown = [line.name for line in scale.some(exhibit.lines)]
-    assert shown == list(exhibit.lines)
-    assert all(set(claim.about) <= set(shown) for claim in exhibit.claims)
-
-
-@by_scale
-def test_no_line_is_played_for_nothing(scale: Scale) -> None:
-    shown = {name for exhibit in NEGATIVE.exhibits for name in exhibit.lines}
-    assert {line.name for line in scale.lines} <= shown
 
 
 def test_every_test_image_is_asked_for() -> None:

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from everlearn.papers import Exhibit, Line, Scale
+from everlearn.papers import Line
 from everlearn.papers.sprites import SPRITES
 from everlearn.runs import play
 from everlearn.runs.events import Scored
-from everlearn.runs.jobs.job import check
 
 ROOT = Path(__file__).parents[2]
 PROMISED = [
@@ -19,39 +18,9 @@ PROMISED = [
 
 EXHIBITS, SCALES = SPRITES.exhibits, SPRITES.scales
 
-by_name = pytest.mark.parametrize("scale", SCALES, ids=lambda scale: scale.name)
-
 
 def test_every_promised_exhibit_is_there() -> None:
     assert [exhibit.name for exhibit in EXHIBITS] == PROMISED
-
-
-@by_name
-def test_specs_are_valid_and_folders_their_own(scale: Scale, tmp_path: Path) -> None:
-    jobs = [job for line in scale.lines for job in line.jobs(tmp_path)]
-    assert len(check(jobs)) == len(jobs)
-    assert len({job.spec.hash for job in jobs}) == len(jobs)
-
-
-@by_name
-@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_an_exhibit_shows_what_it_is_about(exhibit: Exhibit, scale: Scale) -> None:
-    shown = {line.name for line in scale.some(exhibit.lines)}
-    for claim in exhibit.claims:
-        assert set(claim.about) <= set(exhibit.lines)
-        assert {line.name for line in scale.some(claim.about)} <= shown
-        assert scale.some(claim.about), "somebody must be there to speak for it"
-
-
-@by_name
-def test_no_line_is_played_for_nothing(scale: Scale) -> None:
-    assert {line.name for line in scale.lines} <= {name for exhibit in EXHIBITS for name in exhibit.lines}
-
-
-def test_kept_records_play_what_the_laptop_scale_says() -> None:
-    (laptop,) = (scale for scale in SCALES if scale.name == "laptop")
-    jobs = [job for line in laptop.lines for job in line.jobs(ROOT / "results")]
-    assert check(job for job in jobs if job.record() is not None)
 
 
 def test_the_papers_size_is_the_papers() -> None:

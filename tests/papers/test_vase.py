@@ -7,36 +7,12 @@ from typing import Any, cast
 import pytest
 
 from everlearn.evaluation.retention import Probing
-from everlearn.papers import Claim, Exhibit, Line, Scale, Verdict
+from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.page import draw, look_at, page
 from everlearn.papers.vase import VASE, claims
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 from everlearn.runs.jobs import Capacity, play_all
-from everlearn.runs.jobs.job import check
-
-by_scale = pytest.mark.parametrize("scale", VASE.scales, ids=lambda scale: scale.name)
-
-
-@by_scale
-def test_specs_are_valid_and_folders_their_own(scale: Scale, tmp_path: Path) -> None:
-    jobs = [job for line in scale.lines for job in line.jobs(tmp_path)]
-    assert len(check(jobs)) == len(jobs)
-    assert len({job.spec.hash for job in jobs}) == len(jobs)
-
-
-@by_scale
-@pytest.mark.parametrize("exhibit", VASE.exhibits, ids=lambda exhibit: exhibit.name)
-def test_an_exhibit_shows_what_it_is_about(exhibit: Exhibit, scale: Scale) -> None:
-    shown = [line.name for line in scale.some(exhibit.lines)]
-    assert shown == list(exhibit.lines)
-    assert all(set(claim.about) <= set(shown) for claim in exhibit.claims)
-
-
-@by_scale
-def test_no_line_is_played_for_nothing(scale: Scale) -> None:
-    shown = {name for exhibit in VASE.exhibits for name in exhibit.lines}
-    assert {line.name for line in scale.lines} <= shown
 
 
 def test_the_table_has_every_row_of_the_paper() -> None:
