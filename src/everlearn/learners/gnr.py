@@ -33,7 +33,8 @@ class GNR(LatentReplay):
         code_size: numbers in a code of the generator.
         generator_rate: the step size of the generator, which has an Adam of its own.
         generator_epochs: passes of the generator over the patterns of a task.
-        generator_replay: of the 128 patterns of a step of the generator, so many are its own.
+        generator_batch: patterns of a step of the generator, new and replayed.
+        generator_replay: of these, so many are its own.
         beta: weight of the codes' divergence from a standard normal distribution.
         eta: weight of the classifier's loss on generated patterns.
         noise: noise put on generated patterns, in their standard deviation; a dial to make them worse.
@@ -63,6 +64,7 @@ class GNR(LatentReplay):
         code_size: int = 100,
         generator_rate: float = 2e-3,
         generator_epochs: int = 4,
+        generator_batch: int = 128,
         generator_replay: int = 64,
         beta: float = 0.1,
         eta: float = 0.01,
@@ -77,6 +79,7 @@ class GNR(LatentReplay):
         self.practice = Practice(
             rate=generator_rate,
             epochs=generator_epochs,
+            batch=generator_batch,
             replay=generator_replay,
             beta=beta,
             eta=eta,

@@ -17,7 +17,15 @@ def cloud(column: int, n: int = 200) -> Patterns:
 
 
 def dreaming(seed: int = 0, **practice: float) -> GeneratedPatterns:
-    defaults = {"rate": 1e-2, "epochs": 30, "replay": 64, "beta": 2.0, "eta": 0.01, "noise": 0.0}
+    defaults = {
+        "rate": 1e-2,
+        "epochs": 30,
+        "batch": 128,
+        "replay": 64,
+        "beta": 2.0,
+        "eta": 0.01,
+        "noise": 0.0,
+    }
     return GeneratedPatterns(
         generator=Generator(n_features=4, shape=(4,), width=32, code_size=3, seed=seed),
         eyes=Eyes(lambda patterns: patterns, lambda features: features @ PLACES.T, 0.0),

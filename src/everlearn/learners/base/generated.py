@@ -25,9 +25,6 @@ from everlearn.networks import (
 )
 from everlearn.networks.generator import Generator, generation_loss
 
-BATCH = 128
-"""Patterns of a step of the generator, new and replayed."""
-
 
 class Eyes(NamedTuple):
     """How the classifier sees: frozen while the generator learns, and looked through by it.
@@ -50,7 +47,8 @@ class Practice:
     Attributes:
         rate: Adam's step size.
         epochs: passes over the patterns of a task.
-        replay: of a step's patterns, so many are its own of the tasks before.
+        batch: patterns of a step, new and replayed.
+        replay: of these, so many are its own of the tasks before.
         beta: weight of the codes' divergence from N(0, 1).
         eta: weight of the classifier's loss on what was made.
         noise: standard deviation of noise on what it dreams, in that of the dreams.
@@ -59,6 +57,7 @@ class Practice:
 
     rate: float
     epochs: int
+    batch: int
     replay: int
     beta: float
     eta: float
@@ -68,7 +67,8 @@ class Practice:
     def __post_init__(self) -> None:
         check_range("generator_rate", self.rate, 1e-9, 1e3)
         check_range("generator_epochs", self.epochs, 1, 10_000)
-        check_range("generator_replay", self.replay, 0, BATCH - 1)
+        check_range("generator_batch", self.batch, 1, 65_536)
+        check_range("generator_replay", self.replay, 0, self.batch - 1)
         check_range("beta", self.beta, 0, 1e6)
         check_range("eta", self.eta, 0, 1e6)
         check_range("noise", self.noise, 0, 1e6)
@@ -122,7 +122,7 @@ class GeneratedPatterns(StoredPatterns):
 
     def _steps(self, new: "_Seen", old: "_Seen", task: int) -> Iterator[tuple["_Seen", Draws]]:
         n_old = min(self.practice.replay, len(old))
-        size = BATCH - n_old
+        size = self.practice.batch - n_old
         for epoch in range(self.practice.epochs):
             order = draws(self.seed, "generator order", task, epoch).permutation(len(new))
             for number in range(-(-len(new) // size)):
