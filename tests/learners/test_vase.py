@@ -182,6 +182,16 @@ def test_the_paper_s_mask_closes_spare_latents_too() -> None:
     assert not closed.any()
 
 
+def test_without_s_latents_in_use_are_closed_and_no_others() -> None:
+    learner = Vase(**QUICK, clustering=False, mask_low=0.0, mask_high=0.0)
+    only = learner.environments.present
+    only.nats[:2], only.used[:2], only.n_batches = 5.0, True, 50
+    for number in range(3):
+        learner.learn(bars(number))
+    assert only.mask.tolist() == [False] * 2 + [True] * 10
+    assert only.nats[:2].tolist() == [5.0, 5.0], "what they stood for is not forgotten while they are closed"
+
+
 def test_a_mask_is_latched_when_its_environment_has_settled() -> None:
     learner = Vase(**QUICK, mask_low=0.0, mask_high=0.0, mask_spare=True)
     learner.environments.present.n_batches = 3

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -78,8 +79,8 @@ class Situated(Variational):
             as printed, by which thin lines on black are drawn well however badly they are drawn.
         mask_low: a closed latent opens again when its atypicality falls below this.
         mask_high: an open latent closes when its atypicality rises above this.
-        mask_spare: close atypical latents even if no environment has used them yet, as the paper's rule has
-            it; spare ones then can get lost for good.
+        mask_spare: close atypical latents even if no environment uses them, as the paper's rule has it; spare
+            ones then can get lost for good, and all of them at the very beginning.
         patience: batches in a row that must speak for a change; nothing is learned while it is in doubt.
         guard: steps after an arrival during which the present environment is kept if it explains what comes,
             and no new one is found.
@@ -212,6 +213,8 @@ class Situated(Variational):
         """What a step taught about the environment; C rises."""
         present = self.environments.present
         nats = drawn.nats.detach().cpu().double().numpy()
+        if not self.clustering:  # what a closed latent stands for goes on, unseen, in the only environment
+            nats = np.where(present.mask, nats, present.nats)
         present.note(float(drawn.error.detach()) - glance.floor, nats, glance.atypical)
         present.capacity = self.raised(present.capacity)
         if self.used_by == "nats" or present.n_batches % REFRESH == 0:
@@ -260,7 +263,8 @@ class Situated(Variational):
     def _mask(self, glance: Glance) -> BoolArray:
         there = self.environments
         mask = there.rules.mask(glance.atypical, there.present.mask)
-        return mask | ~there.used_elsewhere() if self.clustering and not self.mask_spare else mask
+        precious = there.used_elsewhere() if self.clustering else there.present.used
+        return mask if self.mask_spare else mask | ~precious
 
     def _find_used(self, environment: int) -> None:
         known = self.environments.known[environment]
