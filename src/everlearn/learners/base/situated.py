@@ -194,7 +194,7 @@ class Situated(Variational):
             there.present.capacity = there.known[before].capacity
 
     def descend(self, loss: Tensor, n_images: int) -> None:
-        """Move the weights a step down the slope of the loss, the autoencoder's carefully after an arrival."""
+        """Move the weights a step down the slope of the loss; the autoencoder's with care after arrivals."""
         there = self.environments
         share = min(1.0, (there.n_since + 1) / (self.warm_up + 1)) if there.changes else 1.0
         self.optimiser.param_groups[0]["lr"] = share * self.learning_rate
