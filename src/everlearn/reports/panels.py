@@ -97,7 +97,8 @@ def name_lines(axes: "Axes", names: Sequence[str], look: Look) -> None:
     for number, (line, name) in enumerate(zip(axes.get_lines(), names, strict=False)):
         y = np.asarray(line.get_ydata(), np.float64)
         if not np.isnan(y).all():
-            ends.append(((float(y[~np.isnan(y)][-1]) - bottom) / (top - bottom), number, name))
+            end = (float(y[~np.isnan(y)][-1]) - bottom) / (top - bottom)
+            ends.append((min(max(end, 0.0), 1.0), number, name))  # of a line out of sight, at the edge
     ends.sort()
     gap = LINE_HEIGHT * axes.figure.dpi / axes.bbox.height
     for place, (_, number, name) in zip(_apart([end[0] for end in ends], gap), ends, strict=True):
