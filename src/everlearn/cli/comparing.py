@@ -46,8 +46,8 @@ def plot(
     """Draw a figure over records.
 
     Args:
-        kind: accuracy, forgetting, scores, cost, learning, factors, probes, latents, openset, mistakes,
-            oneshot, transfer or online.
+        kind: accuracy, forgetting, scores, cost, learning, factors, probes, latents, traversal, translation,
+            translated, ambiguity, disentanglement, openset, mistakes, oneshot, transfer or online.
         runs: Records, or folders that hold records.
         out: The .svg, .pdf or .png file to write; everlearn-KIND.svg here if not said.
         dark: For dark slides instead of paper.
