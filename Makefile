@@ -42,7 +42,7 @@ bench: $(PEERS)  ## speed and accuracy beside the real peer
 	$(BIN)/python -m benchmarks
 
 reproduce: $(READY) ## the paper's figures again, on two cores: hours, resumable
-	$(BIN)/everlearn reproduce all --scale laptop --out docs
+	$(BIN)/everlearn reproduce sprites --scale laptop --out docs
 	$(BIN)/python -m benchmarks.results_page
 
 clean:           ## forget the environment
