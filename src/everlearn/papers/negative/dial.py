@@ -2,7 +2,7 @@
 
 import re
 
-NOISES = (0.5, 1.0, 2.0)
+NOISES = (1.0, 2.0, 4.0)
 """How bad generated patterns are made, beyond what they are by themselves."""
 
 
@@ -11,7 +11,7 @@ def noisy(variant: str) -> tuple[str, ...]:
 
     Example:
         >>> noisy("nic PR-GD")[:2]
-        ('nic PR-GD', 'nic PR-GD, noise 0.5')
+        ('nic PR-GD', 'nic PR-GD, noise 1')
     """
     return (variant, *(f"{variant}, noise {noise:g}" for noise in NOISES))
 
