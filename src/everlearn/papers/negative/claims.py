@@ -6,12 +6,9 @@ Seeds are compared with themselves: all learners met the same tasks under the sa
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
-from everlearn.evaluation import Interval, mean_interval
 from everlearn.papers.exhibit import Claim, Groups, Verdict
-from everlearn.papers.negative.readings import Measure, average, final, measured
-from everlearn.reports.groups import LEVEL, Group
+from everlearn.papers.negative.readings import average, final
+from everlearn.papers.seeds import Measure, gap, measured
 from everlearn.reports.quantities import share
 
 MEASURES: dict[str, Measure] = {"final": final, "average": average}
@@ -21,8 +18,8 @@ def falling(words: str, measure: str, *names: str, by: float = 0.0) -> Claim:
     """That each is above the next, by more than the spread over seeds explains and by at least so much."""
 
     def check(groups: Groups) -> Verdict:
-        gaps = [_gap(more, less, measure) for more, less in pairwise(groups.values())]
-        holds = all(gap.low > 0 and gap.mean >= by for gap in gaps)
+        gaps = [gap(more, less, MEASURES[measure]) for more, less in pairwise(groups.values())]
+        holds = all(each.low > 0 and each.mean >= by for each in gaps)
         return Verdict(holds, f"{_told(groups, measure)}; from one to the next {', '.join(map(share, gaps))}")
 
     return Claim(words, names, check)
@@ -32,8 +29,8 @@ def not_below(words: str, measure: str, better: str, other: str) -> Claim:
     """That one is not below another by more than the spread over seeds explains."""
 
     def check(groups: Groups) -> Verdict:
-        gap = _gap(groups[better], groups[other], measure)
-        return Verdict(gap.high >= 0, f"{_told(groups, measure)}; apart {share(gap)}")
+        apart = gap(groups[better], groups[other], MEASURES[measure])
+        return Verdict(apart.high >= 0, f"{_told(groups, measure)}; apart {share(apart)}")
 
     return Claim(words, (better, other), check)
 
@@ -43,20 +40,12 @@ def crosses(words: str, dial: Sequence[float], positive: Sequence[str], negative
 
     def check(groups: Groups) -> Verdict:
         pairs = zip(positive, negative, strict=True)
-        gaps = [_gap(groups[n], groups[p], "final").mean for p, n in pairs]
-        signs = [gap > 0 for gap in gaps]
-        told = ", ".join(f"{gap:+.3f} at {at:g}" for at, gap in zip(dial, gaps, strict=True))
+        gaps = [gap(groups[n], groups[p], final).mean for p, n in pairs]
+        signs = [each > 0 for each in gaps]
+        told = ", ".join(f"{each:+.3f} at {at:g}" for at, each in zip(dial, gaps, strict=True))
         return Verdict(not signs[0] and signs[-1], f"negative minus positive: {told}")
 
     return Claim(words, (*positive, *negative), check)
-
-
-def _gap(more: Group, less: Group, measure: str) -> Interval:
-    """How far one is above another, seed by seed."""
-    take = MEASURES[measure]
-    ours, theirs = ([take(run) for run in group.runs] for group in (more, less))
-    n = min(len(ours), len(theirs))
-    return mean_interval(np.subtract(ours[:n], theirs[:n]), LEVEL)
 
 
 def _told(groups: Groups, measure: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from everlearn.papers.negative.dial import NOISES, dialled
-from everlearn.papers.negative.readings import final, growing, measured, whole
+from everlearn.papers.negative.readings import final, growing, whole
+from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
 from everlearn.reports.panels import canvas, count_along, draw_lines, name_lines, share_axis

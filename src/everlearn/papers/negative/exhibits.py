@@ -3,7 +3,8 @@
 from everlearn.papers.exhibit import Exhibit
 from everlearn.papers.negative import claims, drawing
 from everlearn.papers.negative.dial import NOISES, noisy
-from everlearn.papers.negative.readings import average, final, measured
+from everlearn.papers.negative.readings import average, final
+from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
 from everlearn.reports.quantities import share
 

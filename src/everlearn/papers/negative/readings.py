@@ -6,13 +6,9 @@ every test image of the classes met; the sizes here see to it.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from everlearn.evaluation import Interval
 from everlearn.reports.findings import Findings, Points
-from everlearn.reports.groups import Group, interval
-
-Measure = Callable[[Findings], float]
 
 
 def growing(run: Findings) -> Points:
@@ -36,11 +32,6 @@ def average(run: Findings) -> float:
     """Mean over all evaluations on the whole test set."""
     values = list(whole(run).values())
     return math.fsum(values) / len(values)
-
-
-def measured(group: Group, measure: Measure) -> Interval | None:
-    """What the seeds of a group say together."""
-    return interval([measure(run) for run in group.runs])
 
 
 def _counts(run: Findings) -> Iterator[tuple[int, int, int]]:

@@ -6,12 +6,9 @@ Seeds are compared with themselves: all learners met the same pictures under the
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from everlearn.evaluation import Interval, mean_interval
 from everlearn.papers.exhibit import Claim, Groups, Verdict
-from everlearn.papers.vase.readings import Measure, kept, measured, surroundings
-from everlearn.reports.groups import LEVEL, Group
+from everlearn.papers.seeds import Measure, gap, measured
+from everlearn.papers.vase.readings import kept, surroundings
 from everlearn.reports.quantities import DASH, digits, share
 
 HALF = 0.5
@@ -48,9 +45,9 @@ def loses_more(words: str, quantity: str, worse: str, better: str) -> Claim:
     loss, form = _loss(quantity), FORMS[quantity]
 
     def check(groups: Groups) -> Verdict:
-        gap = _gap(groups[worse], groups[better], loss)
+        apart = gap(groups[worse], groups[better], loss)
         told = ", ".join(f"{name} {form(measured(groups[name], loss))}" for name in (worse, better))
-        return Verdict(gap.mean > 0 and not gap.low <= 0, f"lost: {told}; apart {form(gap)}")
+        return Verdict(apart.mean > 0 and not apart.low <= 0, f"lost: {told}; apart {form(apart)}")
 
     return Claim(words, (worse, better), check)
 
@@ -60,9 +57,9 @@ def as_good_at_best(words: str, quantity: str, name: str, other: str, within: fl
     best = kept(quantity, "best")
 
     def check(groups: Groups) -> Verdict:
-        gap = _gap(groups[name], groups[other], best)
+        apart = gap(groups[name], groups[other], best)
         told = ", ".join(f"{each} {share(measured(groups[each], best))}" for each in (name, other))
-        return Verdict(gap.mean >= -within, f"best: {told}; apart {share(gap)}")
+        return Verdict(apart.mean >= -within, f"best: {told}; apart {share(apart)}")
 
     return Claim(words, (name, other), check)
 
@@ -112,13 +109,6 @@ def shares_places(words: str, name: str) -> Claim:
 def _loss(quantity: str) -> Measure:
     change = kept(quantity, "change")
     return lambda run: LOSSES[quantity] * change(run)
-
-
-def _gap(more: Group, less: Group, measure: Measure) -> Interval:
-    """How far one is above another, seed by seed."""
-    ours, theirs = ([measure(run) for run in group.runs] for group in (more, less))
-    n = min(len(ours), len(theirs))
-    return mean_interval(np.subtract(ours[:n], theirs[:n]), LEVEL)
 
 
 def _met(stage: Mapping[str, Any]) -> str:

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.evaluation import mean_interval
 from everlearn.papers.exhibit import Claim, Groups, Verdict
-from everlearn.papers.vase.readings import Measure, measured
+from everlearn.papers.seeds import Measure, gap, measured
 from everlearn.reports.findings import Findings
-from everlearn.reports.groups import LEVEL
 from everlearn.reports.quantities import DASH, share
 
 HALF = 0.5
@@ -118,10 +116,8 @@ def foresees(words: str, better: str, worse: str) -> Claim:
 
     def check(groups: Groups) -> Verdict:
         told = ", ".join(f"{name} {share(measured(groups[name], foreseen))}" for name in (better, worse))
-        ours, theirs = ([foreseen(run) for run in groups[name].runs] for name in (better, worse))
-        n = min(len(ours), len(theirs))
-        gap = mean_interval(np.subtract(ours[:n], theirs[:n]), LEVEL)
-        return Verdict(gap.mean > 0 and not gap.low <= 0, f"named before they come: {told}")
+        apart = gap(groups[better], groups[worse], foreseen)
+        return Verdict(apart.mean > 0 and not apart.low <= 0, f"named before they come: {told}")
 
     return Claim(words, (better, worse), check)
 

@@ -1,14 +1,11 @@
 """What the paper's table says of a run: best and change of objects and places, mean over probes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from everlearn.evaluation import Interval
 from everlearn.evaluation.retention import Retention, retained
+from everlearn.papers.seeds import Measure
 from everlearn.reports.findings import Findings
-from everlearn.reports.groups import Group, interval
-
-Measure = Callable[[Findings], float]
 
 
 def kept(quantity: str, measure: str) -> Measure:
@@ -20,11 +17,6 @@ def kept(quantity: str, measure: str) -> Measure:
         return value
 
     return take
-
-
-def measured(group: Group, measure: Measure) -> Interval | None:
-    """What the seeds of a group say together."""
-    return interval([measure(run) for run in group.runs])
 
 
 def surroundings(run: Findings) -> Mapping[str, Any]:
