@@ -8,11 +8,12 @@ import pytest
 
 from everlearn.evaluation.retention import Probing
 from everlearn.papers import Claim, Line, Scale, Verdict
-from everlearn.papers.page import draw, look_at, page
+from everlearn.papers.page import page
 from everlearn.papers.vase import VASE, claims
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
-from everlearn.runs.jobs import Capacity, play_all
+
+from .played import played
 
 
 def test_the_table_has_every_row_of_the_paper() -> None:
@@ -123,16 +124,7 @@ def test_two_latents_of_places_must_be_shared_and_closed() -> None:
 
 
 def test_an_exhibit_is_played_drawn_and_judged(tmp_path: Path) -> None:
-    (exhibit,) = (each for each in VASE.exhibits if each.name == "vase-returning")
-    scale = VASE.scale("smoke")
-    for _ in play_all(exhibit.jobs(scale, tmp_path), capacity=Capacity(workers=1)):
-        pass
-    shown = look_at(exhibit, scale, tmp_path)
-    assert [verdict is not None for verdict in shown.verdicts] == [True] * len(exhibit.claims)
-    (tmp_path / "figures").mkdir()
-    drawn = draw(shown, tmp_path)
-    assert drawn is not None
-    assert drawn.read_text().startswith("<?xml")
-    text = page([shown], scale, VASE.title)
+    shown = played(VASE, "vase-returning", tmp_path)
+    text = page([shown], VASE.scale("smoke"), VASE.title)
     assert "| drift |" in text
     assert "accuracy" not in text, "nobody here answers"

@@ -8,11 +8,11 @@ import pytest
 
 from everlearn.evaluation.retention import Probing
 from everlearn.papers import Claim, Line, Scale, Verdict
-from everlearn.papers.page import draw, look_at
 from everlearn.papers.vase import VASE, imagined
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
-from everlearn.runs.jobs import Capacity, play_all
+
+from .played import played
 
 
 def group(*answers: Mapping[str, Any]) -> Group:
@@ -147,13 +147,4 @@ def test_what_is_to_come_must_be_named_better_before_it_comes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vase-figure-4b", "vase-figure-5"])
 def test_an_exhibit_is_played_drawn_and_judged(name: str, tmp_path: Path) -> None:
-    (exhibit,) = (each for each in VASE.exhibits if each.name == name)
-    scale = VASE.scale("smoke")
-    for _ in play_all(exhibit.jobs(scale, tmp_path), capacity=Capacity(workers=1)):
-        pass
-    shown = look_at(exhibit, scale, tmp_path)
-    assert [verdict is not None for verdict in shown.verdicts] == [True] * len(exhibit.claims)
-    (tmp_path / "figures").mkdir()
-    drawn = draw(shown, tmp_path)
-    assert drawn is not None
-    assert drawn.read_text().startswith("<?xml")
+    assert played(VASE, name, tmp_path).groups

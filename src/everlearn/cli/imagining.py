@@ -1,6 +1,6 @@
 """`everlearn protocol traversal, translation, ambiguity, disentanglement`: for learners that describe."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,7 @@ def traversal(record: Path, /, *, picture: Whole = 0) -> Answer:
         record: The folder of a record whose learner describes and draws.
         picture: The number of the test picture from which walks begin.
     """
-    from everlearn.cli.asking import asked, batches
-    from everlearn.evaluation import protocols
-
-    learned = batches(record)
-    facts = asked(
-        record,
-        "traversal",
-        lambda play, n: protocols.traversal(
-            play.learner, play.stream, n, picture=picture, batches=learned[:n]
-        ).to_json(),
-    )
+    facts = _imagined(record, "traversal", picture=picture)
     shown = facts["latents"][: facts["n_used"]]
     rows = [
         (each["name"], str(each["environment"]), _numbers(n for n in shown if _is_used(each, n)))
@@ -44,17 +34,7 @@ def translation(record: Path, /, *, size: Whole = 500) -> Answer:
         record: The folder of a record whose learner tells environments apart.
         size: Pictures of each environment.
     """
-    from everlearn.cli.asking import asked, batches
-    from everlearn.evaluation import protocols
-
-    learned = batches(record)
-    facts = asked(
-        record,
-        "translation",
-        lambda play, n: protocols.translation(
-            play.learner, play.stream, n, size=size, batches=learned[:n]
-        ).to_json(),
-    )
+    facts = _imagined(record, "translation", size=size)
     rows = [
         (name, other, *(_text(judged[score]) for score in ("there", "off", "kept")))
         for name, row in zip(facts["names"], facts["outcomes"], strict=True)
@@ -71,17 +51,8 @@ def ambiguity(record: Path, /, *, between: str = "", size: Whole = 256) -> Answe
         between: Two environments such as mnist,inverted-fashion; the first two that came if not said.
         size: Pairs of pictures that are mixed.
     """
-    from everlearn.cli.asking import asked, batches
-    from everlearn.evaluation import protocols
-
-    names, learned = tuple(name for name in between.split(",") if name), batches(record)
-    facts = asked(
-        record,
-        "ambiguity",
-        lambda play, n: protocols.ambiguity(
-            play.learner, play.stream, n, between=names, size=size, batches=learned[:n]
-        ).to_json(),
-    )
+    names = tuple(name for name in between.split(",") if name)
+    facts = _imagined(record, "ambiguity", between=names, size=size)
     rows = [(each["context"] or DASH, str(each["n_mixed"]), *_flip(each["flip"])) for each in facts["curves"]]
     return _answer(facts, ("in company of", "mixed pictures", f"{facts['names'][0]} from", "within"), rows)
 
@@ -93,21 +64,38 @@ def disentanglement(record: Path, /, *, size: Whole = 1000) -> Answer:
         record: The folder of a record whose learner describes images by numbers.
         size: Pictures of each environment.
     """
+    facts = _imagined(
+        record,
+        "disentanglement",
+        lambda found: {"environments": [each.to_json() for each in found]},
+        size=size,
+    )
+    rows = [
+        (each["name"], ", ".join(each["factors"]), *(_text(each[score]) for score in SCORES))
+        for each in facts["environments"]
+    ]
+    return _answer(facts, ("environment", "factors", *SCORES), rows)
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    told: dict[str, Any] = found.to_json()
+    return told
+
+
+def _imagined(
+    record: Path, question: str, told: Callable[[Any], dict[str, Any]] = _plain, **settings: Any
+) -> dict[str, Any]:
+    """The answer to the protocol of this name, told where the learner was while it learned each task."""
     from everlearn.cli.asking import asked, batches
     from everlearn.evaluation import protocols
 
     learned = batches(record)
 
     def ask(play: Any, n: int) -> dict[str, Any]:
-        found = protocols.disentanglement(play.learner, play.stream, n, size=size, batches=learned[:n])
-        return {"environments": [each.to_json() for each in found]}
+        found = getattr(protocols, question)(play.learner, play.stream, n, batches=learned[:n], **settings)
+        return told(found)
 
-    facts = asked(record, "disentanglement", ask)
-    rows = [
-        (each["name"], ", ".join(each["factors"]), *(_text(each[score]) for score in SCORES))
-        for each in facts["environments"]
-    ]
-    return _answer(facts, ("environment", "factors", *SCORES), rows)
+    return asked(record, question, ask)
 
 
 def _answer(facts: dict[str, Any], titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Answer:

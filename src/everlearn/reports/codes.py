@@ -15,7 +15,7 @@ from everlearn.reports.drawings import Drawing, Groups, NothingToDraw
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import blank, draw_lines, panels_on
+from everlearn.reports.panels import Part, draw_lines, panels_on, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,16 +37,12 @@ AXES = {
 
 def probes(groups: Groups, look: Look) -> "Figure":
     """What can be read from codes over the batches learned; shaded while the environment is shown."""
-    figure = blank(probes_height(groups))
-    draw_probes(figure, groups, look)
-    return figure
+    return stacked(groups, look, PROBES)
 
 
 def latents(groups: Groups, look: Look) -> "Figure":
     """Which latents each environment uses, leaves open and closes; dots mark those that stand for places."""
-    figure = blank(latents_height(groups))
-    draw_latents(figure, groups, look)
-    return figure
+    return stacked(groups, look, LATENTS)
 
 
 DRAWINGS: dict[str, Drawing] = {"probes": probes, "latents": latents}
@@ -182,3 +178,7 @@ def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
 def _columns(names: Sequence[str]) -> int:
     """As many names in a row as have room."""
     return max(1, min(len(names), 72 // (max(map(len, names)) + 6)))
+
+
+PROBES = Part(probes_height, draw_probes)
+LATENTS = Part(latents_height, draw_latents)

@@ -9,7 +9,7 @@ from everlearn.evaluation.pictures import unpacked
 from everlearn.reports.drawings import Drawing, Groups
 from everlearn.reports.imaginings import answers, spaced
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import blank
+from everlearn.reports.panels import Part, blank, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +24,7 @@ SCORES = {"disentanglement": "D", "completeness": "C", "informativeness": "I", "
 
 def ambiguity(groups: Groups, look: Look) -> "Figure":
     """Pictures between two environments: how they are drawn, what batches of them are taken for, doubt."""
-    figure = blank(ambiguity_height(groups))
-    draw_ambiguity(figure, groups, look)
-    return figure
+    return stacked(groups, look, AMBIGUITY)
 
 
 def disentanglement(groups: Groups, look: Look) -> "Figure":
@@ -131,3 +129,6 @@ def _draw_importances(axes: "Axes", found: Answer, look: Look) -> None:
     axes.spines[:].set_visible(False)
     words = "  ".join(f"{short} {found[score]:.2f}" for score, short in SCORES.items())
     axes.set_title(f"{found['name']}\n{words}", fontsize=6.5)
+
+
+AMBIGUITY = Part(ambiguity_height, draw_ambiguity)

@@ -12,7 +12,7 @@ from everlearn.evaluation.pictures import unpacked
 from everlearn.evaluation.protocols.views import USED
 from everlearn.reports.drawings import Drawing, Groups, NothingToDraw
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import blank
+from everlearn.reports.panels import Part, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,23 +33,17 @@ SCORES = {"there": "look at home there", "off": "off their place (0 is best)", "
 
 def traversal(groups: Groups, look: Look) -> "Figure":
     """What each latent stands for: it goes from -2 to 2 (left to right), all others stay."""
-    figure = blank(traversal_height(groups))
-    draw_traversal(figure, groups, look)
-    return figure
+    return stacked(groups, look, TRAVERSAL)
 
 
 def translation(groups: Groups, look: Look) -> "Figure":
     """Pictures of an environment (top row), and below as each environment shows them."""
-    figure = blank(translation_height(groups))
-    draw_translation(figure, groups, look)
-    return figure
+    return stacked(groups, look, TRANSLATION)
 
 
 def translated(groups: Groups, look: Look) -> "Figure":
     """What a judge says of pictures of one environment (row) as another shows them (column)."""
-    figure = blank(scores_height(groups))
-    draw_scores(figure, groups, look)
-    return figure
+    return stacked(groups, look, TRANSLATED)
 
 
 DRAWINGS: dict[str, Drawing] = {
@@ -247,3 +241,8 @@ def _draw_scores(
     axes.set_xticks(range(len(names)), names, fontsize=6, rotation=45, ha="right", rotation_mode="anchor")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
+
+
+TRAVERSAL = Part(traversal_height, draw_traversal)
+TRANSLATION = Part(translation_height, draw_translation)
+TRANSLATED = Part(scores_height, draw_scores)

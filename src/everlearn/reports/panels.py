@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from everlearn.chance import FloatArray
 from everlearn.evaluation import Interval
-from everlearn.reports.groups import Line
+from everlearn.reports.groups import Group, Line
 from everlearn.reports.looks import Look
 
 if TYPE_CHECKING:
@@ -26,6 +26,25 @@ DOTTED = 30
 """Up to so many points each is marked."""
 CELLS = 40
 """Up to so many tasks a score table is drawn cell by cell."""
+
+
+class Part(NamedTuple):
+    """A part of a figure: how many inches it needs for some groups, and what puts it there."""
+
+    height: Callable[[Sequence[Group]], float]
+    put: "Callable[[FigureBase, Sequence[Group], Look], None]"
+
+
+def stacked(groups: Sequence[Group], look: Look, *parts: Part) -> "Figure":
+    """A figure of some parts, one below the other."""
+    heights = [part.height(groups) for part in parts]
+    figure = blank(sum(heights))
+    places = [figure]
+    if len(parts) > 1:
+        places = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0].tolist()
+    for place, part in zip(places, parts, strict=True):
+        part.put(place, groups, look)
+    return figure
 
 
 def canvas(

@@ -1,68 +1,40 @@
 """Figures of the paper: what codes say over the batches learned, and which latents say it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from everlearn.reports.codes import draw_latents, draw_probes, latents_height, probes_height
-from everlearn.reports.doubts import ambiguity_height, draw_ambiguity
+from everlearn.reports.codes import LATENTS, PROBES
+from everlearn.reports.doubts import AMBIGUITY
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
-from everlearn.reports.imaginings import (
-    draw_scores,
-    draw_translation,
-    draw_traversal,
-    scores_height,
-    translation_height,
-    traversal_height,
-)
+from everlearn.reports.imaginings import TRANSLATED, TRANSLATION, TRAVERSAL
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import blank, draw_lines, name_lines, share_axis
+from everlearn.reports.panels import Part, draw_lines, name_lines, share_axis, stacked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
-Part = tuple[Callable[[Sequence[Group]], float], "Callable[[FigureBase, Sequence[Group], Look], None]"]
-"""A part of a figure: how high it is for some groups, and what puts it there."""
-
-PROBES: Part = (probes_height, draw_probes)
-LATENTS: Part = (latents_height, draw_latents)
-WALKS: Part = (traversal_height, draw_traversal)
-TRANSLATIONS: Part = (translation_height, draw_translation)
-SCORES: Part = (scores_height, draw_scores)
-
 
 def probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
     """What can be read from codes on the way; below, which latents each environment uses in the end."""
-    return _stacked((PROBES, LATENTS), groups, look)
+    return stacked(groups, look, PROBES, LATENTS)
 
 
 def walks_probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
     """What latents stand for in the end, above all that."""
-    return _stacked((WALKS, PROBES, LATENTS), groups, look)
+    return stacked(groups, look, TRAVERSAL, PROBES, LATENTS)
 
 
 def translations(groups: Sequence[Group], look: Look) -> "Figure":
     """Pictures of each environment as the others show them, and what a judge says of them."""
-    return _stacked((TRANSLATIONS, SCORES), groups, look)
+    return stacked(groups, look, TRANSLATION, TRANSLATED)
 
 
 def doubt_and_exploration(groups: Sequence[Group], look: Look) -> "Figure":
     """Pictures between two environments; below, what exploration does to objects that are still to come."""
-    return _stacked(
-        [part for part, found in ((DOUBT, _asked(groups)), (EXPLORATION, _exploring(groups))) if found],
-        groups,
-        look,
-    )
-
-
-def _stacked(parts: Sequence[Part], groups: Sequence[Group], look: Look) -> "Figure":
-    heights = [height(groups) for height, _ in parts]
-    figure = blank(sum(heights))
-    places = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for place, (_, put) in zip(places, parts, strict=True):
-        put(place, groups, look)
-    return figure
+    parts = ((AMBIGUITY, _asked(groups)), (EXPLORATION, _exploring(groups)))
+    return stacked(groups, look, *(part for part, found in parts if found))
 
 
 def _asked(groups: Sequence[Group]) -> list[Group]:
@@ -90,5 +62,4 @@ def _draw_exploration(figure: "FigureBase", groups: Sequence[Group], look: Look)
     name_lines(axes, [group.short for group in shown], look)
 
 
-DOUBT: Part = (ambiguity_height, draw_ambiguity)
-EXPLORATION: Part = (lambda groups: 2.2, _draw_exploration)
+EXPLORATION = Part(lambda groups: 2.2, _draw_exploration)
