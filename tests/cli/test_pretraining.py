@@ -30,9 +30,9 @@ def test_a_backbone_is_made_for_learners_that_start_from_one(
     words = ("--stream", "sprites", *SMALL, "--epochs", "1", "--out", "net.safetensors")
     facts = json.loads(run("pretrain", *words, "--backbone", "small-renorm", "--json").out)
     assert facts["classes"] == 10
-    started = ("--learner", "cwr", "--weights", "net.safetensors", "--tasks", "1", "--record", "record")
+    started = ("--learner", "cwr*", "--weights", "net.safetensors", "--tasks", "1", "--record", "record")
     assert run("run", *SMALL, *started).code == 0
-    refused = run("run", *SMALL, "--learner", "cwr", "--weights", "net.safetensors", "--backbone", "pooled")
+    refused = run("run", *SMALL, "--learner", "cwr*", "--weights", "net.safetensors", "--backbone", "pooled")
     assert_refused(refused)
     assert "another network" in refused.err
 

@@ -224,7 +224,7 @@ def test_a_fresh_one_goes_on_after_the_first_task_as_if_it_had_not_stopped(sourc
         ({"form": "ar2"}, "did you mean 'ar1'"),
         ({"replay_layer": 0}, "replay_layer"),
         ({"replay_layer": 99}, "there is no layer 99"),
-        ({"noise": -1.0}, "noise"),
+        ({"wear": 1.5}, "wear"),
         ({"generator_replay": 128}, "generator_replay"),
         ({"memory_size": 0}, "capacity"),
     ],

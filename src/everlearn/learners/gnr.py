@@ -37,7 +37,8 @@ class GNR(LatentReplay):
         generator_replay: of these, so many are its own.
         beta: weight of the codes' divergence from a standard normal distribution.
         eta: weight of the classifier's loss on generated patterns.
-        noise: noise put on generated patterns, in their standard deviation; a dial to make them worse.
+        wear: share of each generated pattern's activations that are exchanged for those of other patterns, of
+            whatever class; a dial from patterns as they come (0) to such as say nothing of their class (1).
 
     Example:
         >>> GNR.tiny().given
@@ -68,7 +69,7 @@ class GNR(LatentReplay):
         generator_replay: int = 64,
         beta: float = 0.1,
         eta: float = 0.01,
-        noise: float = 0.0,
+        wear: float = 0.0,
         **shared: Unpack[Replaying],
     ) -> None:
         if source not in SOURCES:
@@ -83,11 +84,12 @@ class GNR(LatentReplay):
             replay=generator_replay,
             beta=beta,
             eta=eta,
-            noise=noise,
+            wear=wear,
             slowing=shared.get("slowing", 0.0),
         )
         super().__init__(**shared)
-        self.given = "labelled images, past patterns" if source == "real" else "labelled images"
+        if source == "real":
+            self.given += ", past patterns"
 
     def make_source(self) -> PatternSource | None:
         """Where old patterns come from."""

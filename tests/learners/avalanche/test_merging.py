@@ -9,7 +9,7 @@ from torch import nn
 
 from everlearn.learners.ar1 import AR1
 from everlearn.learners.base.consolidated import Consolidated
-from everlearn.learners.cwr import CWR
+from everlearn.learners.cwr_star import CWRStar
 
 from .peer import BATCH, EXACT, TASKS, model_of, play_ours, play_theirs, settings
 
@@ -54,7 +54,7 @@ def agree_task_by_task(learner: Consolidated, strategy: Any) -> None:
 
 
 def test_cwr(avalanche) -> None:
-    learner = CWR(**SAME)
+    learner = CWRStar(**SAME)
     agree_task_by_task(learner, theirs(learner, freeze=True))
 
 
@@ -66,7 +66,7 @@ def test_the_head_of_ar1(avalanche) -> None:
 
 def test_counts_matter() -> None:
     """What is compared can fail: with one mean per row, as our paper has it, the rows are others."""
-    ours, other = CWR(**SAME), CWR(**{**SAME, "centring": "class"})
+    ours, other = CWRStar(**SAME), CWRStar(**{**SAME, "centring": "class"})
     for learner in (ours, other):
         play_ours(learner, TASKS[:1])
     assert not np.allclose(ours.consolidation.rows, other.consolidation.rows, atol=1e-4)

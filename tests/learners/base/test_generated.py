@@ -1,5 +1,6 @@
 """A generator on patterns so simple that what it should make is known."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,7 +25,7 @@ def dreaming(seed: int = 0, **practice: float) -> GeneratedPatterns:
         "replay": 64,
         "beta": 2.0,
         "eta": 0.01,
-        "noise": 0.0,
+        "wear": 0.0,
     }
     return GeneratedPatterns(
         generator=Generator(n_features=4, shape=(4,), width=32, code_size=3, seed=seed),
@@ -81,13 +82,26 @@ def test_the_memory_is_filled_once_a_task_and_never_below_zero() -> None:
     assert not (first == past.memory.everything().extra["patterns"]).all()
 
 
-def test_noise_makes_them_worse() -> None:
-    clean, noisy = dreaming(), dreaming(noise=2.0)
-    for past in (clean, noisy):
+def test_wear_takes_the_class_out_of_patterns_and_leaves_each_unit_as_strong_as_it_was() -> None:
+    whole, worn = dreaming(), dreaming(wear=1.0)
+    for past in (whole, worn):
+        past.study(Patterns(*(torch.cat(both) for both in zip(cloud(0), cloud(1), strict=True))), 0)
+        past.refill([0, 1], 1)
+    made = [past.memory.everything().extra["patterns"] for past in (whole, worn)]
+    assert np.abs(made[0].mean(0) - made[1].mean(0)).max() < 0.8
+    assert np.abs(np.quantile(made[0], 0.9, axis=0) - np.quantile(made[1], 0.9, axis=0)).max() < 0.8
+    assert distance(whole, 0) < 1.0
+    assert distance(worn, 0) > 2.0
+
+
+def test_half_worn_patterns_keep_half_of_their_activations() -> None:
+    kept = {}
+    for wear in (0.0, 0.5):
+        past = dreaming(wear=wear)
         past.study(cloud(0), 0)
         past.refill([0], 1)
-    spread = [past.memory.everything().extra["patterns"].std(0).mean() for past in (clean, noisy)]
-    assert spread[1] > 3 * spread[0]
+        kept[wear] = past.memory.everything().extra["patterns"]
+    assert 0.4 < (kept[0.0] == kept[0.5]).mean() < 0.7
 
 
 def test_the_classifier_s_loss_reaches_the_generator() -> None:

@@ -90,6 +90,8 @@ class Consolidated(Classifier):
         super().__init__(
             backbone=backbone, optimiser=optimiser, learning_rate=learning_rate, momentum=momentum, **others
         )
+        if weights:
+            self.given += ", a pretrained network"
         self.consolidation = Consolidation(self.head.weight.detach(), centring)
         self._flops_below = flops_per_image(self.parts[0], self.image_shape)
         self._flops_above = flops_per_image(self.body, self.image_shape) - self._flops_below

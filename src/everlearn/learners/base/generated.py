@@ -51,7 +51,7 @@ class Practice:
         replay: of these, so many are its own of the tasks before.
         beta: weight of the codes' divergence from N(0, 1).
         eta: weight of the classifier's loss on what was made.
-        noise: standard deviation of noise on what it dreams, in that of the dreams.
+        wear: share of each dream's activations that are exchanged for those of other dreams.
         slowing: share of the step size that is lost as tasks go by.
     """
 
@@ -61,7 +61,7 @@ class Practice:
     replay: int
     beta: float
     eta: float
-    noise: float
+    wear: float
     slowing: float = 0.0
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Practice:
         check_range("generator_replay", self.replay, 0, self.batch - 1)
         check_range("beta", self.beta, 0, 1e6)
         check_range("eta", self.eta, 0, 1e6)
-        check_range("noise", self.noise, 0, 1e6)
+        check_range("wear", self.wear, 0, 1)
 
 
 class GeneratedPatterns(StoredPatterns):
@@ -168,10 +168,12 @@ class GeneratedPatterns(StoredPatterns):
             load_optimiser(self.optimiser, padded_to(old, list(self.generator.parameters())))
 
     def _worn(self, made: Tensor, chance: Draws) -> Tensor:
-        if not self.practice.noise:
+        """Patterns that say less of their classes, unit by unit as strong as before."""
+        if not self.practice.wear:
             return made
-        noise = torch.from_numpy(chance.normal(made.numel()).astype(np.float32)).to(made.device)
-        return (made + self.practice.noise * made.std() * noise.view_as(made)).relu_()
+        others = torch.from_numpy(chance.integers(made.numel(), len(made))).to(made.device)
+        is_worn = torch.from_numpy(chance.uniform(made.numel()) < self.practice.wear).to(made.device)
+        return torch.where(is_worn.view_as(made), made.gather(0, others.view_as(made)), made)
 
     def _normal(self, chance: Draws, n: int) -> Tensor:
         size = self.generator.code_size

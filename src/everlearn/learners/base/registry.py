@@ -20,17 +20,21 @@ CONTEXT = ("image_shape", "seed")
 
 
 def names() -> list[str]:
-    """The learners there are, as the command line spells them: a_gem is a-gem, der_plus_plus is der++."""
-    files = pkgutil.iter_modules(room.__path__)
-    return sorted(file.name.replace("_plus", "+").replace("_", "-") for file in files if not file.ispkg)
+    """The learners there are, as the command line spells them.
+
+    Example:
+        >>> {"a-gem", "cwr*", "der++"} <= set(names())
+        True
+    """
+    return sorted(_spelled(file.name) for file in pkgutil.iter_modules(room.__path__) if not file.ispkg)
 
 
 def learner_class(name: str) -> type[Learner]:
     """The class behind a name; its file is imported now."""
     if name not in names():
         raise unknown("learner", name, names())
-    file = name.replace("-", "_").replace("+", "_plus")
-    module = importlib.import_module(f"{room.__name__}.{file}")
+    files = {_spelled(file.name): file.name for file in pkgutil.iter_modules(room.__path__)}
+    module = importlib.import_module(f"{room.__name__}.{files[name]}")
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     (found,) = (c for c in own if issubclass(c, Learner))
     return found
@@ -71,6 +75,11 @@ def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any
     """A fresh learner with some settings changed from their defaults."""
     checked = dict(settings_class(name)(**complete(name, settings)))
     return learner_class(name)(image_shape=image_shape, seed=seed, **checked)
+
+
+def _spelled(file: str) -> str:
+    """The name of the learner in a file: a_gem is a-gem, der_plus_plus is der++, cwr_star is cwr*."""
+    return file.replace("_plus", "+").replace("_star", "*").replace("_", "-")
 
 
 def _constructors(found: type) -> Iterator[Callable[..., None]]:

@@ -1,9 +1,9 @@
-"""Figures of the paper: accuracy over tasks on both test sets, and over how bad generated patterns are."""
+"""Figures of the paper: accuracy over tasks on both test sets, and over how worn generated patterns are."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from everlearn.papers.negative.dial import NOISES, dialled
+from everlearn.papers.negative.dial import WEARS, dialled
 from everlearn.papers.negative.readings import final, growing, whole
 from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
@@ -12,6 +12,8 @@ from everlearn.reports.panels import canvas, count_along, draw_lines, name_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SCENARIOS = {"nc": "new classes in every task", "nic": "single sessions of single classes"}
 
 
 def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
@@ -28,23 +30,30 @@ def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
     return figure
 
 
-def against_noise(groups: Sequence[Group], look: Look) -> "Figure":
-    """Final accuracy of positive and of negative replay over the noise on generated patterns."""
-    figure, (axes,) = canvas(1)
+def against_wear(groups: Sequence[Group], look: Look) -> "Figure":
+    """Accuracy at the end over the wear of generated patterns, one panel for each scenario."""
+    figure, panels = canvas(2)
+    for axes, (scenario, title) in zip(panels, SCENARIOS.items(), strict=True):
+        curves = _curves([group for group in groups if group.name.startswith(f"{scenario} ")])
+        for number, points in enumerate(curves.values()):
+            # Who replays nothing generated is the same everywhere.
+            x, y = (points, points.values()) if len(points) > 1 else ([0.0, max(WEARS)], 2 * [points[0.0]])
+            marker = "o" if len(points) > 1 else ""
+            axes.plot(list(x), list(y), color=look.colour(number), linestyle=look.dash(number), marker=marker)
+        axes.grid(axis="y")
+        axes.set_title(title)
+        axes.set_xlabel("share of activations exchanged")
+        share_axis(axes, "accuracy at the end")
+        name_lines(axes, [name.split()[1] for name in curves], look)
+    return figure
+
+
+def _curves(groups: Sequence[Group]) -> dict[str, dict[float, float]]:
+    """Accuracy at the end by place on the dial, for each line that was played with patterns as they come."""
     curves: dict[str, dict[float, float]] = {}
     for group in groups:
-        name, noise = dialled(group.name)
+        name, wear = dialled(group.name)
         value = measured(group, final)
-        if value is not None:
-            curves.setdefault(name, {})[noise] = value.mean
-    for number, points in enumerate(curves.values()):
-        # Who replays nothing generated is the same at every noise.
-        x = sorted(points) if len(points) > 1 else [0.0, max(NOISES)]
-        y = [points.get(at, points[0.0]) for at in x]
-        marker = "o" if len(points) > 1 else ""
-        axes.plot(x, y, color=look.colour(number), linestyle=look.dash(number), marker=marker)
-    axes.grid(axis="y")
-    axes.set_xlabel("noise on generated patterns, in their standard deviation")
-    share_axis(axes, "accuracy at the end")
-    name_lines(axes, list(curves), look)
-    return figure
+        if value is not None and (wear == 0 or name in curves):
+            curves.setdefault(name, {})[wear] = value.mean
+    return curves

@@ -5,7 +5,7 @@ layers learn on, above the fourth convolution, where patterns are 64 maps of 4 b
 """
 
 from everlearn.papers.exhibit import Scale, Start
-from everlearn.papers.negative.variants import all_lines, lines
+from everlearn.papers.negative.variants import lines
 
 WEIGHTS = "results/pooled-shapes.safetensors"
 SHAPES = Start(
@@ -50,9 +50,9 @@ NIC_REPLAY = {**NIC, "batch_size": 32, "learner.memory_size": 300, "learner.repl
 LAPTOP = Scale(
     "laptop",
     "One core: a twin of CORe50 at 32 px, a small network trained on other shapes first.",
-    all_lines(
-        lines("nc", "negative", alone=COMMON, beside=REPLAY | NC, seeds=SEEDS, stream="sprites-50"),
-        lines(
+    (
+        *lines("nc", "negative", alone=COMMON, beside=REPLAY | NC, seeds=SEEDS, stream="sprites-50"),
+        *lines(
             "nic",
             "negative",
             alone=COMMON | NIC,

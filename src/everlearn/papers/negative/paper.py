@@ -9,7 +9,7 @@ ImageNet; put those of the backbone "mobile" into results/mobile-imagenet.safete
 from dataclasses import replace
 
 from everlearn.papers.exhibit import Line, Scale
-from everlearn.papers.negative.variants import all_lines, lines
+from everlearn.papers.negative.variants import lines
 
 SEEDS = (0, 1, 2)
 COMMON = {
@@ -74,9 +74,9 @@ PAPER = Scale(
     tuple(
         map(
             _with_less_noise,
-            all_lines(
-                lines("nc", "paper", alone=NC_ALONE, beside=NC_REPLAY, seeds=SEEDS, stream="core50"),
-                lines("nic", "paper", alone=NIC_ALONE, beside=NIC_REPLAY, seeds=SEEDS, stream="core50"),
+            (
+                *lines("nc", "paper", alone=NC_ALONE, beside=NC_REPLAY, seeds=SEEDS, stream="core50"),
+                *lines("nic", "paper", alone=NIC_ALONE, beside=NIC_REPLAY, seeds=SEEDS, stream="core50"),
             ),
         )
     ),

@@ -1,7 +1,7 @@
 """Generative negative replay in a minute: all of it is played, and that is all that is learned from it."""
 
 from everlearn.papers.exhibit import Scale
-from everlearn.papers.negative.variants import all_lines, lines
+from everlearn.papers.negative.variants import lines
 
 ONE = (0,)
 TINY = {
@@ -27,8 +27,8 @@ NIC = {"stream.scenario": "nic", "n_tasks": 5}
 SMOKE = Scale(
     "smoke",
     "For tests: 16 px, four shapes, three frames a session.",
-    all_lines(
-        lines("nc", "smoke", alone=TINY, beside=REPLAY, seeds=ONE, stream="sprites-50"),
-        lines("nic", "smoke", alone=TINY | NIC, beside=REPLAY | NIC, seeds=ONE, stream="sprites-50"),
+    (
+        *lines("nc", "smoke", alone=TINY, beside=REPLAY, seeds=ONE, stream="sprites-50"),
+        *lines("nic", "smoke", alone=TINY | NIC, beside=REPLAY | NIC, seeds=ONE, stream="sprites-50"),
     ),
 )

@@ -1,12 +1,12 @@
 """The paper's variants, by its codes: which learner, replaying what, in which role."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from everlearn.papers.exhibit import Line
-from everlearn.papers.negative.dial import NOISES
+from everlearn.papers.negative.dial import WEARS, word
 
 Settings = Mapping[str, Any]
 NOBODY: Mapping[str, Settings] = {}
@@ -42,14 +42,15 @@ def lines(
     stream: str,
     minutes: float | None = None,
 ) -> Iterator[Line]:
-    """A line for each variant in a scenario.
+    """A line for each variant in a scenario, and for those that replay generated patterns along the dial.
 
     Args:
         scenario: nc or nic, the first word of their names.
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
-        own: further settings of single variants, by their codes; "none" is AR1.
+        own: further settings of single variants, by their codes; "none" is AR1, "NR-GD, worn" the variant at
+            all places of the dial but 0.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
         minutes: what one seed takes on one core, if that is known.
@@ -59,28 +60,14 @@ def lines(
     yield Line(f"{scenario} none", f"{folder}/{scenario}-none", "ar1", none, **more)
     for code in (FREE, *REPLAYS):
         settings = {**beside, **replay(code), **own.get(code, {})}
-        yield Line(f"{scenario} {code}", f"{folder}/{scenario}-{code.lower()}", "gnr", settings, **more)
+        line = Line(f"{scenario} {code}", f"{folder}/{scenario}-{code.lower()}", "gnr", settings, **more)
+        yield line
+        if code.endswith("GD"):
+            yield from _worn(line, own.get(f"{code}, worn", {}))
 
 
-def worse(line: Line, own: Settings) -> Iterator[Line]:
-    """A line of generated patterns again, at each noise, with settings of its own."""
-    for noise in NOISES:
-        word = f"noise {noise:g}"
-        changed = line.changed({"learner.noise": noise, **own}, re.sub(r"\W", "-", word))
-        yield replace(changed, name=f"{line.name}, {word}", minutes=line.minutes)
-
-
-def all_lines(
-    new_classes: Iterable[Line], new_sessions: Iterable[Line], noisy: Mapping[str, Settings] = NOBODY
-) -> tuple[Line, ...]:
-    """Everybody: both scenarios, and the noises of generated patterns in the second.
-
-    Args:
-        new_classes: the lines of NC.
-        new_sessions: the lines of NIC.
-        noisy: further settings of single variants at all noises, by their codes.
-    """
-    nic = list(new_sessions)
-    generated = [(line, line.name.split()[1]) for line in nic if line.name.endswith("GD")]
-    bad = (each for line, code in generated for each in worse(line, noisy.get(code, {})))
-    return (*new_classes, *nic, *bad)
+def _worn(line: Line, own: Settings) -> Iterator[Line]:
+    """A line again at each place of the dial, with settings of its own."""
+    for wear in WEARS:
+        changed = line.changed({"learner.wear": wear, **own}, re.sub(r"\W", "-", word(wear)))
+        yield replace(changed, name=f"{line.name}, {word(wear)}", minutes=line.minutes)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.cwr import CWR
+from everlearn.learners.cwr_star import CWRStar
 from everlearn.networks import backbone
 from everlearn.networks.weights import save
 
@@ -12,7 +12,7 @@ from .toy import FLAT, batch_of, view_of
 PLAIN = {**FLAT, "momentum": 0.0, "weight_decay": 0.0, "head_rate": 0.5}
 
 
-def taught(learner: CWR, *label_lists: list[int]) -> CWR:
+def taught(learner: CWRStar, *label_lists: list[int]) -> CWRStar:
     for index, labels in enumerate(label_lists):
         batch = batch_of(labels, index)
         learner.begin(view_of(batch, index))
@@ -25,7 +25,7 @@ def taught(learner: CWR, *label_lists: list[int]) -> CWR:
 
 
 def test_the_body_learns_the_first_task_only() -> None:
-    learner = taught(CWR(**PLAIN), [0, 1, 1])
+    learner = taught(CWRStar(**PLAIN), [0, 1, 1])
     gain = learner.body.gain.item()
     assert gain != 1.0
     taught(learner, [2, 3, 3], [0, 4])
@@ -35,7 +35,7 @@ def test_the_body_learns_the_first_task_only() -> None:
 def test_batch_averages_are_frozen_with_the_body() -> None:
     from everlearn.streams import sprites
 
-    stream, learner = sprites(image_size=16, factor_values=2, classes_per_task=2), CWR.tiny()
+    stream, learner = sprites(image_size=16, factor_values=2, classes_per_task=2), CWRStar.tiny()
     seen = []
     for task in stream.take(3):
         view = task.for_learner()
@@ -48,7 +48,7 @@ def test_batch_averages_are_frozen_with_the_body() -> None:
 
 def test_a_task_is_learned_with_its_own_rows_and_merged_by_counts() -> None:
     """In the second task class 1 returns: two images after four make w = sqrt(2)."""
-    learner = taught(CWR(**PLAIN), [0, 0, 1, 1, 1, 1])
+    learner = taught(CWRStar(**PLAIN), [0, 0, 1, 1, 1, 1])
     before = learner.consolidation.rows[:2].clone()
     new = batch_of([1, 1, 2], 1)
     learner.begin(view_of(new, 1))
@@ -67,7 +67,7 @@ def test_a_task_is_learned_with_its_own_rows_and_merged_by_counts() -> None:
 
 
 def test_inside_a_task_old_classes_answer_as_before_it() -> None:
-    learner = taught(CWR(**PLAIN), [0, 0, 1, 1])
+    learner = taught(CWRStar(**PLAIN), [0, 0, 1, 1])
     old = batch_of([0, 0, 1, 1], 0)
     before = learner.predict(old.images)
     learner.begin(view_of(batch_of([1, 1], 5), 1))
@@ -75,7 +75,7 @@ def test_inside_a_task_old_classes_answer_as_before_it() -> None:
 
 
 def test_step_sizes_change_after_the_first_task_and_fade_by_the_schedule() -> None:
-    learner = CWR(**{**PLAIN, "head_rate": 0.25, "slowing": 0.9})
+    learner = CWRStar(**{**PLAIN, "head_rate": 0.25, "slowing": 0.9})
     rates = []
     for index in range(12):
         learner.begin(view_of(batch_of([index]), index))
@@ -89,18 +89,19 @@ def test_step_sizes_change_after_the_first_task_and_fade_by_the_schedule() -> No
 def test_it_starts_from_given_weights(tmp_path) -> None:
     net = backbone("small-renorm", (16, 16), seed=5)
     save(net, tmp_path / "net.safetensors")
-    learner = CWR(
+    learner = CWRStar(
         image_shape=(16, 16), backbone="small-renorm", weights=str(tmp_path / "net.safetensors"), seed=0
     )
     assert all(torch.equal(a, b) for a, b in zip(learner.body.parameters(), net.parameters(), strict=True))
+    assert learner.given == "labelled images, a pretrained network"
 
 
 def test_weights_of_another_network_are_refused(tmp_path) -> None:
     save(backbone("small", (16, 16), seed=5), tmp_path / "net.safetensors")
     with pytest.raises(BadInput, match="another network"):
-        CWR(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
+        CWRStar(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
     with pytest.raises(BadInput, match="there are no weights"):
-        CWR(image_shape=(16, 16), weights=str(tmp_path / "nothing.safetensors"))
+        CWRStar(image_shape=(16, 16), weights=str(tmp_path / "nothing.safetensors"))
 
 
 @pytest.mark.parametrize(
@@ -108,4 +109,4 @@ def test_weights_of_another_network_are_refused(tmp_path) -> None:
 )
 def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(BadInput):
-        CWR(**{**FLAT, **wrong})
+        CWRStar(**{**FLAT, **wrong})

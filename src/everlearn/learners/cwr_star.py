@@ -4,7 +4,7 @@ from everlearn.learners.base.consolidated import Consolidated
 from everlearn.networks.cut import layers
 
 
-class CWR(Consolidated):
+class CWRStar(Consolidated):
     """Learn features from the first task; after it only a head, whose rows are merged task by task.
 
     Each task is learned with rows of its own, for its own classes alone; afterwards they are centred and
@@ -13,7 +13,7 @@ class CWR(Consolidated):
     the features of the first task are, or those it was given.
 
     Example:
-        >>> CWR.tiny().consolidation.centring
+        >>> CWRStar.tiny().consolidation.centring
         'class'
 
     Reference: Lomonaco et al. 2020, "Rehearsal-free continual learning over small non-i.i.d. batches",
