@@ -15,7 +15,7 @@ from typing import Any
 from everlearn import files
 from everlearn.papers.exhibit import Line
 from everlearn.papers.negative import NEGATIVE
-from everlearn.papers.negative.dial import WEARS, dialled
+from everlearn.papers.negative.dial import WORN_OUT, level
 from everlearn.runs import Play, RunSpec
 from everlearn.runs import events as tell
 
@@ -31,9 +31,9 @@ REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
 
 
 def lines() -> list[Line]:
-    """Those that are tuned: along the dial, both ends."""
+    """Those that are tuned: of the dial, patterns made in the paper's way and the worst."""
     known = NEGATIVE.scale("laptop").lines
-    return [line for line in known if dialled(line.name)[1] in (0, max(WEARS))]
+    return [line for line in known if level(line.name) in ("", WORN_OUT)]
 
 
 def tried(name: str) -> list[Row]:

@@ -66,11 +66,12 @@ def test_an_upper_bound_may_be_reached() -> None:
 
 
 def test_a_crossing_needs_both_ends() -> None:
-    claim = claims.crosses("", (0.0, 1.0), ("p0", "p1"), ("n0", "n1"))
+    claim = claims.crosses("", {"good": "p0", "bad": "p1"}, {"good": "n0", "bad": "n1"})
     ends = {"p0": group(0.8, 0.8), "n0": group(0.7, 0.7), "p1": group(0.3, 0.3), "n1": group(0.6, 0.6)}
     verdict = judged(claim, **ends)
-    assert verdict == (True, "negative minus positive: -0.100 at 0, +0.300 at 1")
+    assert verdict == (True, "negative minus positive: good -0.100 ±0.000, bad 0.300 ±0.000")
     assert not judged(claim, **(ends | {"n0": group(0.9, 0.9)})).holds
+    assert not judged(claim, **(ends | {"n1": group(0.2, 0.4)})).holds
 
 
 def test_every_test_image_is_asked_for() -> None:

@@ -78,6 +78,13 @@ def test_more_must_be_lost_under_every_seed(quantity: str) -> None:
     assert not judged(claim, worse=losing(0.1), better=losing(0.3)).holds
 
 
+def test_less_is_known_at_the_end_if_every_seed_says_so() -> None:
+    claim = claims.knows_less("", "object", "worse", "better")
+    assert judged(claim, worse=losing(0.3, 0.31, 0.29), better=losing(0.1, 0.1, 0.1)).holds
+    assert not judged(claim, worse=losing(0.9, 0.1, 0.1), better=losing(0.1, 0.1, 0.1)).holds
+    assert not judged(claim, worse=losing(0.1), better=losing(0.3)).holds
+
+
 def test_the_best_may_be_a_little_lower() -> None:
     claim = claims.as_good_at_best("", "object", "ours", "theirs", 0.03)
     assert judged(claim, ours=group(run(best=0.78)), theirs=group(run(best=0.80))).holds

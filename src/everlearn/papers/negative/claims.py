@@ -3,7 +3,7 @@
 Seeds are compared with themselves: all learners met the same tasks under the same seed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 
 from everlearn.papers.exhibit import Claim, Groups, Verdict
@@ -35,17 +35,22 @@ def not_below(words: str, measure: str, better: str, other: str) -> Claim:
     return Claim(words, (better, other), check)
 
 
-def crosses(words: str, dial: Sequence[float], positive: Sequence[str], negative: Sequence[str]) -> Claim:
-    """That positive replay is better while patterns are good, and negative replay when they are bad."""
+def crosses(words: str, positive: Mapping[str, str], negative: Mapping[str, str]) -> Claim:
+    """That positive replay is better at the first level, and negative replay at the last.
+
+    Args:
+        words: of the claim.
+        positive: lines of positive replay by how good their patterns are, the best first.
+        negative: those of negative replay.
+    """
 
     def check(groups: Groups) -> Verdict:
-        pairs = zip(positive, negative, strict=True)
-        gaps = [gap(groups[n], groups[p], final).mean for p, n in pairs]
-        signs = [each > 0 for each in gaps]
-        told = ", ".join(f"{each:+.3f} at {at:g}" for at, each in zip(dial, gaps, strict=True))
-        return Verdict(not signs[0] and signs[-1], f"negative minus positive: {told}")
+        gaps = {level: gap(groups[negative[level]], groups[positive[level]], final) for level in positive}
+        first, *_, last = gaps.values()
+        told = ", ".join(f"{level} {share(apart)}" for level, apart in gaps.items())
+        return Verdict(first.mean < 0 < last.low, f"negative minus positive: {told}")
 
-    return Claim(words, (*positive, *negative), check)
+    return Claim(words, (*positive.values(), *negative.values()), check)
 
 
 def _told(groups: Groups, measure: str) -> str:

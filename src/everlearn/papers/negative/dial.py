@@ -1,37 +1,37 @@
-"""The dial by which generated patterns are worn down, and the names of lines along it."""
+"""The dial of how good replayed patterns are, from real ones to such as say nothing of their class."""
 
-import re
+from typing import Any
 
-WEARS = (0.25, 0.5, 1.0)
-"""The share of activations that are exchanged, beyond the wear that comes by itself."""
+FRESH, WORN_HALF, WORN_OUT = "fresh", "worn 0.5", "worn 1"
+LEVELS: dict[str, dict[str, Any]] = {
+    FRESH: {"learner.generator_epochs": 20, "learner.generator_replay": 0},
+    WORN_HALF: {"learner.wear": 0.5},
+    WORN_OUT: {"learner.wear": 1.0},
+}
+"""Generated patterns that are better or worse than the paper's way of making them gives.
 
-
-def worn(variant: str) -> tuple[str, ...]:
-    """The names of a variant along the dial, from patterns as they come on.
-
-    Example:
-        >>> worn("nic PR-GD")[:2]
-        ('nic PR-GD', 'nic PR-GD, worn 0.25')
-    """
-    return (variant, *(f"{variant}, {word(wear)}" for wear in WEARS))
-
-
-def word(wear: float) -> str:
-    """How a place on the dial is called.
-
-    Example:
-        >>> word(1.0)
-        'worn 1'
-    """
-    return f"worn {wear:g}"
+A fresh generator studies longer, and never its own patterns. Worn patterns had a share of their activations
+exchanged for those of others, of whatever class; since the generator learns from them, wear adds up.
+"""
 
 
-def dialled(name: str) -> tuple[str, float]:
-    """A line's name without its place on the dial, and the place.
+def along(scenario: str, role: str) -> dict[str, str]:
+    """The names of a role's lines by how good their patterns are, the best first.
 
     Example:
-        >>> dialled("nic PR-GD, worn 0.5"), dialled("nic PR-GD")
-        (('nic PR-GD', 0.5), ('nic PR-GD', 0.0))
+        >>> along("nic", "PR")["fresh"], along("nic", "PR")["copied"]
+        ('nic PR-GD, fresh', 'nic PR-GD')
     """
-    found = re.fullmatch(r"(.*), worn ([\d.]+)", name)
-    return (found[1], float(found[2])) if found else (name, 0.0)
+    generated = f"{scenario} {role}-GD"
+    worn = {level: f"{generated}, {level}" for level in (WORN_HALF, WORN_OUT)}
+    return {"real": f"{scenario} {role}-OD", FRESH: f"{generated}, {FRESH}", "copied": generated, **worn}
+
+
+def level(name: str) -> str:
+    """The level that a line's name says, or none.
+
+    Example:
+        >>> level("nic PR-GD, fresh"), level("nic PR-GD")
+        ('fresh', '')
+    """
+    return name.partition(", ")[2]

@@ -1,9 +1,9 @@
-"""Figures of the paper: accuracy over tasks on both test sets, and over how worn generated patterns are."""
+"""Figures of the paper: accuracy over tasks on both test sets, and over how good patterns are."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from everlearn.papers.negative.dial import WEARS, dialled
+from everlearn.papers.negative.dial import along
 from everlearn.papers.negative.readings import final, growing, whole
 from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
@@ -11,9 +11,13 @@ from everlearn.reports.looks import Look
 from everlearn.reports.panels import canvas, count_along, draw_lines, name_lines, share_axis
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SCENARIOS = {"nc": "new classes in every task", "nic": "single sessions of single classes"}
+ROLES = {"PR": "positive replay", "NR": "negative replay"}
+STILL = {"none": "none", "free": "free", "NR-RD": "NR-RD"}
+"""Those whose patterns are no better or worse anywhere."""
 
 
 def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
@@ -30,30 +34,26 @@ def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
     return figure
 
 
-def against_wear(groups: Sequence[Group], look: Look) -> "Figure":
-    """Accuracy at the end over the wear of generated patterns, one panel for each scenario."""
+def along_the_dial(groups: Sequence[Group], look: Look) -> "Figure":
+    """Accuracy at the end of both roles over how good patterns are, one panel for each scenario."""
     figure, panels = canvas(2)
+    ends = {group.name: found.mean for group in groups if (found := measured(group, final))}
     for axes, (scenario, title) in zip(panels, SCENARIOS.items(), strict=True):
-        curves = _curves([group for group in groups if group.name.startswith(f"{scenario} ")])
-        for number, points in enumerate(curves.values()):
-            # Who replays nothing generated is the same everywhere.
-            x, y = (points, points.values()) if len(points) > 1 else ([0.0, max(WEARS)], 2 * [points[0.0]])
-            marker = "o" if len(points) > 1 else ""
-            axes.plot(list(x), list(y), color=look.colour(number), linestyle=look.dash(number), marker=marker)
+        for number, role in enumerate(ROLES):
+            _draw(axes, number, [ends.get(name) for name in along(scenario, role).values()], look)
+        for number, still in enumerate(STILL, len(ROLES)):
+            _draw(axes, number, len(along(scenario, "PR")) * [ends.get(f"{scenario} {still}")], look)
         axes.grid(axis="y")
         axes.set_title(title)
-        axes.set_xlabel("share of activations exchanged")
+        axes.set_xlabel("patterns replayed")
+        axes.set_xticks(range(len(along(scenario, "PR"))), list(along(scenario, "PR")))
         share_axis(axes, "accuracy at the end")
-        name_lines(axes, [name.split()[1] for name in curves], look)
+        name_lines(axes, [*ROLES.values(), *STILL.values()], look)
     return figure
 
 
-def _curves(groups: Sequence[Group]) -> dict[str, dict[float, float]]:
-    """Accuracy at the end by place on the dial, for each line that was played with patterns as they come."""
-    curves: dict[str, dict[float, float]] = {}
-    for group in groups:
-        name, wear = dialled(group.name)
-        value = measured(group, final)
-        if value is not None and (wear == 0 or name in curves):
-            curves.setdefault(name, {})[wear] = value.mean
-    return curves
+def _draw(axes: "Axes", number: int, values: Sequence[float | None], look: Look) -> None:
+    points = {place: value for place, value in enumerate(values) if value is not None}
+    marker = "o" if number < len(ROLES) else ""
+    (line,) = axes.plot(list(points), list(points.values()), marker=marker)
+    line.set(color=look.colour(number), linestyle=look.dash(number))

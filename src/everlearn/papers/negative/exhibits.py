@@ -2,7 +2,7 @@
 
 from everlearn.papers.exhibit import Claim, Exhibit
 from everlearn.papers.negative import claims, drawing
-from everlearn.papers.negative.dial import WEARS, worn
+from everlearn.papers.negative.dial import WORN_OUT, along
 from everlearn.papers.negative.readings import average, final
 from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
@@ -37,8 +37,8 @@ TWIN = (
 def where_worn(scenario: str) -> tuple[Claim, ...]:
     """The paper's order of methods, where generated patterns are worn out."""
     none, real, random = of(scenario, "none", "PR-OD", "NR-RD")
-    positive, negative = (worn(name)[-1] for name in of(scenario, "PR-GD", "NR-GD"))
-    here = f"Worn patterns, {scenario}"
+    positive, negative = (along(scenario, role)[WORN_OUT] for role in ("PR", "NR"))
+    here = f"Worn out, {scenario}"
     return (
         claims.not_below(f"{here}: real ones are the upper bound.", "final", real, negative),
         claims.falling(
@@ -63,16 +63,15 @@ def where_worn(scenario: str) -> tuple[Claim, ...]:
 def crossing(scenario: str) -> Claim:
     """Where positive and negative replay change places."""
     return claims.crosses(
-        f"Positive replay is better while patterns are good, negative when they are worn ({scenario}).",
-        (0.0, *WEARS),
-        *(worn(name) for name in of(scenario, "PR-GD", "NR-GD")),
+        f"Positive replay is better while patterns are good, negative when they are bad ({scenario}).",
+        *(along(scenario, role) for role in ("PR", "NR")),
     )
 
 
-def along_the_dial(scenario: str) -> tuple[str, ...]:
-    """All lines of a scenario that are drawn over the wear of patterns."""
-    still = of(scenario, "none", "free", "PR-OD", "NR-RD")
-    return (*still, *(name for code in of(scenario, "PR-GD", "NR-GD") for name in worn(code)))
+def dialled(scenario: str) -> tuple[str, ...]:
+    """All lines of a scenario that are drawn over how good patterns are."""
+    ends = (name for role in ("PR", "NR") for name in along(scenario, role).values())
+    return (*of(scenario, "none", "free", "NR-RD"), *ends)
 
 
 EXHIBITS = (
@@ -165,15 +164,16 @@ EXHIBITS = (
     ),
     Exhibit(
         "gnr-degradation",
-        "Positive and negative replay as generated patterns wear out (not in the paper)",
-        (*along_the_dial("nc"), *along_the_dial("nic")),
+        "Positive and negative replay of good and of bad patterns (not in the paper)",
+        (*dialled("nc"), *dialled("nic")),
         (*map(crossing, ("nc", "nic")), *(claim for name in ("nc", "nic") for claim in where_worn(name))),
-        drawing.against_wear,
-        "So many of each generated pattern's activations are exchanged for those of other patterns, of "
-        "whatever class; the generator learns from what is left, so that wear adds up over tasks. Every unit "
-        "is as strong as before, so that only what patterns say of their classes is lost. By itself our "
-        "generator makes good patterns: they are small, and shapes are simple. The order of methods is "
-        "judged where patterns are worn out; those that replay them were tuned anew there.",
+        drawing.along_the_dial,
+        'Patterns are real; "fresh", of a generator that studies five times as long and never its own; '
+        '"copied", made in the paper\'s way, from copies of copies; and worn. To wear them down, half or all '
+        "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
+        "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
+        "what patterns say of their class is lost. The order of methods is judged where patterns are worn "
+        "out; those that replay them were tuned anew there.",
         COLUMNS,
     ),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.papers.exhibit import Line
-from everlearn.papers.negative.dial import WEARS, word
+from everlearn.papers.negative.dial import LEVELS
 
 Settings = Mapping[str, Any]
 NOBODY: Mapping[str, Settings] = {}
@@ -49,8 +49,7 @@ def lines(
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
-        own: further settings of single variants, by their codes; "none" is AR1, "NR-GD, worn" the variant at
-            all places of the dial but 0.
+        own: further settings of single lines, by their names without the scenario; "none" is AR1.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
         minutes: what one seed takes on one core, if that is known.
@@ -63,11 +62,12 @@ def lines(
         line = Line(f"{scenario} {code}", f"{folder}/{scenario}-{code.lower()}", "gnr", settings, **more)
         yield line
         if code.endswith("GD"):
-            yield from _worn(line, own.get(f"{code}, worn", {}))
+            yield from _dialled(line, own)
 
 
-def _worn(line: Line, own: Settings) -> Iterator[Line]:
-    """A line again at each place of the dial, with settings of its own."""
-    for wear in WEARS:
-        changed = line.changed({"learner.wear": wear, **own}, re.sub(r"\W", "-", word(wear)))
-        yield replace(changed, name=f"{line.name}, {word(wear)}", minutes=line.minutes)
+def _dialled(line: Line, own: Mapping[str, Settings]) -> Iterator[Line]:
+    """A line again with better and with worse patterns, and with settings of its own there."""
+    for level, made in LEVELS.items():
+        name = f"{line.name}, {level}"
+        changed = line.changed({**made, **own.get(name.partition(" ")[2], {})}, re.sub(r"\W", "-", level))
+        yield replace(changed, name=name, minutes=line.minutes)

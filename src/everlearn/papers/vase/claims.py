@@ -52,6 +52,18 @@ def loses_more(words: str, quantity: str, worse: str, better: str) -> Claim:
     return Claim(words, (worse, better), check)
 
 
+def knows_less(words: str, quantity: str, worse: str, better: str) -> Claim:
+    """That less can be read from the codes of one at the end than from another's, clear of the spread."""
+    final = kept(quantity, "final")
+
+    def check(groups: Groups) -> Verdict:
+        apart = gap(groups[better], groups[worse], final)
+        told = ", ".join(f"{name} {share(measured(groups[name], final))}" for name in (worse, better))
+        return Verdict(apart.mean > 0 and not apart.low <= 0, f"at the end: {told}; apart {share(apart)}")
+
+    return Claim(words, (worse, better), check)
+
+
 def as_good_at_best(words: str, quantity: str, name: str, other: str, within: float) -> Claim:
     """That the best of one is not below that of another by more than a little."""
     best = kept(quantity, "best")

@@ -36,8 +36,14 @@ EXHIBITS = (
                 "SDA",
                 "CCI-VAE",
             ),
-            claims.loses_more("A mask alone is worse than nothing, for objects.", "object", "A", "CCI-VAE"),
-            claims.loses_more("A mask alone is worse than nothing, for places.", "position", "A", "CCI-VAE"),
+            claims.knows_less(
+                "A mask alone is worse than nothing: less is known of objects at the end.",
+                "object",
+                "A",
+                "CCI-VAE",
+            ),
+            claims.loses_more("A mask alone loses more of objects than nothing.", "object", "A", "CCI-VAE"),
+            claims.loses_more("A mask alone loses more of places than nothing.", "position", "A", "CCI-VAE"),
             claims.loses_more("Without a mask more is lost than with all parts.", "object", "SD", "SDA"),
             claims.as_good_at_best(
                 "The best moment is as good as without them.", "object", "SDA", "CCI-VAE", BEST
