@@ -15,7 +15,7 @@ from typing import Any
 from everlearn import files
 from everlearn.papers.exhibit import Line
 from everlearn.papers.negative import NEGATIVE
-from everlearn.papers.negative.dial import WORN_OUT, level
+from everlearn.papers.negative.dial import FEW
 from everlearn.runs import Play, RunSpec
 from everlearn.runs import events as tell
 
@@ -27,13 +27,19 @@ SEED = 9
 START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
 GRID: dict[str, tuple[Any, ...]] = {"head_rate": (0.003, 0.03, 0.1), "body_rate": (1e-5, 1e-3)}
 REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
-"""Patterns replayed beside each batch of new ones, the start first."""
+"""Patterns replayed beside each batch of new ones, the paper's share first."""
+FEWER = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
+"""The same where patterns are worn out."""
 
 
 def lines() -> list[Line]:
-    """Those that are tuned: of the dial, patterns made in the paper's way and the worst."""
+    """Those that are tuned: all variants, and both roles where patterns are worn out.
+
+    The others of the dial replay as many patterns as in the paper, with the step sizes that were the best for
+    so many: worn ones with those of worn-out ones, fresh ones with those of copied ones.
+    """
     known = NEGATIVE.scale("laptop").lines
-    return [line for line in known if level(line.name) in ("", WORN_OUT)]
+    return [line for line in known if "," not in line.name or FEW in line.name]
 
 
 def tried(name: str) -> list[Row]:
@@ -42,26 +48,30 @@ def tried(name: str) -> list[Row]:
     return found.get(name, [])
 
 
-def best(line: Line) -> Choice:
-    """The best choice, after trying what has not been tried."""
-    choice = _start(line)
+def choice(name: str, share: int | None = None) -> Choice:
+    """The best that was tried for a line; of those that replay so many patterns, if that is asked for."""
+    rows = [row for row in tried(name) if share in (None, row["settings"].get("replay_size"))]
+    best: Choice = max(rows, key=lambda row: float(row["accuracy"]))["settings"]
+    return best
+
+
+def search(line: Line) -> None:
+    """Try what has not been tried."""
+    best = _start(line)
     for name, values in _grid(line).items():
-        choice = max((choice, *(choice | {name: value} for value in values)), key=partial(_worth, line))
-    return choice
+        best = max((best, *(best | {name: value} for value in values)), key=partial(_worth, line))
 
 
 def _start(line: Line) -> Choice:
-    replayed = {"replay_size": REPLAYED[_scenario(line)][0]} if _replays(line) else {}
-    return START | replayed
+    return START | ({"replay_size": _replayed(line)[0]} if _replays(line) else {})
 
 
 def _grid(line: Line) -> dict[str, tuple[Any, ...]]:
-    replayed = {"replay_size": REPLAYED[_scenario(line)][1:]} if _replays(line) else {}
-    return GRID | replayed
+    return GRID | ({"replay_size": _replayed(line)[1:]} if _replays(line) else {})
 
 
-def _scenario(line: Line) -> str:
-    return line.name.split()[0]
+def _replayed(line: Line) -> tuple[int, ...]:
+    return (FEWER if FEW in line.name else REPLAYED)[line.name.split()[0]]
 
 
 def _replays(line: Line) -> bool:
@@ -100,4 +110,5 @@ def _keep(name: str, rows: list[Row]) -> None:
 if __name__ == "__main__":
     for line in lines():
         if line.name in sys.argv[1:] or not sys.argv[1:]:
-            print(line.name, "best:", best(line), flush=True)
+            search(line)
+            print(line.name, "best:", choice(line.name), flush=True)

@@ -2,36 +2,34 @@
 
 from typing import Any
 
-FRESH, WORN_HALF, WORN_OUT = "fresh", "worn 0.5", "worn 1"
+WORN_HALF, WORN_OUT = "worn 0.5", "worn 1"
 LEVELS: dict[str, dict[str, Any]] = {
-    FRESH: {"learner.generator_epochs": 20, "learner.generator_replay": 0},
+    "real": {"learner.source": "real"},
+    "fresh": {"learner.generator_epochs": 20, "learner.generator_replay": 0},
+    "copied": {},
     WORN_HALF: {"learner.wear": 0.5},
     WORN_OUT: {"learner.wear": 1.0},
 }
-"""Generated patterns that are better or worse than the paper's way of making them gives.
+"""What makes patterns better or worse than the paper's way, which is to learn from copies of copies.
 
 A fresh generator studies longer, and never its own patterns. Worn patterns had a share of their activations
 exchanged for those of others, of whatever class; since the generator learns from them, wear adds up.
 """
+FEW = f"few {WORN_OUT}"
+"""Worn out, and fewer of them replayed."""
+ROLES = {"PR": "positive", "NR": "negative"}
 
 
 def along(scenario: str, role: str) -> dict[str, str]:
     """The names of a role's lines by how good their patterns are, the best first.
 
     Example:
-        >>> along("nic", "PR")["fresh"], along("nic", "PR")["copied"]
-        ('nic PR-GD, fresh', 'nic PR-GD')
+        >>> list(along("nic", "PR").values())[:2]
+        ['nic PR, real', 'nic PR, fresh']
     """
-    generated = f"{scenario} {role}-GD"
-    worn = {level: f"{generated}, {level}" for level in (WORN_HALF, WORN_OUT)}
-    return {"real": f"{scenario} {role}-OD", FRESH: f"{generated}, {FRESH}", "copied": generated, **worn}
+    return {level: f"{scenario} {role}, {level}" for level in LEVELS}
 
 
-def level(name: str) -> str:
-    """The level that a line's name says, or none.
-
-    Example:
-        >>> level("nic PR-GD, fresh"), level("nic PR-GD")
-        ('fresh', '')
-    """
-    return name.partition(", ")[2]
+def few(scenario: str, role: str) -> str:
+    """The name of a role's line that replays few patterns, which are worn out."""
+    return f"{scenario} {role}, {FEW}"

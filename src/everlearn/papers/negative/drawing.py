@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from everlearn.papers.negative.dial import along
+from everlearn.papers.negative.dial import ROLES, along
 from everlearn.papers.negative.readings import final, growing, whole
 from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCENARIOS = {"nc": "new classes in every task", "nic": "single sessions of single classes"}
-ROLES = {"PR": "positive replay", "NR": "negative replay"}
-STILL = {"none": "none", "free": "free", "NR-RD": "NR-RD"}
-"""Those whose patterns are no better or worse anywhere."""
+STILL = ("none", "free")
+"""Those that replay nothing."""
 
 
 def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
@@ -48,7 +47,7 @@ def along_the_dial(groups: Sequence[Group], look: Look) -> "Figure":
         axes.set_xlabel("patterns replayed")
         axes.set_xticks(range(len(along(scenario, "PR"))), list(along(scenario, "PR")))
         share_axis(axes, "accuracy at the end")
-        name_lines(axes, [*ROLES.values(), *STILL.values()], look)
+        name_lines(axes, [*(f"{role} replay" for role in ROLES.values()), *STILL], look)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from everlearn.papers.exhibit import Claim, Exhibit
 from everlearn.papers.negative import claims, drawing
-from everlearn.papers.negative.dial import WORN_OUT, along
+from everlearn.papers.negative.dial import ROLES, WORN_OUT, along, few
 from everlearn.papers.negative.readings import average, final
 from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
@@ -64,14 +64,32 @@ def crossing(scenario: str) -> Claim:
     """Where positive and negative replay change places."""
     return claims.crosses(
         f"Positive replay is better while patterns are good, negative when they are bad ({scenario}).",
-        *(along(scenario, role) for role in ("PR", "NR")),
+        *(along(scenario, role) for role in ROLES),
+    )
+
+
+def harmless(scenario: str) -> tuple[Claim, ...]:
+    """That nobody who replays few patterns needs them to be good."""
+    return tuple(
+        claims.not_below(
+            f"Worn out, {scenario}: {word} replay of few patterns does no harm.",
+            "final",
+            few(scenario, role),
+            f"{scenario} free",
+        )
+        for role, word in ROLES.items()
     )
 
 
 def dialled(scenario: str) -> tuple[str, ...]:
-    """All lines of a scenario that are drawn over how good patterns are."""
-    ends = (name for role in ("PR", "NR") for name in along(scenario, role).values())
-    return (*of(scenario, "none", "free", "NR-RD"), *ends)
+    """All lines of a scenario that are drawn over how good patterns are, or judged there."""
+    ends = (name for role in ROLES for name in (*along(scenario, role).values(), few(scenario, role)))
+    return (*of(scenario, "none", "free", "PR-OD", "NR-RD"), *ends)
+
+
+def judged(scenario: str) -> tuple[Claim, ...]:
+    """All that is said of the dial in a scenario."""
+    return (crossing(scenario), *where_worn(scenario), *harmless(scenario))
 
 
 EXHIBITS = (
@@ -166,14 +184,14 @@ EXHIBITS = (
         "gnr-degradation",
         "Positive and negative replay of good and of bad patterns (not in the paper)",
         (*dialled("nc"), *dialled("nic")),
-        (*map(crossing, ("nc", "nic")), *(claim for name in ("nc", "nic") for claim in where_worn(name))),
+        (*judged("nc"), *judged("nic")),
         drawing.along_the_dial,
         'Patterns are real; "fresh", of a generator that studies five times as long and never its own; '
         '"copied", made in the paper\'s way, from copies of copies; and worn. To wear them down, half or all '
         "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
         "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
-        "what patterns say of their class is lost. The order of methods is judged where patterns are worn "
-        "out; those that replay them were tuned anew there.",
+        "what patterns say of their class is lost. As many are replayed as in the paper, half of what is "
+        'learned in NIC and an eighth in NC; "few" are a fifth, or as many as were best.',
         COLUMNS,
     ),
 )

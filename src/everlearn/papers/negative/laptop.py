@@ -39,24 +39,68 @@ COMMON = {
     "learner.backbone": "pooled-relu-renorm",
     "learner.weights": WEIGHTS,
     "learner.learning_rate": 2e-3,
-    "learner.body_rate": 1e-4,
-    "learner.head_rate": 1e-2,
 }
 REPLAY = {**COMMON, "learner.replay_layer": 4, "learner.code_size": 32}
-NC = {"batch_size": 56, "learner.memory_size": 1500, "learner.replay_size": 8, "learner.generator_replay": 27}
+NC = {"batch_size": 56, "learner.memory_size": 1500, "learner.generator_replay": 27}
 NIC = {"stream.scenario": "nic", "evaluation.every": 17}
-NIC_REPLAY = {**NIC, "batch_size": 32, "learner.memory_size": 300, "learner.replay_size": 32}
+NIC_REPLAY = {**NIC, "batch_size": 32, "learner.memory_size": 300}
+
+
+def tuned(head_rate: float, body_rate: float, replay_size: int | None = None) -> dict[str, float]:
+    """The settings of a line that were tuned: step sizes, and patterns replayed beside a batch of new ones.
+
+    Example:
+        >>> tuned(0.01, 1e-5)
+        {'learner.head_rate': 0.01, 'learner.body_rate': 1e-05}
+    """
+    replayed = {} if replay_size is None else {"learner.replay_size": replay_size}
+    return {"learner.head_rate": head_rate, "learner.body_rate": body_rate, **replayed}
+
+
+NC_OWN = {
+    "none": tuned(0.01, 1e-4),
+}
+NIC_OWN = {
+    "none": tuned(0.003, 1e-5),
+    "free": tuned(0.01, 1e-5),
+    "PR-OD": tuned(0.1, 1e-3, 32),
+    "NR-OD": tuned(0.1, 1e-4, 16),
+    "PR-GD": tuned(0.01, 1e-3, 8),
+    "NR-GD": tuned(0.03, 1e-4, 8),
+    "NR-RD": tuned(0.03, 1e-4, 8),
+    "PR, real": tuned(0.1, 1e-3),
+    "NR, real": tuned(0.1, 1e-4),
+    "PR, fresh": tuned(0.01, 1e-3),
+    "NR, fresh": tuned(0.03, 1e-4),
+    "PR, copied": tuned(0.01, 1e-3),
+    "NR, copied": tuned(0.03, 1e-4),
+    "PR, worn 0.5": tuned(0.03, 1e-4),
+    "PR, worn 1": tuned(0.03, 1e-4),
+    "PR, few worn 1": tuned(0.03, 1e-4, 8),
+}
+"""The best of all that `python -m benchmarks.negative_tuning` tried, under a seed that is not played here."""
 
 LAPTOP = Scale(
     "laptop",
     "One core: a twin of CORe50 at 32 px, a small network trained on other shapes first.",
     (
-        *lines("nc", "negative", alone=COMMON, beside=REPLAY | NC, seeds=SEEDS, stream="sprites-50"),
+        *lines(
+            "nc",
+            "negative",
+            alone=COMMON,
+            beside=REPLAY | NC,
+            share=8,
+            own=NC_OWN,
+            seeds=SEEDS,
+            stream="sprites-50",
+        ),
         *lines(
             "nic",
             "negative",
             alone=COMMON | NIC,
             beside=REPLAY | NIC_REPLAY,
+            share=32,
+            own=NIC_OWN,
             seeds=SEEDS,
             stream="sprites-50",
         ),

@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from everlearn.papers.exhibit import Line
-from everlearn.papers.negative.dial import LEVELS
+from everlearn.papers.negative.dial import FEW, LEVELS, ROLES, WORN_OUT
 
 Settings = Mapping[str, Any]
 NOBODY: Mapping[str, Settings] = {}
 
 SOURCES = {"OD": "real", "GD": "generated", "RD": "random"}
-ROLES = {"PR": "positive", "NR": "negative"}
 FREE = "free"
 """No replay, and nothing that holds the body but small steps, as where patterns are replayed."""
 REPLAYS = ("PR-OD", "PR-GD", "NR-OD", "NR-GD", "NR-RD")
@@ -37,37 +35,45 @@ def lines(
     *,
     alone: Settings,
     beside: Settings,
+    share: int,
     own: Mapping[str, Settings] = NOBODY,
     seeds: tuple[int, ...],
     stream: str,
     minutes: float | None = None,
 ) -> Iterator[Line]:
-    """A line for each variant in a scenario, and for those that replay generated patterns along the dial.
+    """A line for each variant in a scenario, and for each role along the dial.
 
     Args:
         scenario: nc or nic, the first word of their names.
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
+        share: patterns replayed beside each batch along the dial, which is the paper's share.
         own: further settings of single lines, by their names without the scenario; "none" is AR1.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
         minutes: what one seed takes on one core, if that is known.
     """
-    more: dict[str, Any] = {"seeds": seeds, "stream": stream, "minutes": minutes}
-    none = {**alone, **own.get("none", {})}
-    yield Line(f"{scenario} none", f"{folder}/{scenario}-none", "ar1", none, **more)
+
+    def line(code: str, learner: str, settings: Settings) -> Line:
+        where = f"{folder}/{scenario}-{_word(code)}"
+        whole = {**settings, **own.get(code, {})}
+        return Line(f"{scenario} {code}", where, learner, whole, seeds, stream, minutes=minutes)
+
+    yield line("none", "ar1", alone)
     for code in (FREE, *REPLAYS):
-        settings = {**beside, **replay(code), **own.get(code, {})}
-        line = Line(f"{scenario} {code}", f"{folder}/{scenario}-{code.lower()}", "gnr", settings, **more)
-        yield line
-        if code.endswith("GD"):
-            yield from _dialled(line, own)
+        yield line(code, "gnr", {**beside, **replay(code)})
+    paper = {**beside, "learner.replay_size": share}
+    for level, made in {**LEVELS, FEW: LEVELS[WORN_OUT]}.items():
+        for role, word in ROLES.items():
+            yield line(f"{role}, {level}", "gnr", {**paper, "learner.role": word, **made})
 
 
-def _dialled(line: Line, own: Mapping[str, Settings]) -> Iterator[Line]:
-    """A line again with better and with worse patterns, and with settings of its own there."""
-    for level, made in LEVELS.items():
-        name = f"{line.name}, {level}"
-        changed = line.changed({**made, **own.get(name.partition(" ")[2], {})}, re.sub(r"\W", "-", level))
-        yield replace(changed, name=name, minutes=line.minutes)
+def _word(name: str) -> str:
+    """A name as part of a folder's.
+
+    Example:
+        >>> _word("PR, worn 0.5")
+        'pr-worn-0-5'
+    """
+    return "-".join(re.findall(r"\w+", name.lower()))
