@@ -15,7 +15,7 @@ from typing import Any
 from everlearn import files
 from everlearn.papers.exhibit import Line
 from everlearn.papers.negative import NEGATIVE
-from everlearn.papers.negative.dial import FEW
+from everlearn.papers.negative.dial import WORN_OUT
 from everlearn.runs import Play, RunSpec
 from everlearn.runs import events as tell
 
@@ -25,7 +25,9 @@ Row = dict[str, Any]
 TRIED = Path(__file__).parent.parent / "results" / "negative" / "tuning.json"
 SEED = 9
 START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
-GRID: dict[str, tuple[Any, ...]] = {"head_rate": (0.003, 0.03, 0.1), "body_rate": (1e-5, 1e-3)}
+HEADS = {"nc": (0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
+"""Step sizes of the head beside the start's; tasks of NC are longer, and want smaller ones."""
+BODIES = (1e-5, 1e-3)
 REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
 """Patterns replayed beside each batch of new ones, the paper's share first."""
 FEWER = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
@@ -35,11 +37,10 @@ FEWER = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
 def lines() -> list[Line]:
     """Those that are tuned: all variants, and both roles where patterns are worn out.
 
-    The others of the dial replay as many patterns as in the paper, with the step sizes that were the best for
-    so many: worn ones with those of worn-out ones, fresh ones with those of copied ones.
+    Patterns that are half worn are replayed as worn-out ones are, fresh ones as copied ones.
     """
     known = NEGATIVE.scale("laptop").lines
-    return [line for line in known if "," not in line.name or FEW in line.name]
+    return [line for line in known if "," not in line.name or WORN_OUT in line.name]
 
 
 def tried(name: str) -> list[Row]:
@@ -48,10 +49,9 @@ def tried(name: str) -> list[Row]:
     return found.get(name, [])
 
 
-def choice(name: str, share: int | None = None) -> Choice:
-    """The best that was tried for a line; of those that replay so many patterns, if that is asked for."""
-    rows = [row for row in tried(name) if share in (None, row["settings"].get("replay_size"))]
-    best: Choice = max(rows, key=lambda row: float(row["accuracy"]))["settings"]
+def choice(name: str) -> Choice:
+    """The best that was tried for a line."""
+    best: Choice = max(tried(name), key=lambda row: float(row["accuracy"]))["settings"]
     return best
 
 
@@ -67,11 +67,16 @@ def _start(line: Line) -> Choice:
 
 
 def _grid(line: Line) -> dict[str, tuple[Any, ...]]:
-    return GRID | ({"replay_size": _replayed(line)[1:]} if _replays(line) else {})
+    grid: dict[str, tuple[Any, ...]] = {"head_rate": HEADS[_scenario(line)], "body_rate": BODIES}
+    return grid | ({"replay_size": _replayed(line)[1:]} if _replays(line) else {})
 
 
 def _replayed(line: Line) -> tuple[int, ...]:
-    return (FEWER if FEW in line.name else REPLAYED)[line.name.split()[0]]
+    return (FEWER if WORN_OUT in line.name else REPLAYED)[_scenario(line)]
+
+
+def _scenario(line: Line) -> str:
+    return line.name.split()[0]
 
 
 def _replays(line: Line) -> bool:

@@ -7,12 +7,8 @@ import pytest
 from benchmarks import negative_tuning as tuning
 
 from everlearn.papers.negative import NEGATIVE
-from everlearn.papers.negative.dial import FEW
 
 LAPTOP = NEGATIVE.scale("laptop")
-SHARES = {"nc": 8, "nic": 32}
-TAKEN = {"real": "OD", "fresh": "GD", "copied": "GD"}
-"""Lines of the dial have the step sizes of variants, or those of worn-out patterns."""
 
 
 def settings(name: str) -> dict[str, Any]:
@@ -26,14 +22,12 @@ def test_what_is_played_is_the_best_of_what_was_tried(line: Any) -> None:
     assert settings(line.name) == tuning.choice(line.name)
 
 
-@pytest.mark.parametrize(
-    "name", [line.name for line in LAPTOP.lines if ", " in line.name and FEW not in line.name]
-)
-def test_along_the_dial_it_is_the_best_with_the_papers_share(name: str) -> None:
-    scenario, role = name.partition(",")[0].split()
-    level = name.partition(", ")[2]
-    source = f"{scenario} {role}-{TAKEN[level]}" if level in TAKEN else f"{scenario} {role}, {FEW}"
-    assert settings(name) == tuning.choice(source, share=SHARES[scenario])
+@pytest.mark.parametrize("scenario", ["nc", "nic"])
+@pytest.mark.parametrize("role", ["PR", "NR"])
+def test_the_rest_of_the_dial_is_played_as_its_neighbours_are(scenario: str, role: str) -> None:
+    name = f"{scenario} {role}-GD"
+    assert settings(f"{name}, fresh") == settings(name)
+    assert settings(f"{name}, worn 0.5") == settings(f"{name}, worn 1")
 
 
 def test_it_is_tuned_under_a_seed_that_is_not_reported() -> None:
@@ -58,4 +52,3 @@ def test_one_setting_after_another_is_searched_and_nothing_is_tried_twice(
         tuning.search(line)
     assert len(asked) == 8
     assert tuning.choice("nic NR-GD") == {"head_rate": 0.1, "body_rate": 1e-5, "replay_size": 16}
-    assert tuning.choice("nic NR-GD", share=8)["body_rate"] == 1e-5

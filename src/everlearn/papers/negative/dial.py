@@ -4,9 +4,7 @@ from typing import Any
 
 WORN_HALF, WORN_OUT = "worn 0.5", "worn 1"
 LEVELS: dict[str, dict[str, Any]] = {
-    "real": {"learner.source": "real"},
     "fresh": {"learner.generator_epochs": 20, "learner.generator_replay": 0},
-    "copied": {},
     WORN_HALF: {"learner.wear": 0.5},
     WORN_OUT: {"learner.wear": 1.0},
 }
@@ -15,8 +13,6 @@ LEVELS: dict[str, dict[str, Any]] = {
 A fresh generator studies longer, and never its own patterns. Worn patterns had a share of their activations
 exchanged for those of others, of whatever class; since the generator learns from them, wear adds up.
 """
-FEW = f"few {WORN_OUT}"
-"""Worn out, and fewer of them replayed."""
 ROLES = {"PR": "positive", "NR": "negative"}
 
 
@@ -24,12 +20,9 @@ def along(scenario: str, role: str) -> dict[str, str]:
     """The names of a role's lines by how good their patterns are, the best first.
 
     Example:
-        >>> list(along("nic", "PR").values())[:2]
-        ['nic PR, real', 'nic PR, fresh']
+        >>> list(along("nic", "PR").values())[:3]
+        ['nic PR-OD', 'nic PR-GD, fresh', 'nic PR-GD']
     """
-    return {level: f"{scenario} {role}, {level}" for level in LEVELS}
-
-
-def few(scenario: str, role: str) -> str:
-    """The name of a role's line that replays few patterns, which are worn out."""
-    return f"{scenario} {role}, {FEW}"
+    generated = f"{scenario} {role}-GD"
+    fresh, *worn = ((level, f"{generated}, {level}") for level in LEVELS)
+    return dict([("real", f"{scenario} {role}-OD"), fresh, ("copied", generated), *worn])

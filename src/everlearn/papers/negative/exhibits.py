@@ -2,7 +2,7 @@
 
 from everlearn.papers.exhibit import Claim, Exhibit
 from everlearn.papers.negative import claims, drawing
-from everlearn.papers.negative.dial import ROLES, WORN_OUT, along, few
+from everlearn.papers.negative.dial import ROLES, WORN_OUT, along
 from everlearn.papers.negative.readings import average, final
 from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
@@ -68,28 +68,15 @@ def crossing(scenario: str) -> Claim:
     )
 
 
-def harmless(scenario: str) -> tuple[Claim, ...]:
-    """That nobody who replays few patterns needs them to be good."""
-    return tuple(
-        claims.not_below(
-            f"Worn out, {scenario}: {word} replay of few patterns does no harm.",
-            "final",
-            few(scenario, role),
-            f"{scenario} free",
-        )
-        for role, word in ROLES.items()
-    )
-
-
 def dialled(scenario: str) -> tuple[str, ...]:
     """All lines of a scenario that are drawn over how good patterns are, or judged there."""
-    ends = (name for role in ROLES for name in (*along(scenario, role).values(), few(scenario, role)))
-    return (*of(scenario, "none", "free", "PR-OD", "NR-RD"), *ends)
+    ends = (name for role in ROLES for name in along(scenario, role).values())
+    return (*of(scenario, "none", "free", "NR-RD"), *ends)
 
 
 def judged(scenario: str) -> tuple[Claim, ...]:
     """All that is said of the dial in a scenario."""
-    return (crossing(scenario), *where_worn(scenario), *harmless(scenario))
+    return (crossing(scenario), *where_worn(scenario))
 
 
 EXHIBITS = (
@@ -190,8 +177,7 @@ EXHIBITS = (
         '"copied", made in the paper\'s way, from copies of copies; and worn. To wear them down, half or all '
         "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
         "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
-        "what patterns say of their class is lost. As many are replayed as in the paper, half of what is "
-        'learned in NIC and an eighth in NC; "few" are a fifth, or as many as were best.',
+        "what patterns say of their class is lost. Who replays them was tuned anew where they are worn out.",
         COLUMNS,
     ),
 )

@@ -75,12 +75,8 @@ PAPER = Scale(
         map(
             _with_less_noise,
             (
-                *lines(
-                    "nc", "paper", alone=NC_ALONE, beside=NC_REPLAY, share=14, seeds=SEEDS, stream="core50"
-                ),
-                *lines(
-                    "nic", "paper", alone=NIC_ALONE, beside=NIC_REPLAY, share=64, seeds=SEEDS, stream="core50"
-                ),
+                *lines("nc", "paper", alone=NC_ALONE, beside=NC_REPLAY, seeds=SEEDS, stream="core50"),
+                *lines("nic", "paper", alone=NIC_ALONE, beside=NIC_REPLAY, seeds=SEEDS, stream="core50"),
             ),
         )
     ),

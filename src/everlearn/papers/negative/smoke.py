@@ -28,9 +28,7 @@ SMOKE = Scale(
     "smoke",
     "For tests: 16 px, four shapes, three frames a session.",
     (
-        *lines("nc", "smoke", alone=TINY, beside=REPLAY, share=4, seeds=ONE, stream="sprites-50"),
-        *lines(
-            "nic", "smoke", alone=TINY | NIC, beside=REPLAY | NIC, share=4, seeds=ONE, stream="sprites-50"
-        ),
+        *lines("nc", "smoke", alone=TINY, beside=REPLAY, seeds=ONE, stream="sprites-50"),
+        *lines("nic", "smoke", alone=TINY | NIC, beside=REPLAY | NIC, seeds=ONE, stream="sprites-50"),
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from everlearn.papers.exhibit import Line
-from everlearn.papers.negative.dial import FEW, LEVELS, ROLES, WORN_OUT
+from everlearn.papers.negative.dial import LEVELS, ROLES
 
 Settings = Mapping[str, Any]
 NOBODY: Mapping[str, Settings] = {}
@@ -35,20 +35,18 @@ def lines(
     *,
     alone: Settings,
     beside: Settings,
-    share: int,
     own: Mapping[str, Settings] = NOBODY,
     seeds: tuple[int, ...],
     stream: str,
     minutes: float | None = None,
 ) -> Iterator[Line]:
-    """A line for each variant in a scenario, and for each role along the dial.
+    """A line for each variant in a scenario, and for those that replay generated patterns along the dial.
 
     Args:
         scenario: nc or nic, the first word of their names.
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
-        share: patterns replayed beside each batch along the dial, which is the paper's share.
         own: further settings of single lines, by their names without the scenario; "none" is AR1.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
@@ -62,18 +60,18 @@ def lines(
 
     yield line("none", "ar1", alone)
     for code in (FREE, *REPLAYS):
-        yield line(code, "gnr", {**beside, **replay(code)})
-    paper = {**beside, "learner.replay_size": share}
-    for level, made in {**LEVELS, FEW: LEVELS[WORN_OUT]}.items():
-        for role, word in ROLES.items():
-            yield line(f"{role}, {level}", "gnr", {**paper, "learner.role": word, **made})
+        settings = {**beside, **replay(code)}
+        yield line(code, "gnr", settings)
+        if code.endswith("GD"):
+            for level, made in LEVELS.items():
+                yield line(f"{code}, {level}", "gnr", {**settings, **made})
 
 
 def _word(name: str) -> str:
     """A name as part of a folder's.
 
     Example:
-        >>> _word("PR, worn 0.5")
-        'pr-worn-0-5'
+        >>> _word("PR-GD, worn 0.5")
+        'pr-gd-worn-0-5'
     """
     return "-".join(re.findall(r"\w+", name.lower()))

@@ -44,7 +44,7 @@ def lines(
     entangled: Settings,
     seeds: Mapping[str, tuple[int, ...]],
     asks: Asks = ASKS,
-    minutes: float | None = None,
+    stage: float | None = None,
 ) -> Iterator[Line]:
     """A line for each row and each side of the paper's table.
 
@@ -54,7 +54,7 @@ def lines(
         entangled: what differs for entangled ones.
         seeds: of each variant, by name; those not named have seed 0.
         asks: what the whole method and its baseline are asked afterwards.
-        minutes: what one seed takes on one core, if that is known.
+        stage: minutes that a stage takes on one core, if that is known.
     """
 
     def line(name: str, learner: str, settings: Settings) -> Line:
@@ -63,7 +63,7 @@ def lines(
             "seeds": seeds.get(name, (0,)),
             "stream": "environments",
             "asks": asked,
-            "minutes": minutes,
+            "minutes": _minutes(stage, common),
         }
         return Line(name, f"{folder}/{_word(name)}", learner, {**common, **settings}, **own)
 
@@ -82,7 +82,7 @@ def elsewhere(
     codes: tuple[str, ...],
     settings: Settings,
     asks: Asks = ASKS,
-    minutes: float | None = None,
+    stage: float | None = None,
 ) -> Iterator[Line]:
     """A line for some variants on another sequence, which `place` names; none of them entangled."""
     for code in codes:
@@ -90,7 +90,7 @@ def elsewhere(
         own = {**settings, **(parts(code) if code in CODES else {})}
         name = f"{code}, {place}"
         where = f"{folder}/{_word(name)}"
-        yield Line(name, where, learner, own, stream="environments", asks=asks, minutes=minutes)
+        yield Line(name, where, learner, own, stream="environments", asks=asks, minutes=_minutes(stage, own))
 
 
 def imagining(
@@ -101,7 +101,7 @@ def imagining(
     pair: Settings,
     entangled: Settings,
     asks: Mapping[str, Asks] = MappingProxyType({"five": TRANSLATED, "pair": MIXED}),
-    minutes: float | None = None,
+    stage: float | None = None,
 ) -> Iterator[Line]:
     """Lines of the whole method for what it imagines.
 
@@ -112,7 +112,7 @@ def imagining(
         pair: settings on two environments, whose pictures are mixed.
         entangled: what differs for the entangled one.
         asks: what those on five and on two environments are asked afterwards.
-        minutes: what one seed takes on one core, if that is known.
+        stage: minutes that a stage takes on one core, if that is known.
     """
     whole = parts("SDA")
     rivals: dict[str, tuple[Settings, Asks]] = {
@@ -125,7 +125,12 @@ def imagining(
     for name, (settings, asked) in rivals.items():
         where = f"{folder}/{_word(name)}"
         own = {**settings, **whole}
-        yield Line(name, where, "vase", own, stream="environments", asks=asked, minutes=minutes)
+        yield Line(name, where, "vase", own, stream="environments", asks=asked, minutes=_minutes(stage, own))
+
+
+def _minutes(stage: float | None, settings: Settings) -> float | None:
+    """What a whole sequence takes, if it is known what a stage does."""
+    return None if stage is None else stage * len(settings["stream.sequence"])
 
 
 def _word(name: str) -> str:
