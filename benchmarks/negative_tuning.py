@@ -25,7 +25,7 @@ Row = dict[str, Any]
 TRIED = Path(__file__).parent.parent / "results" / "negative" / "tuning.json"
 SEED = 9
 START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
-HEADS = {"nc": (0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
+HEADS = {"nc": (0.0001, 0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
 """Step sizes of the head beside the start's; tasks of NC are longer, and want smaller ones."""
 BODIES = (1e-5, 1e-3)
 REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}

@@ -177,7 +177,8 @@ EXHIBITS = (
         '"copied", made in the paper\'s way, from copies of copies; and worn. To wear them down, half or all '
         "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
         "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
-        "what patterns say of their class is lost. Who replays them was tuned anew where they are worn out.",
+        "what patterns say of their class is lost. Who replays them was tuned anew where they are worn out. "
+        "[What else was tried](decisions/0009-patterns-are-worn-not-shaken.md) to make patterns bad.",
         COLUMNS,
     ),
 )

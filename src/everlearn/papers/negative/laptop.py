@@ -58,7 +58,19 @@ def tuned(head_rate: float, body_rate: float, replay_size: int | None = None) ->
 
 
 NC_OWN = {
-    "none": tuned(0.01, 1e-4),
+    "none": tuned(0.001, 1e-4),
+    "free": tuned(0.001, 1e-3),
+    "PR-OD": tuned(0.01, 1e-5, 32),
+    "NR-OD": tuned(0.003, 1e-5, 32),
+    "PR-GD": tuned(0.0003, 1e-3, 8),
+    "NR-GD": tuned(0.001, 1e-3, 8),
+    "NR-RD": tuned(0.001, 1e-3, 8),
+    "PR-GD, fresh": tuned(0.0003, 1e-3, 8),
+    "NR-GD, fresh": tuned(0.001, 1e-3, 8),
+    "PR-GD, worn 0.5": tuned(0.0003, 1e-3, 8),
+    "NR-GD, worn 0.5": tuned(0.001, 1e-3, 8),
+    "PR-GD, worn 1": tuned(0.0003, 1e-3, 8),
+    "NR-GD, worn 1": tuned(0.001, 1e-3, 8),
 }
 NIC_OWN = {
     "none": tuned(0.003, 1e-5),
@@ -89,6 +101,7 @@ LAPTOP = Scale(
             own=NC_OWN,
             seeds=SEEDS,
             stream="sprites-50",
+            minutes=0.5,
         ),
         *lines(
             "nic",
@@ -98,6 +111,7 @@ LAPTOP = Scale(
             own=NIC_OWN,
             seeds=SEEDS,
             stream="sprites-50",
+            minutes=1.5,
         ),
     ),
 )
