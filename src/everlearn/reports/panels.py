@@ -82,13 +82,18 @@ def panels_on(
     return list(grid[:n])
 
 
-def draw_lines(axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool = True) -> None:
-    """A line for each group over the tasks learned, with a band where there are several seeds."""
+def draw_lines(
+    axes: "Axes", lines: Sequence[Line], look: Look, *, marks: bool = True, bands: bool = True
+) -> None:
+    """A line for each group over the tasks learned, with a band where there are several seeds.
+
+    Bands are best left out where seeds differ more than groups do: they would hide everything.
+    """
     for number, line in enumerate(lines):
         colour = look.colour(number)
         marker = "o" if marks and len(line.x) <= DOTTED else ""
         axes.plot(line.x, line.mean, color=colour, linestyle=look.dash(number), marker=marker)
-        if not np.isnan(line.low).all():
+        if bands and not np.isnan(line.low).all():
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")

@@ -8,7 +8,7 @@ from everlearn.papers.negative.readings import final, growing, whole
 from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
-from everlearn.reports.panels import canvas, count_along, draw_lines, name_lines, share_axis
+from everlearn.reports.panels import canvas, draw_lines, name_lines, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,11 +23,8 @@ def both_sets(groups: Sequence[Group], look: Look) -> "Figure":
     """Accuracy after each task on the whole test set, and on that of the classes met."""
     figure, panels = canvas(2)
     for axes, curve, title in zip(panels, (whole, growing), ("whole", "growing"), strict=True):
-        draw_lines(axes, [group.line(curve) for group in groups], look)
-        axes.grid(axis="y")
+        draw_lines(axes, [group.line(curve) for group in groups], look, bands=False)
         axes.set_title(f"{title} test set")
-        axes.set_xlabel("tasks learned")
-        count_along(axes.xaxis)
         share_axis(axes, "accuracy")
         name_lines(axes, [group.short for group in groups], look)
     return figure

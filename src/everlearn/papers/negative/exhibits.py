@@ -30,7 +30,8 @@ BARE = (
 )
 TWIN = (
     "At laptop scale the stream is a twin of CORe50 with drawn shapes, and the network is trained on other "
-    "shapes first, as the paper's is on ImageNet."
+    "shapes first, as the paper's is on ImageNet. Seeds differ in how alike their shapes are, more than "
+    "methods do; so methods are compared seed by seed, and figures show means."
 )
 
 
