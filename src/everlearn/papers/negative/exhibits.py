@@ -179,7 +179,8 @@ EXHIBITS = (
         "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
         "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
         "what patterns say of their class is lost. Who replays them was tuned anew where they are worn out. "
-        "[What else was tried](decisions/0009-patterns-are-worn-not-shaken.md) to make patterns bad.",
+        "The generator of these runs fails by itself: what it dreams says next to nothing of its class "
+        "([decision 9](decisions/0009-patterns-are-worn-not-shaken.md)).",
         COLUMNS,
     ),
 )
