@@ -33,7 +33,7 @@ def pretrain(
 ) -> Answer:
     """Train a network on the first task of a stream, for learners that start from one on another.
 
-    l2p prompts a small vision transformer; cwr, ar1 and gnr start from a backbone.
+    l2p prompts a small vision transformer; cwr*, ar1 and gnr start from a backbone.
 
     Takes minutes on one core, and starts over if it is interrupted.
 

@@ -26,14 +26,14 @@ def names() -> list[str]:
         >>> {"a-gem", "cwr*", "der++"} <= set(names())
         True
     """
-    return sorted(_spelled(file.name) for file in pkgutil.iter_modules(room.__path__) if not file.ispkg)
+    return sorted(_files())
 
 
 def learner_class(name: str) -> type[Learner]:
     """The class behind a name; its file is imported now."""
-    if name not in names():
-        raise unknown("learner", name, names())
-    files = {_spelled(file.name): file.name for file in pkgutil.iter_modules(room.__path__)}
+    files = _files()
+    if name not in files:
+        raise unknown("learner", name, sorted(files))
     module = importlib.import_module(f"{room.__name__}.{files[name]}")
     own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     (found,) = (c for c in own if issubclass(c, Learner))
@@ -77,9 +77,10 @@ def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any
     return learner_class(name)(image_shape=image_shape, seed=seed, **checked)
 
 
-def _spelled(file: str) -> str:
-    """The name of the learner in a file: a_gem is a-gem, der_plus_plus is der++, cwr_star is cwr*."""
-    return file.replace("_plus", "+").replace("_star", "*").replace("_", "-")
+def _files() -> dict[str, str]:
+    """The file of each learner by its name: of a-gem a_gem, of der++ der_plus_plus, of cwr* cwr_star."""
+    files = [file.name for file in pkgutil.iter_modules(room.__path__) if not file.ispkg]
+    return {file.replace("_plus", "+").replace("_star", "*").replace("_", "-"): file for file in files}
 
 
 def _constructors(found: type) -> Iterator[Callable[..., None]]:

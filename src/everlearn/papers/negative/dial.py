@@ -2,10 +2,10 @@
 
 from typing import Any
 
-WORN_HALF, WORN_OUT = "worn 0.5", "worn 1"
+WORN_OUT = "worn 1"
 LEVELS: dict[str, dict[str, Any]] = {
     "fresh": {"learner.generator_epochs": 20, "learner.generator_replay": 0},
-    WORN_HALF: {"learner.wear": 0.5},
+    "worn 0.5": {"learner.wear": 0.5},
     WORN_OUT: {"learner.wear": 1.0},
 }
 """What makes patterns better or worse than the paper's way, which is to learn from copies of copies.

@@ -38,7 +38,7 @@ TWIN = (
 def where_worn(scenario: str) -> tuple[Claim, ...]:
     """The paper's order of methods, where generated patterns are worn out."""
     none, real, random = of(scenario, "none", "PR-OD", "NR-RD")
-    positive, negative = (along(scenario, role)[WORN_OUT] for role in ("PR", "NR"))
+    positive, negative = (along(scenario, role)[WORN_OUT] for role in ROLES)
     here = f"Worn out, {scenario}"
     return (
         claims.not_below(f"{here}: real ones are the upper bound.", "final", real, negative),

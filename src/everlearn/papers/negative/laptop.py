@@ -65,12 +65,6 @@ NC_OWN = {
     "PR-GD": tuned(0.0003, 1e-3, 8),
     "NR-GD": tuned(0.001, 1e-3, 8),
     "NR-RD": tuned(0.001, 1e-3, 8),
-    "PR-GD, fresh": tuned(0.0003, 1e-3, 8),
-    "NR-GD, fresh": tuned(0.001, 1e-3, 8),
-    "PR-GD, worn 0.5": tuned(0.0003, 1e-3, 8),
-    "NR-GD, worn 0.5": tuned(0.001, 1e-3, 8),
-    "PR-GD, worn 1": tuned(0.0003, 1e-3, 8),
-    "NR-GD, worn 1": tuned(0.001, 1e-3, 8),
 }
 NIC_OWN = {
     "none": tuned(0.003, 1e-5),
@@ -80,12 +74,8 @@ NIC_OWN = {
     "PR-GD": tuned(0.01, 1e-3, 8),
     "NR-GD": tuned(0.03, 1e-4, 8),
     "NR-RD": tuned(0.03, 1e-4, 8),
-    "PR-GD, fresh": tuned(0.01, 1e-3, 8),
-    "NR-GD, fresh": tuned(0.03, 1e-4, 8),
     "PR-GD, worn 0.5": tuned(0.03, 1e-4, 8),
-    "NR-GD, worn 0.5": tuned(0.03, 1e-4, 8),
     "PR-GD, worn 1": tuned(0.03, 1e-4, 8),
-    "NR-GD, worn 1": tuned(0.03, 1e-4, 8),
 }
 """The best of all that `python -m benchmarks.negative_tuning` tried, under a seed that is not played here."""
 

@@ -47,7 +47,8 @@ def lines(
         folder: of their records.
         alone: settings of AR1, which replays nothing.
         beside: settings of those that replay.
-        own: further settings of single lines, by their names without the scenario; "none" is AR1.
+        own: further settings of single lines, by their names without the scenario; "none" is AR1. Lines along
+            the dial begin with those of their variant.
         seeds: each for the stream and for the run.
         stream: the kind of stream.
         minutes: what one seed takes on one core, if that is known.
@@ -60,11 +61,11 @@ def lines(
 
     yield line("none", "ar1", alone)
     for code in (FREE, *REPLAYS):
-        settings = {**beside, **replay(code)}
-        yield line(code, "gnr", settings)
+        variant = line(code, "gnr", {**beside, **replay(code)})
+        yield variant
         if code.endswith("GD"):
             for level, made in LEVELS.items():
-                yield line(f"{code}, {level}", "gnr", {**settings, **made})
+                yield line(f"{code}, {level}", "gnr", {**variant.settings, **made})
 
 
 def _word(name: str) -> str:
