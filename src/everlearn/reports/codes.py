@@ -33,6 +33,8 @@ AXES = {
     "angle": "angle, error²",
 }
 """What is read from codes, as an axis says it."""
+MOST_NUMBERS = 4
+"""That have room beside a small panel."""
 
 
 def probes(groups: Groups, look: Look) -> "Figure":
@@ -161,7 +163,7 @@ def _mark_stages(axes: "Axes", place: str, run: Findings, look: Look) -> None:
 
 def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
     """Shares from nothing to all; errors by their logarithm, as far as means go, however wide bands are."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     axes.set_ylabel(AXES[quantity])
     errors = values[values > 0]
@@ -169,10 +171,27 @@ def _scale(axes: "Axes", quantity: str, values: FloatArray) -> None:
         axes.set_ylim(0, 1.02)
         return
     axes.set_yscale("log")
-    axes.set_ylim(0.8 * errors.min(), 1.25 * errors.max())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=5))
+    low, high = 0.8 * float(errors.min()), 1.25 * float(errors.max())
+    axes.set_ylim(low, high)
+    axes.set_yticks(_round_numbers(low, high))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """A few round numbers between two; matplotlib's crowd where a logarithmic axis is short.
+
+    Example:
+        >>> _round_numbers(0.0014, 0.0037), _round_numbers(0.0009, 0.03)
+        ([0.0015, 0.002, 0.003], [0.001, 0.003, 0.01, 0.03])
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3)):
+        found = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+        found = [number for number in found if low <= number <= high]
+        if len(found) <= MOST_NUMBERS:
+            break
+    return found
 
 
 def _columns(names: Sequence[str]) -> int:
