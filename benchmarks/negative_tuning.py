@@ -2,8 +2,9 @@
 
 Every line of the laptop scale is tuned alike, those that replay nothing too: from one start the step size of
 the head, then that of the body, then the share of replayed patterns are varied, each with the best of those
-before. A choice is judged by the whole test set of a stream with a seed that no reported run has. All that
-was tried is kept in results/negative/tuning.json; `papers.negative.laptop` has the best of it.
+before; where the best step size of the head is the last one tried, the next is tried too. A choice is judged
+by the whole test set of a stream with a seed that no reported run has. All that was tried is kept in
+results/negative/tuning.json; `papers.negative.laptop` has the best of it.
 """
 
 import json
@@ -27,6 +28,8 @@ SEED = 9
 START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
 HEADS = {"nc": (0.0001, 0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
 """Step sizes of the head beside the start's; tasks of NC are longer, and want smaller ones."""
+LADDER = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Where to go on if the best of them is the smallest or the largest."""
 BODIES = (1e-5, 1e-3)
 REPLAYED = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
 """Patterns replayed beside each batch of new ones, the paper's share first."""
@@ -37,7 +40,7 @@ FEWER = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
 def lines() -> list[Line]:
     """Those that are tuned: all variants, and both roles where patterns are worn out.
 
-    Patterns that are half worn are replayed as worn-out ones are, fresh ones as copied ones.
+    Half-worn and unguided patterns are replayed as worn-out ones are.
     """
     known = NEGATIVE.scale("laptop").lines
     return [line for line in known if "," not in line.name or WORN_OUT in line.name]
@@ -60,6 +63,18 @@ def search(line: Line) -> None:
     best = _start(line)
     for name, values in _grid(line).items():
         best = max((best, *(best | {name: value} for value in values)), key=partial(_worth, line))
+        if name == "head_rate":
+            best = _outwards(line, best, (best[name], START[name], *values))
+
+
+def _outwards(line: Line, best: Choice, tried: tuple[float, ...]) -> Choice:
+    """Go on along the ladder while the best lies at the edge of what was tried."""
+    for edge, step in ((min(tried), -1), (max(tried), 1)):
+        place = LADDER.index(edge) + step
+        while best["head_rate"] == LADDER[place - step] and 0 <= place < len(LADDER):
+            best = max((best, best | {"head_rate": LADDER[place]}), key=partial(_worth, line))
+            place += step
+    return best
 
 
 def _start(line: Line) -> Choice:

@@ -1,5 +1,6 @@
 """Settings of negative replay: what is played is the best of what was tried, and trying is exact."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ def test_what_is_played_is_the_best_of_what_was_tried(line: Any) -> None:
 
 @pytest.mark.parametrize("scenario", ["nc", "nic"])
 @pytest.mark.parametrize("role", ["PR", "NR"])
-def test_the_rest_of_the_dial_is_played_as_its_neighbours_are(scenario: str, role: str) -> None:
-    name = f"{scenario} {role}-GD"
-    assert settings(f"{name}, fresh") == settings(name)
-    assert settings(f"{name}, worn 0.5") == settings(f"{name}, worn 1")
+def test_bad_patterns_are_replayed_as_worn_out_ones_are(scenario: str, role: str) -> None:
+    worn_out = settings(f"{scenario} {role}-GD, worn 1")
+    assert settings(f"{scenario} {role}-GD, worn 0.5") == worn_out
+    assert settings(f"{scenario} {role}-GD, unguided") == worn_out
 
 
 def test_it_is_tuned_under_a_seed_that_is_not_reported() -> None:
@@ -50,5 +51,26 @@ def test_one_setting_after_another_is_searched_and_nothing_is_tried_twice(
     (line,) = LAPTOP.some(["nic NR-GD"])
     for _ in range(2):
         tuning.search(line)
-    assert len(asked) == 8
+    assert len(asked) == 9, "the next step size of the head as well, since the best was the last"
     assert tuning.choice("nic NR-GD") == {"head_rate": 0.1, "body_rate": 1e-5, "replay_size": 16}
+
+
+@pytest.mark.parametrize(
+    ("best", "beyond"), [(0.0001, {0.001, 0.0003, 0.0001}), (0.3, {0.3, 1.0}), (0.01, set())]
+)
+def test_the_grid_is_left_where_its_edge_is_best(
+    best: float, beyond: set[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nearer to the best step size of the head, the better."""
+    asked: set[float] = set()
+
+    def judged(line: Any, choice: dict[str, Any]) -> float:
+        asked.add(choice["head_rate"])
+        return 1 / (1 + abs(math.log(choice["head_rate"] / best)))
+
+    monkeypatch.setattr(tuning, "TRIED", tmp_path / "tuning.json")
+    monkeypatch.setattr(tuning, "judged", judged)
+    (line,) = LAPTOP.some(["nic NR-GD"])
+    tuning.search(line)
+    assert tuning.choice("nic NR-GD")["head_rate"] == best
+    assert asked == {0.003, 0.01, 0.03, 0.1} | beyond

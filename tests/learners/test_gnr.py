@@ -67,6 +67,22 @@ def test_no_row_of_a_replayed_class_changes_by_a_bit(source: str) -> None:
     assert rows(learner)[2:4].any()
 
 
+def test_it_says_what_share_of_the_old_patterns_it_named_rightly_as_a_task_began() -> None:
+    """A picture under two labels: one of them can never be right."""
+    learner = toy()
+    confused = Batch(batch_of([0, 0, 0, 0]).images[[0, 1, 2, 2]], np.array([0, 0, 1, 2]))
+    learner.begin(view_of(confused))
+    assert "named" not in learner.learn(confused), "nothing is old yet"
+    for _ in range(20):
+        learner.learn(confused)
+    learner.end(view_of(confused))
+    learner.begin(view_of(batch_of([3])))
+    assert learner.learn(batch_of([3]))["named"] == 0.75
+    loaded = toy()
+    loaded.load(learner.state())
+    assert loaded.learn(batch_of([3]))["named"] == 0.75
+
+
 @pytest.mark.parametrize("source", ["generated", "real", "random"])
 def test_positive_replay_does_change_them(source: str) -> None:
     learner = GNR(**{**SMALL, **HEAVY, "source": source, "learning_rate": 0.01}, role="positive")

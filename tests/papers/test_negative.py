@@ -1,5 +1,6 @@
 """Generative negative replay: exhibits that are complete at every size, readings and claims that can fail."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,7 +10,7 @@ import pytest
 from everlearn import streams
 from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.negative import NEGATIVE, claims
-from everlearn.papers.negative.readings import average, final, growing, whole
+from everlearn.papers.negative.readings import average, final, growing, named, whole
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 
@@ -49,6 +50,14 @@ def test_the_whole_test_set_counts_what_has_not_come_yet_as_wrong() -> None:
     assert whole(found) == {1: 0.25, 2: 0.375, 3: 0.5}
     assert final(found) == 0.5
     assert average(found) == pytest.approx(0.375)
+
+
+def test_how_good_patterns_were_is_a_mean_over_the_tasks_that_replayed_any() -> None:
+    ended = [{"losses": {"loss": 1.0}}, {"losses": {"named": 0.5}}, {"losses": {"named": 1.0}}]
+    found = run((1, 1, 2))
+    assert math.isnan(named(found))
+    found.ended.extend(ended)
+    assert named(found) == 0.75
 
 
 def test_an_order_must_be_clear_of_the_spread_over_seeds() -> None:

@@ -3,7 +3,6 @@
 from typing import ClassVar, Self, Unpack
 
 import torch
-from torch import Tensor
 
 from everlearn.errors import check_range, unknown
 from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
@@ -137,16 +136,8 @@ class GNR(LatentReplay):
             )
         return GeneratedPatterns(
             generator=generator,
-            eyes=Eyes(self._features, self._known_outputs, self._flops_above),
+            eyes=Eyes(self.features_of, self.known_outputs, self._flops_above),
             practice=self.practice,
             memory_size=self.memory_size,
             seed=self.seed,
         )
-
-    def _features(self, patterns: Tensor) -> Tensor:
-        """What the upper layers make of patterns when asked."""
-        features: Tensor = self.parts[1].eval()(patterns)
-        return features
-
-    def _known_outputs(self, features: Tensor) -> Tensor:
-        return self.head_outputs(features, self.consolidation.answering(self.head.weight))

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.networks.tensors import grown, seeded
+from everlearn.chance import draws
+from everlearn.networks.tensors import seeded
 
 
 class Generator(nn.Module):
@@ -42,14 +43,14 @@ class Generator(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.shape, self.code_size = shape, code_size
+        self.shape, self.code_size, self.width, self.seed = shape, code_size, width, seed
         with seeded(seed):
             self.encoder = nn.Sequential(
                 nn.Linear(n_features, width), nn.ReLU(), nn.Linear(width, 2 * code_size)
             )
             self.code = nn.Linear(code_size, width)
             self.decoder = nn.Sequential(nn.ReLU(), nn.Linear(width, math.prod(shape)))
-        self.classes = nn.Parameter(torch.zeros(16, width))
+        self.classes = nn.Parameter(self._strangers(0, 16))
 
     def admit(self, n_classes: int) -> bool:
         """Make room for classes; True if the parameter was replaced by a larger one."""
@@ -60,8 +61,8 @@ class Generator(nn.Module):
 
     def make_room(self, capacity: int) -> None:
         """Hold so many classes; those there is no room for are lost."""
-        shape = torch.Size([capacity, self.classes.shape[1]])
-        self.classes = nn.Parameter(grown(self.classes.detach()[:capacity], shape))
+        known = self.classes.detach()[:capacity]
+        self.classes = nn.Parameter(torch.cat([known, self._strangers(len(known), capacity)]))
 
     def encode(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """(n, n_features) -> mean and logarithm of the variance of each code, (n, code_size)."""
@@ -82,12 +83,25 @@ class Generator(nn.Module):
         """Patterns as they come out of a layer that ends in a ReLU."""
         return self.decode(codes, classes).relu_()
 
+    def _strangers(self, first: int, last: int) -> Tensor:
+        """Rows of classes that have not been met.
+
+        They are random, and so far apart from the start. Did they begin alike, the few steps of a task would
+        teach the codes to say which class it is, and nobody would listen to the rows.
+        """
+        numbers = draws(self.seed, "rows of classes", first).normal((last - first) * self.width)
+        return torch.from_numpy(numbers).to(self.code.weight).view(-1, self.width)
+
 
 def generation_loss(
     patterns: Tensor, made: Tensor, code: tuple[Tensor, Tensor], outputs: Tensor, classes: Tensor, *,
     beta: float, eta: float,
 ) -> Tensor:  # fmt: skip
-    """Squared error + beta * divergence of the codes from N(0, 1) + eta * cross-entropy; means over patterns.
+    """Squared error + beta * divergence of the codes from N(0, 1) + eta * cross-entropy.
+
+    All three are means: over patterns, and over the activations of a pattern and the numbers of a code. So
+    the weights mean the same whatever the sizes. The paper writes sums; a thousand activations would then
+    outweigh the classifier, and with its beta and eta what is made says nothing of its class.
 
     Args:
         patterns: what was to be made, (n, ...).
@@ -99,6 +113,6 @@ def generation_loss(
         eta: weight of the cross-entropy.
     """
     mean, log_variance = code
-    error = (patterns - made).square().sum() / len(patterns)
-    divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum() / (2 * len(patterns))
+    error = functional.mse_loss(made, patterns)
+    divergence = (mean.square() + log_variance.exp() - 1 - log_variance).mean() / 2
     return error + beta * divergence + eta * functional.cross_entropy(outputs, classes)

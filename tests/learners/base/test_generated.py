@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
-from everlearn.learners.base.patterns import Patterns
+from everlearn.learners.base.patterns import Patterns, stored
 from everlearn.networks.generator import Generator
 
 PLACES = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
@@ -50,6 +50,27 @@ def test_it_learns_to_make_what_it_saw_and_keeps_it() -> None:
     past.refill(range(3), 3)
     assert set(past.counts()) == {0, 1, 2}
     assert max(distance(past, column) for column in range(3)) < 1.0
+
+
+def test_with_the_papers_settings_dreams_stay_true_to_their_classes_over_many_tasks() -> None:
+    """Forty classes in ten tasks; patterns and their features are as wide as in a network."""
+    centres = 3 * torch.rand(40, 256, generator=torch.Generator().manual_seed(0))
+    near = lambda patterns: -torch.cdist(patterns, centres)  # noqa: E731  (the classifier)
+    past = GeneratedPatterns(
+        generator=Generator(n_features=256, shape=(256,), code_size=32),
+        eyes=Eyes(lambda patterns: patterns, near, 0.0),
+        practice=Practice(rate=2e-3, epochs=4, batch=128, replay=27, beta=0.1, eta=0.01, wear=0.0),
+        memory_size=500,
+        seed=0,
+    )
+    for task in range(10):
+        past.refill(range(4 * task), task)
+        columns = torch.arange(4 * task, 4 * task + 4).repeat(100)
+        noise = torch.randn(400, 256, generator=torch.Generator().manual_seed(task))
+        past.study(Patterns((centres[columns] + noise).relu(), columns), task)
+    past.refill(range(40), 10)
+    made = stored(past.memory.everything())
+    assert (near(made.values).argmax(1) == made.columns).float().mean() > 0.9
 
 
 def test_without_its_own_patterns_it_forgets() -> None:

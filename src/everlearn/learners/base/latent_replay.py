@@ -11,15 +11,17 @@ from torch.nn import functional
 from everlearn.errors import check_range, unknown
 from everlearn.learners.base.classifier import PREDICT_PIECE
 from everlearn.learners.base.consolidated import MAX_RATE, Consolidated, Consolidating
-from everlearn.learners.base.learner import Footprint, State
+from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.learners.base.patterns import Patterns, PatternSource
 from everlearn.learners.base.rehearsal import MAX_REPLAY
 from everlearn.networks import to_tensor
-from everlearn.streams import TaskView
+from everlearn.streams import Batch, TaskView
 from everlearn.streams.batch import Images
 
 ROLES = ("positive", "negative")
 FORMS = ("ar1", "standalone")
+ASKED = 256
+"""Old patterns that the network is asked to name before it learns a task."""
 
 
 class Replaying(Consolidating, total=False):
@@ -79,6 +81,7 @@ class LatentReplay(Consolidated):
         super().__init__(**shared)
         self.task_columns: list[int] = []
         self.past = self.make_source()
+        self.named = 0.0
 
     @abstractmethod
     def make_source(self) -> PatternSource | None:
@@ -98,6 +101,7 @@ class LatentReplay(Consolidated):
         """Make old patterns ready; then as the others do."""
         if self.past:
             self.past.refill(range(len(self.head.labels)) if self.n_ended else [], task.index)
+            self.named = self._share_named()
         super().begin(task)
         self.task_columns = self._columns(task.labels)
 
@@ -106,9 +110,13 @@ class LatentReplay(Consolidated):
         if self.merges:
             super().start_head(sorted({*columns, *self._replayed()}))
 
+    def learn(self, batch: Batch) -> Losses:
+        """One step; says also what share of the old patterns were named rightly when the task began."""
+        return super().learn(batch) | ({"named": self.named} if self._replayed() else {})
+
     def loss(self, images: Tensor, columns: Tensor) -> Tensor:
         """Cross-entropy over new and old patterns together."""
-        old = self._sample()
+        old = self._sample(self.replay_size)
         new = self.patterns(images)
         self.count(n_below=len(new), n_above=len(new) + len(old.columns))
         together = torch.cat([new, old.values]) if len(old.columns) else new
@@ -130,6 +138,15 @@ class LatentReplay(Consolidated):
         if self.merges:
             super().consolidate(counts if self.is_negative else Counter(counts) + Counter(self._replayed()))
 
+    def features_of(self, patterns: Tensor) -> Tensor:
+        """What the upper layers make of patterns when asked."""
+        features: Tensor = self.parts[1].eval()(patterns)
+        return features
+
+    def known_outputs(self, features: Tensor) -> Tensor:
+        """What the merged rows say to features."""
+        return self.head_outputs(features, self.consolidation.answering(self.head.weight))
+
     @torch.no_grad()
     def look(self, images: Images) -> Tensor:
         """The patterns of images."""
@@ -140,12 +157,13 @@ class LatentReplay(Consolidated):
     def state(self) -> State:
         """The network's state, the classes of the task, and what replay depends on."""
         past = self.past and self.past.state()
-        return {**super().state(), "task_columns": list(self.task_columns), "past": past}
+        own = {"task_columns": list(self.task_columns), "past": past, "named": self.named}
+        return {**super().state(), **own}
 
     def load(self, state: State) -> None:
         """Go on from a saved state."""
         super().load(state)
-        self.task_columns = list(state["task_columns"])
+        self.task_columns, self.named = list(state["task_columns"]), state["named"]
         if self.past:
             self.past.load(state["past"])
 
@@ -160,12 +178,20 @@ class LatentReplay(Consolidated):
         """The columns that are replayed in this task, and how many patterns of each."""
         return self.past.counts() if self.past and self.n_ended else {}
 
-    def _sample(self) -> Patterns:
+    def _sample(self, n: int) -> Patterns:
         device = self.head.weight.device
         if not self.past or not self.n_ended:
             return Patterns(torch.zeros(0, device=device), torch.zeros(0, dtype=torch.long, device=device))
-        values, columns = self.past.sample(self.replay_size, self.n_steps)
+        values, columns = self.past.sample(n, self.n_steps)
         return Patterns(values.to(device), columns.to(device))
+
+    @torch.no_grad()
+    def _share_named(self) -> float:
+        old = self._sample(ASKED)
+        if not len(old.columns):
+            return 0.0
+        answers = self.known_outputs(self.features_of(old.values)).argmax(1)
+        return float((answers == old.columns).float().mean())
 
 
 def only_moving(outputs: Tensor, columns: list[int], *, since: int) -> Tensor:

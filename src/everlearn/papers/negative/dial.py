@@ -4,14 +4,15 @@ from typing import Any
 
 WORN_OUT = "worn 1"
 LEVELS: dict[str, dict[str, Any]] = {
-    "fresh": {"learner.generator_epochs": 20, "learner.generator_replay": 0},
     "worn 0.5": {"learner.wear": 0.5},
+    "unguided": {"learner.eta": 0.0},
     WORN_OUT: {"learner.wear": 1.0},
 }
-"""What makes patterns better or worse than the paper's way, which is to learn from copies of copies.
+"""What makes patterns worse than the paper's way, which is to learn from copies of copies; the best first.
 
-A fresh generator studies longer, and never its own patterns. Worn patterns had a share of their activations
-exchanged for those of others, of whatever class; since the generator learns from them, wear adds up.
+Worn patterns had a share of their activations exchanged for those of others, of whatever class; since the
+generator learns from them, wear adds up. An unguided generator is not told what the classifier thinks of its
+patterns, and they become those of other classes by themselves.
 """
 ROLES = {"PR": "positive", "NR": "negative"}
 
@@ -21,8 +22,8 @@ def along(scenario: str, role: str) -> dict[str, str]:
 
     Example:
         >>> list(along("nic", "PR").values())[:3]
-        ['nic PR-OD', 'nic PR-GD, fresh', 'nic PR-GD']
+        ['nic PR-OD', 'nic PR-GD', 'nic PR-GD, worn 0.5']
     """
     generated = f"{scenario} {role}-GD"
-    fresh, *worn = ((level, f"{generated}, {level}") for level in LEVELS)
-    return dict([("real", f"{scenario} {role}-OD"), fresh, ("copied", generated), *worn])
+    worse = {level: f"{generated}, {level}" for level in LEVELS}
+    return {"real": f"{scenario} {role}-OD", "copied": generated, **worse}

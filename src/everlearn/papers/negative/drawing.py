@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from everlearn.papers.negative.dial import ROLES, along
-from everlearn.papers.negative.readings import final, growing, whole
+from everlearn.papers.negative.readings import final, growing, named, whole
 from everlearn.papers.seeds import measured
 from everlearn.reports.groups import Group
 from everlearn.reports.looks import Look
@@ -42,10 +42,19 @@ def along_the_dial(groups: Sequence[Group], look: Look) -> "Figure":
         axes.grid(axis="y")
         axes.set_title(title)
         axes.set_xlabel("patterns replayed")
-        axes.set_xticks(range(len(along(scenario, "PR"))), list(along(scenario, "PR")))
+        axes.set_xticks(range(len(along(scenario, "PR"))), _levels(groups, scenario))
         share_axis(axes, "accuracy at the end")
         name_lines(axes, [*(f"{role} replay" for role in ROLES.values()), *STILL], look)
     return figure
+
+
+def _levels(groups: Sequence[Group], scenario: str) -> list[str]:
+    """The levels of the dial, with the share of their patterns named rightly where it is known."""
+    shares = {group.name: found.mean for group in groups if (found := measured(group, named))}
+    return [
+        f"{level}\n{shares[name]:.0%} named" if name in shares else level
+        for level, name in along(scenario, "NR").items()
+    ]
 
 
 def _draw(axes: "Axes", number: int, values: Sequence[float | None], look: Look) -> None:

@@ -3,7 +3,7 @@
 from everlearn.papers.exhibit import Claim, Exhibit
 from everlearn.papers.negative import claims, drawing
 from everlearn.papers.negative.dial import ROLES, WORN_OUT, along
-from everlearn.papers.negative.readings import average, final
+from everlearn.papers.negative.readings import average, final, named
 from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
 from everlearn.reports.quantities import share
@@ -22,6 +22,12 @@ def of(scenario: str, *variants: str) -> tuple[str, ...]:
 COLUMNS = (
     Column("final", "at the end, on the whole test set", lambda group: share(measured(group, final)), "well"),
     Column("average", "over all evaluations", lambda group: share(measured(group, average)), "well"),
+    Column(
+        "named",
+        "rightly by the network when a task began, of the patterns replayed",
+        lambda group: share(measured(group, named)),
+        "well",
+    ),
 )
 BARE = (
     '"none" is AR1, whose body is held by synaptic intelligence, as in the paper. "free" replays nothing '
@@ -174,13 +180,13 @@ EXHIBITS = (
         (*dialled("nc"), *dialled("nic")),
         (*judged("nc"), *judged("nic")),
         drawing.along_the_dial,
-        'Patterns are real; "fresh", of a generator that studies five times as long and never its own; '
-        '"copied", made in the paper\'s way, from copies of copies; and worn. To wear them down, half or all '
-        "of a pattern's activations are exchanged for those of other patterns, of whatever class, and the "
-        "generator learns from what is left, so that wear adds up. Every unit is as strong as before: only "
-        "what patterns say of their class is lost. Who replays them was tuned anew where they are worn out. "
-        "The generator of these runs fails by itself: what it dreams says next to nothing of its class "
-        "([decision 9](decisions/0009-patterns-are-worn-not-shaken.md)).",
+        'Patterns are real; "copied", made in the paper\'s way, from copies of copies; or worse. To wear '
+        "patterns down, half or all of a pattern's activations are exchanged for those of other patterns, of "
+        "whatever class, and the generator learns from what is left, so that wear adds up. Every unit is as "
+        'strong as before: only what patterns say of their class is lost. "Unguided" is a generator without '
+        "the classifier's loss, which mixes classes up by itself. Who replays was tuned anew where patterns "
+        "are worn out, and half-worn and unguided ones are replayed likewise. [What else was "
+        "tried](decisions/0009-patterns-are-worn-not-shaken.md) to make patterns bad.",
         COLUMNS,
     ),
 )

@@ -5,7 +5,8 @@ layers learn on, above the fourth convolution, where patterns are 64 maps of 4 b
 """
 
 from everlearn.papers.exhibit import Scale, Start
-from everlearn.papers.negative.variants import lines
+from everlearn.papers.negative.dial import LEVELS
+from everlearn.papers.negative.variants import Settings, lines
 
 WEIGHTS = "results/pooled-shapes.safetensors"
 SHAPES = Start(
@@ -57,16 +58,23 @@ def tuned(head_rate: float, body_rate: float, replay_size: int | None = None) ->
     return {"learner.head_rate": head_rate, "learner.body_rate": body_rate, **replayed}
 
 
-NC_OWN = {
+def worse(variant: str, settings: Settings) -> dict[str, Settings]:
+    """The same settings for all lines of a variant whose patterns are made worse."""
+    return {f"{variant}, {level}": settings for level in LEVELS}
+
+
+NC_OWN: dict[str, Settings] = {
     "none": tuned(0.001, 1e-4),
     "free": tuned(0.001, 1e-3),
     "PR-OD": tuned(0.01, 1e-5, 32),
     "NR-OD": tuned(0.003, 1e-5, 32),
-    "PR-GD": tuned(0.0003, 1e-3, 8),
+    "PR-GD": tuned(0.001, 1e-3, 16),
     "NR-GD": tuned(0.001, 1e-3, 8),
     "NR-RD": tuned(0.001, 1e-3, 8),
+    **worse("PR-GD", tuned(0.0003, 1e-4, 4)),
+    **worse("NR-GD", tuned(0.001, 1e-4, 8)),
 }
-NIC_OWN = {
+NIC_OWN: dict[str, Settings] = {
     "none": tuned(0.003, 1e-5),
     "free": tuned(0.01, 1e-5),
     "PR-OD": tuned(0.1, 1e-3, 32),
@@ -74,8 +82,8 @@ NIC_OWN = {
     "PR-GD": tuned(0.01, 1e-3, 8),
     "NR-GD": tuned(0.03, 1e-4, 8),
     "NR-RD": tuned(0.03, 1e-4, 8),
-    "PR-GD, worn 0.5": tuned(0.03, 1e-4, 8),
-    "PR-GD, worn 1": tuned(0.03, 1e-4, 8),
+    **worse("PR-GD", tuned(0.03, 1e-4, 8)),
+    **worse("NR-GD", tuned(0.03, 1e-4, 8)),
 }
 """The best of all that `python -m benchmarks.negative_tuning` tried, under a seed that is not played here."""
 

@@ -1,4 +1,5 @@
-"""Accuracy over images, on a test set that grows with the classes met and on the whole of it.
+"""Accuracy over images, on a test set that grows with the classes met and on the whole of it; and how good
+replayed patterns were.
 
 An image of a class that has not come yet is answered wrongly by everybody, since nobody can name what nobody
 has met. So what is known on the whole test set follows from what is known on the growing one, if that holds
@@ -32,6 +33,12 @@ def average(run: Findings) -> float:
     """Mean over all evaluations on the whole test set."""
     values = list(whole(run).values())
     return math.fsum(values) / len(values)
+
+
+def named(run: Findings) -> float:
+    """The share of replayed patterns that the network named rightly as a task began, mean over tasks."""
+    shares = [ended["losses"]["named"] for ended in run.ended if "named" in ended["losses"]]
+    return math.fsum(shares) / len(shares) if shares else math.nan
 
 
 def _counts(run: Findings) -> Iterator[tuple[int, int, int]]:
