@@ -79,11 +79,11 @@ NIC_OWN: dict[str, Settings] = {
     "free": tuned(0.01, 1e-5),
     "PR-OD": tuned(0.1, 1e-3, 32),
     "NR-OD": tuned(0.1, 1e-4, 16),
-    "PR-GD": tuned(0.01, 1e-3, 8),
-    "NR-GD": tuned(0.03, 1e-4, 8),
+    "PR-GD": tuned(0.003, 1e-3, 16),
+    "NR-GD": tuned(0.3, 1e-4, 32),
     "NR-RD": tuned(0.03, 1e-4, 8),
-    **worse("PR-GD", tuned(0.03, 1e-4, 8)),
-    **worse("NR-GD", tuned(0.03, 1e-4, 8)),
+    **worse("PR-GD", tuned(0.01, 1e-4, 8)),
+    **worse("NR-GD", tuned(0.003, 1e-4, 32)),
 }
 """The best of all that `python -m benchmarks.negative_tuning` tried, under a seed that is not played here."""
 
