@@ -185,10 +185,11 @@ def test_the_paper_s_mask_closes_spare_latents_too() -> None:
 def test_without_s_latents_in_use_are_closed_and_no_others() -> None:
     learner = Vase(**QUICK, clustering=False, mask_low=0.0, mask_high=0.0)
     only = learner.environments.present
-    only.nats[:2], only.used[:2], only.n_batches = 5.0, True, 50
+    only.nats[:2], only.atypical[:2], only.used[:2], only.n_batches = 5.0, 0.25, True, 50
     for number in range(3):
         learner.learn(bars(number))
     assert only.mask.tolist() == [False] * 2 + [True] * 10
+    assert only.telling[:2].tolist() == [4.75, 4.75]
     assert only.nats[:2].tolist() == [5.0, 5.0], "what they stood for is not forgotten while they are closed"
 
 
@@ -261,7 +262,7 @@ def test_when_there_is_no_room_nothing_new_is_found() -> None:
 
 def test_used_latents_by_nats_and_by_noise(traveller: tuple[Vase, list[Any]]) -> None:
     by_nats = traveller[0].environments.known[0]
-    assert (by_nats.used == (by_nats.nats > 0.1)).all()
+    assert (by_nats.used == (by_nats.nats - by_nats.atypical > 0.1)).all()
     other = loaded(traveller[0], used_by="noise")
     other._find_used(0)
     by_noise = other.environments.known[0].used

@@ -33,7 +33,7 @@ class CciVae(Variational):
         drawn = self.draw_again(pixels, self.look(pixels), environment=0)
         loss = drawn.error + self.price(drawn, self.capacity)
         self.descend(loss, len(batch))
-        self.capacity = self.raised(self.capacity)
+        self.capacity = self.raised(self.capacity, self.n_latents)
         told = {"loss": loss, "reconstruction": drawn.error, "nats": drawn.nats.sum()}
         return {name: float(x.detach()) for name, x in told.items()} | {"capacity": self.capacity}
 

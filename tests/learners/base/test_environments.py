@@ -115,8 +115,9 @@ def test_masks_are_compared_on_used_latents_only() -> None:
     assert not there.differs(1, np.array([calm, loud, loud, calm]))
     assert there.differs(1, np.array([loud, calm, loud, calm]))  # a used one closes
     assert there.differs(1, np.array([calm, calm, calm, calm]))  # a used one opens
-    there.known[1].atypical[:] = [loud, 0, 0, 0]  # as a rule, so that it is no news
+    there.known[1].atypical[:] = [loud - 0.5, 0, 0, 0]  # nearly as a rule, so that it is no news
     assert not there.differs(1, np.array([loud, calm, loud, calm]))
+    assert there.differs(1, np.array([loud + 0.1, calm, loud, calm]))
 
 
 def test_running_means() -> None:
@@ -129,6 +130,13 @@ def test_running_means() -> None:
     known.n_batches = 1000
     known.note(115.0, np.zeros(4), np.zeros(4))
     assert known.error == pytest.approx(15 + 0.02 * 100)
+
+
+def test_what_is_the_same_for_all_pictures_tells_none_apart() -> None:
+    known = some(1).known[0]
+    known.n_batches = 0
+    known.note(1.0, np.array([3.0, 0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.1, 0.2]))
+    assert known.telling == pytest.approx([3.0, 0.0, 0.4, -0.2])
 
 
 def test_spare_and_used_elsewhere() -> None:

@@ -38,7 +38,15 @@ def test_c_rises_by_its_step_and_stops() -> None:
     learner = CciVae(image_shape=(16, 16), size="tiny", capacity_step=0.4, capacity_most=1.0)
     told = [learner.learn(BATCH)["capacity"] for _ in range(4)]
     assert told == pytest.approx([0.4, 0.8, 1.0, 1.0])
-    assert learner.raised(7.0) == 7.0
+    assert learner.raised(7.0, learner.n_latents) == 7.0
+
+
+def test_c_does_not_rise_above_what_open_latents_can_say() -> None:
+    """A latent whose standard deviation is at least 1/e says at most one nat."""
+    learner = CciVae(image_shape=(16, 16), size="tiny", capacity_step=10.0, finest=np.exp(-1.0))
+    assert learner.raised(0.0, 3) == pytest.approx(3.0)
+    assert learner.raised(4.0, 3) == 4.0
+    assert learner.raised(0.0, 24) == 10.0
 
 
 def test_c_is_met_as_it_rises() -> None:

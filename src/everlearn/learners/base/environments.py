@@ -31,7 +31,7 @@ class Rules:
         guard: steps after an arrival during which the present environment is kept if it explains what comes,
             and no new one is found.
         settle: batches of an environment after which its mask stays as it is.
-        used_nats: a latent that says more than this on average is in use.
+        used_nats: a latent that tells pictures apart by more than this on average is in use.
     """
 
     kappa: float = 1.5
@@ -85,6 +85,11 @@ class Environment:
     capacity: float = 0.0
     error: float = 0.0
     n_batches: int = 0
+
+    @property
+    def telling(self) -> FloatArray:
+        """What each latent says to tell pictures apart: its nats less those that are the same for all."""
+        return self.nats - self.atypical
 
     def note(self, error: float, nats: FloatArray, atypical: FloatArray) -> None:
         """Take a batch that was learned into the running means; the first ones count in full."""
@@ -170,11 +175,12 @@ class Environments:
     def differs(self, environment: int, atypical: FloatArray) -> bool:
         """Whether a batch opens or closes a latent that an environment uses.
 
-        Latents that are atypical there as a rule say nothing about a single batch.
+        An open one closes by how atypical it is above what it is there as a rule.
         """
         known = self.known[environment]
-        flipped = self.rules.mask(atypical, known.mask) != known.mask
-        return bool((flipped & known.used & (known.atypical < self.rules.low)).any())
+        unusual = atypical - np.where(known.mask, known.atypical, 0)
+        flipped = self.rules.mask(unusual, known.mask) != known.mask
+        return bool((flipped & known.used).any())
 
     def state(self) -> State:
         """All environments, the present one and the doubt."""

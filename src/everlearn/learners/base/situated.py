@@ -87,8 +87,9 @@ class Situated(Variational):
         settle: batches of an environment after which its mask stays as it is.
         warm_up: steps after an arrival in which the step size rises, its averages being forgotten. A new
             environment is drawn so badly at first that what it teaches would else sweep away what is known.
-        used_by: which latents an environment uses: "nats" (those that say more than used_nats on average) or
-            "noise" (those on which its drawings tolerate noise of less than used_noise).
+        used_by: which latents an environment uses: "nats" (those that tell its pictures apart by more than
+            used_nats on average) or "noise" (those on which its drawings tolerate noise of less than
+            used_noise).
         used_nats: see used_by.
         used_noise: see used_by.
         capacity_restarts: C of a new environment starts at the nats of its open latents and rises again, and
@@ -212,11 +213,11 @@ class Situated(Variational):
     def note(self, glance: Glance, drawn: Drawn) -> None:
         """What a step taught about the environment; C rises."""
         present = self.environments.present
-        nats = drawn.nats.detach().cpu().double().numpy()
+        nats, atypical = drawn.nats.detach().cpu().double().numpy(), glance.atypical
         if not self.clustering:  # what a closed latent stands for goes on, unseen, in the only environment
-            nats = np.where(present.mask, nats, present.nats)
-        present.note(float(drawn.error.detach()) - glance.floor, nats, glance.atypical)
-        present.capacity = self.raised(present.capacity)
+            nats, atypical = np.where(present.mask, (nats, atypical), (present.nats, present.atypical))
+        present.note(float(drawn.error.detach()) - glance.floor, nats, atypical)
+        present.capacity = self.raised(present.capacity, int(present.mask.sum()))
         if self.used_by == "nats" or present.n_batches % REFRESH == 0:
             self._find_used(self.environments.current)
 
@@ -269,7 +270,7 @@ class Situated(Variational):
     def _find_used(self, environment: int) -> None:
         known = self.environments.known[environment]
         if self.used_by == "nats":
-            known.used = known.nats > self.environments.rules.used_nats
+            known.used = known.telling > self.environments.rules.used_nats
         else:
             chance = draws(self.seed, "vase tolerance", self.n_steps)
             noise = tolerated_noise(self.net.decoder, environment, self.n_latents, chance)

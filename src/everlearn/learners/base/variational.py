@@ -1,5 +1,6 @@
 """The common part of learners that describe pictures by latents, without being told what they show."""
 
+import math
 from typing import Literal, NamedTuple, Self, TypedDict
 
 import numpy as np
@@ -90,7 +91,8 @@ class Variational(Learner):
         gamma: the price of a distance to C. Notes on the paper have 100; at 32 px, where a drawing costs a
             quarter of what it does at 64, that drowns what drawings teach in the noise of single batches.
         capacity_step: nats by which C rises at each step (the paper's are not known).
-        capacity_most: where C stops rising (not known either).
+        capacity_most: where C stops rising (not known either); before that, where open latents can say no
+            more.
         finest: the smallest standard deviation of a latent, which bounds what it can say: by 3 nats if it is
             0.05. Without a bound, C is met by ever finer words for what was learned first, such as places,
             and the rest is never learned.
@@ -136,7 +138,7 @@ class Variational(Learner):
         self.learning_rate, self.gamma, self.penalty = learning_rate, gamma, penalty
         self.capacity_step, self.capacity_most = capacity_step, capacity_most
         self.informative, self.entangled, self.beta = informative, entangled, beta
-        self.n_latents = n_latents
+        self.n_latents, self.finest = n_latents, finest
         self.net = Autoencoder(
             image_shape,
             size=size,
@@ -185,9 +187,10 @@ class Variational(Learner):
         apart = {"squared": above.square(), "absolute": above.abs(), "ceiling": above.relu().square()}
         return self.gamma * (apart[self.penalty] + (idle if self.informative else 0))
 
-    def raised(self, capacity: float) -> float:
-        """C after one more step; what lies above the most already stays."""
-        return max(capacity, min(capacity + self.capacity_step, self.capacity_most))
+    def raised(self, capacity: float, n_open: int) -> float:
+        """C after one more step, as far as open latents can say so much; what lies above already stays."""
+        most = min(self.capacity_most, -math.log(self.finest) * n_open)
+        return max(capacity, min(capacity + self.capacity_step, most))
 
     def descend(self, loss: Tensor, n_images: int) -> None:
         """Move the weights a step down the slope of the loss."""

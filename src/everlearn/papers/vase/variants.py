@@ -22,11 +22,13 @@ ASKED = ("CCI-VAE", "SDA")
 CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
 RAMAPURAM = "SD-[41]"
 """The paper's name for a teacher and a student (Ramapuram et al.): entangled, and decoders may drift."""
+PRECIOUS = 0.5
+"""Nats from which on a latent is kept for those who use it; with fewer, five environments find none spare."""
 ENTANGLED = ", entangled"
 """Put behind the names of variants whose latents need not stand for one thing each."""
 
 
-def parts(code: str) -> dict[str, bool]:
+def parts(code: str) -> dict[str, Any]:
     """The settings of vase behind a code.
 
     Example:
@@ -34,7 +36,8 @@ def parts(code: str) -> dict[str, bool]:
         {'learner.clustering': True, 'learner.dreaming': True, 'learner.masking': False}
     """
     switches = {"S": "clustering", "D": "dreaming", "A": "masking"}
-    return {f"learner.{part}": letter in code for letter, part in switches.items()}
+    kept = {"learner.used_nats": PRECIOUS} if "A" in code else {}
+    return {f"learner.{part}": letter in code for letter, part in switches.items()} | kept
 
 
 def lines(
