@@ -1,5 +1,6 @@
 """VASE: exhibits that are complete at every size, claims that can fail, and all of it played once."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +11,7 @@ from everlearn.evaluation.retention import Probing
 from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.page import page
 from everlearn.papers.vase import VASE, claims
+from everlearn.papers.vase.readings import best_of
 from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
 
@@ -89,6 +91,22 @@ def test_the_best_may_be_a_little_lower() -> None:
     claim = claims.as_good_at_best("", "object", "ours", "theirs", 0.03)
     assert judged(claim, ours=group(run(best=0.78)), theirs=group(run(best=0.80))).holds
     assert not judged(claim, ours=group(run(best=0.70)), theirs=group(run(best=0.80))).holds
+
+
+def test_the_papers_own_figures_must_be_reached() -> None:
+    reached, kept = (
+        claims.reaches("", "object", "ours", 0.886),
+        claims.loses_at_most("", "object", "ours", 0.054),
+    )
+    assert judged(reached, ours=group(run(best=0.88), run(best=0.90))).holds
+    assert not judged(reached, ours=group(run(best=0.88))).holds
+    assert judged(kept, ours=losing(0.04, 0.06)).holds
+    assert not judged(kept, ours=losing(0.06)).holds
+
+
+def test_the_best_of_an_environment_that_is_not_shown_is_no_number() -> None:
+    assert best_of("a")(run(best=0.7)) == 0.7
+    assert math.isnan(best_of("b")(run(best=0.7)))
 
 
 def noticing(right: int = 2, latest: float | None = 3.0, false_new: float = 0.0) -> Findings:

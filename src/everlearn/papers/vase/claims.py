@@ -76,6 +76,28 @@ def as_good_at_best(words: str, quantity: str, name: str, other: str, within: fl
     return Claim(words, (name, other), check)
 
 
+def reaches(words: str, quantity: str, name: str, least: float) -> Claim:
+    """That the best of one is at least so much."""
+    best = kept(quantity, "best")
+
+    def check(groups: Groups) -> Verdict:
+        found = measured(groups[name], best)
+        return Verdict(found is not None and found.mean >= least, f"best: {name} {share(found)}")
+
+    return Claim(words, (name,), check)
+
+
+def loses_at_most(words: str, quantity: str, name: str, most: float) -> Claim:
+    """That one loses no more than so much."""
+    loss, form = _loss(quantity), FORMS[quantity]
+
+    def check(groups: Groups) -> Verdict:
+        found = measured(groups[name], loss)
+        return Verdict(found is not None and found.mean <= most, f"lost: {name} {form(found)}")
+
+    return Claim(words, (name,), check)
+
+
 def notices(words: str, name: str) -> Claim:
     """That every change of environment is rightly found, soon, and next to none made up."""
 

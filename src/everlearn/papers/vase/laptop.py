@@ -26,7 +26,7 @@ COMMON = {
 }
 
 FIVE_OF_THEM = {**COMMON, "stream.sequence": FIVE, "learner.n_latents": 32}
-"""Inverted pictures share no latent with what came before; of 24, the paper's number, too few would be left."""
+"""Inverted pictures share no latent with what came before; of the paper's 24 too few would be left."""
 
 LAPTOP = Scale(
     "laptop",

@@ -1,9 +1,10 @@
 """What the paper's table says of a run: best and change of objects and places, mean over probes."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.evaluation.retention import Retention, retained
+from everlearn.evaluation.retention import Retention, probes_of, retained, retention
 from everlearn.papers.seeds import Measure
 from everlearn.reports.findings import Findings
 
@@ -15,6 +16,16 @@ def kept(quantity: str, measure: str) -> Measure:
         found: Retention = retained(run.probings, quantity)
         value: float = getattr(found, measure)
         return value
+
+    return take
+
+
+def best_of(place: str) -> Measure:
+    """How well objects of one environment are named at best; NaN where it is not shown."""
+
+    def take(run: Findings) -> float:
+        is_there = (place, "object") in probes_of(run.probings)
+        return retention(run.probings, place, "object").best if is_there else math.nan
 
     return take
 
