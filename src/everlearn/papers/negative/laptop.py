@@ -78,7 +78,7 @@ NIC_OWN: dict[str, Settings] = {
     "none": tuned(0.003, 1e-5),
     "free": tuned(0.01, 1e-5),
     "PR-OD": tuned(0.1, 1e-3, 32),
-    "NR-OD": tuned(0.1, 1e-4, 16),
+    "NR-OD": tuned(0.3, 1e-4, 32),
     "PR-GD": tuned(0.003, 1e-3, 16),
     "NR-GD": tuned(0.3, 1e-4, 32),
     "NR-RD": tuned(0.03, 1e-4, 8),
