@@ -28,6 +28,9 @@ COMMON = {
 FIVE_OF_THEM = {**COMMON, "stream.sequence": FIVE, "learner.n_latents": 32}
 """Inverted pictures share no latent with what came before; of the paper's 24 too few would be left."""
 
+GUARD = 1000
+"""Steps after an arrival in which no new environment is found. Inverted pictures take most of them to settle."""
+
 LAPTOP = Scale(
     "laptop",
     "One core: real MNIST and Fashion-MNIST at 32 px, small networks.",
@@ -37,7 +40,7 @@ LAPTOP = Scale(
         *imagining(
             "vase",
             main={**COMMON, "stream.sequence": MAIN},
-            five=FIVE_OF_THEM,
+            five={**FIVE_OF_THEM, "learner.guard": GUARD},
             pair={**COMMON, "stream.sequence": PAIR},
             entangled={},
             stage=STAGE,
