@@ -29,7 +29,7 @@ FIVE_OF_THEM = {**COMMON, "stream.sequence": FIVE, "learner.n_latents": 32}
 """Inverted pictures share no latent with what came before; of the paper's 24 too few would be left."""
 
 GUARD = 1000
-"""Steps after an arrival in which no new environment is found; inverted pictures take most of them to settle."""
+"""Steps after an arrival in which no new environment is found; inverted pictures take long to settle."""
 
 LAPTOP = Scale(
     "laptop",
