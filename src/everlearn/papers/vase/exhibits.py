@@ -59,7 +59,9 @@ EXHIBITS = (
             claims.as_good_at_best(
                 "The best moment is as good as without them.", "object", "SDA", "CCI-VAE", BEST
             ),
-            claims.loses_at_most("All parts together lose 5.4 points of objects.", "object", "SDA", 0.054),
+            claims.loses_at_most(
+                "All parts together lose no more than 5.4 points of objects.", "object", "SDA", 0.054
+            ),
             claims.reaches("At best 88.6 % of objects are named.", "object", "SDA", 0.886),
         ),
         None,
