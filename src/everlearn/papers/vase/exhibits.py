@@ -27,8 +27,8 @@ PROBES = (
     "means over probes. Errors are squared, in parts of the way that things can go."
 )
 CHOSEN = (
-    "Latents, guard and what counts as used were chosen on this sequence under this one seed, after tries that "
-    "made environments up or ran out of latents; no other seed has been played."
+    "Latents, guard and what counts as used were chosen on this sequence under this one seed, after tries "
+    "that made environments up or ran out of latents; no other seed has been played."
 )
 BEST = 0.03
 """How far below its baseline's best VASE's may be."""
