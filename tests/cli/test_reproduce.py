@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from everlearn.papers import PAPERS
+
 from .outcomes import Run, assert_refused, tree
 
 SMOKE = ("--scale", "smoke", "--records")
@@ -25,6 +27,13 @@ def test_nonsense_is_a_sentence(run: Run, words: tuple[str, ...], told: str, tmp
     assert_refused(outcome)
     assert told in outcome.err
     assert not list(tmp_path.iterdir())
+
+
+def test_its_help_names_every_figure(run: Run) -> None:
+    told = run("reproduce", "--help").out
+    between = {f"figure-{number}" for number in range(4, 10)}
+    names = {exhibit.name for paper in PAPERS for exhibit in paper.exhibits} - between
+    assert [name for name in sorted(names) if name not in told] == []
 
 
 def test_a_dry_run_lists_and_makes_nothing(run: Run, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.papers import PAPERS, Exhibit, Paper, Scale
+from everlearn.papers import PAPERS, Claim, Exhibit, Line, Paper, Scale, Verdict
 from everlearn.runs.jobs.job import check
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,19 @@ def test_an_exhibit_shows_what_it_is_about(exhibit: Exhibit, scale: Scale) -> No
     for claim in exhibit.claims:
         assert set(claim.about) <= set(exhibit.lines)
         assert {line.name for line in scale.some(claim.about)} <= shown
-        assert scale.some(claim.about), "somebody must be there to speak for it"
+
+
+@by_paper
+def test_somebody_speaks_for_every_claim_on_a_laptop(paper: Paper) -> None:
+    for exhibit in paper.exhibits:
+        assert len(exhibit.at(paper.scale("laptop")).claims) == len(exhibit.claims)
+
+
+def test_what_nobody_can_speak_for_is_not_asked() -> None:
+    claims = [Claim(name, (name,), lambda groups: Verdict(True, "")) for name in "ab"]
+    exhibit = Exhibit("figure-0", "", ("a", "b"), claims)
+    scale = Scale("test", "", [Line("b", "b", "naive")])
+    assert [claim.words for claim in exhibit.at(scale).claims] == ["b"]
 
 
 @by_paper

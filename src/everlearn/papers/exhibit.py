@@ -160,6 +160,10 @@ class Exhibit:
         """All that has to be done for it."""
         return [job for line in scale.some(self.lines) for job in line.jobs(records)]
 
+    def at(self, scale: Scale) -> "Exhibit":
+        """The same with those claims alone that somebody at this size can speak for."""
+        return replace(self, claims=tuple(claim for claim in self.claims if scale.some(claim.about)))
+
     def groups(self, scale: Scale, records: Path) -> dict[str, Group]:
         """What its lines found, as far as it is there."""
         found = {line.name: line.group(records) for line in scale.some(self.lines)}

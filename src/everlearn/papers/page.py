@@ -26,7 +26,7 @@ class Shown:
     """An exhibit, and what our records say to it.
 
     Attributes:
-        exhibit: the figure or table.
+        exhibit: the figure or table, with the claims that its size can speak for.
         groups: what was found, in the order of its lines.
         verdicts: on each of its claims; None where records are missing.
     """
@@ -43,9 +43,9 @@ class Shown:
 
 def look_at(exhibit: Exhibit, scale: Scale, records: Path) -> Shown:
     """What the finished records of an exhibit say."""
-    groups = exhibit.groups(scale, records)
-    verdicts = tuple(claim.verdict(groups, scale) for claim in exhibit.claims)
-    return Shown(exhibit, tuple(groups.values()), verdicts)
+    asked, groups = exhibit.at(scale), exhibit.groups(scale, records)
+    verdicts = tuple(claim.verdict(groups, scale) for claim in asked.claims)
+    return Shown(asked, tuple(groups.values()), verdicts)
 
 
 def draw(shown: Shown, folder: Path) -> Path | None:

@@ -31,6 +31,9 @@ FIVE_OF_THEM = {**COMMON, "stream.sequence": FIVE, "learner.n_latents": 32}
 GUARD = 1000
 """Steps after an arrival in which no new environment is found; inverted pictures take long to settle."""
 
+LARGER = {**COMMON, "stream.sequence": MAIN, "learner.size": "small"}
+"""Twice the channels: more is learned, in twice the time."""
+
 LAPTOP = Scale(
     "laptop",
     "One core: real MNIST and Fashion-MNIST at 32 px, small networks.",
@@ -46,5 +49,6 @@ LAPTOP = Scale(
             stage=STAGE,
         ),
         *elsewhere("vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}, stage=STAGE),
+        *elsewhere("vase", "larger", ("CCI-VAE", "SDA"), LARGER, seeds=(0, 1, 2), stage=2 * STAGE),
     ),
 )

@@ -21,6 +21,7 @@ ENOUGH = {"stream.pictures_per_shape": 400}
 """Pictures are mixed by the batch."""
 ASKS = (("environments", "--size", "4"), ("traversal",))
 MORE = {"five": (*ASKS, ("translation", "--size", "16")), "pair": (*ASKS, ("ambiguity", "--size", "64"))}
+LARGER = {**TINY, "stream.sequence": MAIN, "learner.size": "small"}
 
 SMOKE = Scale(
     "smoke",
@@ -37,5 +38,6 @@ SMOKE = Scale(
             asks=MORE,
         ),
         *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
+        *elsewhere("smoke/vase", "larger", ("CCI-VAE", "SDA"), LARGER, ASKS),
     ),
 )

@@ -85,15 +85,18 @@ def elsewhere(
     codes: tuple[str, ...],
     settings: Settings,
     asks: Asks = ASKS,
+    *,
+    seeds: tuple[int, ...] = (0,),
     stage: float | None = None,
 ) -> Iterator[Line]:
-    """A line for some variants on another sequence, which `place` names; none of them entangled."""
+    """A line for some variants under other circumstances, which `place` names; none of them entangled."""
     for code in codes:
         learner = "vase" if code in CODES else "cci-vae"
         own = {**settings, **(parts(code) if code in CODES else {})}
         name = f"{code}, {place}"
         where = f"{folder}/{_word(name)}"
-        yield Line(name, where, learner, own, stream="environments", asks=asks, minutes=_minutes(stage, own))
+        minutes = _minutes(stage, own)
+        yield Line(name, where, learner, own, seeds, stream="environments", asks=asks, minutes=minutes)
 
 
 def imagining(
