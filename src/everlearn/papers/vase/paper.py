@@ -5,6 +5,7 @@ and what lies between two looks at the codes are those that others have tried; t
 """
 
 from everlearn.papers.exhibit import Scale
+from everlearn.papers.vase.choices import choices
 from everlearn.papers.vase.variants import FIVE, MAIN, PAIR, RETURNING, elsewhere, imagining, lines
 
 SEEDS = dict.fromkeys(("CCI-VAE", "VAE", "A", "SD", "SDA", "SDA, entangled"), (0, 1, 2))
@@ -33,5 +34,6 @@ PAPER = Scale(
             entangled={},
         ),
         *elsewhere("paper/vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}),
+        *choices("paper/vase", {**COMMON, "stream.sequence": MAIN}),
     ),
 )

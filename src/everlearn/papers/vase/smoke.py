@@ -1,6 +1,7 @@
 """VASE in a minute: all of it is played, on drawn shapes, and that is all that is learned from it."""
 
 from everlearn.papers.exhibit import Scale
+from everlearn.papers.vase.choices import choices
 from everlearn.papers.vase.variants import elsewhere, imagining, lines
 
 MAIN = ("moving-sprites", "sprites", "moving-inverted-sprites")
@@ -39,5 +40,6 @@ SMOKE = Scale(
         ),
         *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
         *elsewhere("smoke/vase", "larger", ("CCI-VAE", "SDA"), LARGER, ASKS),
+        *choices("smoke/vase", {**TINY, "stream.sequence": MAIN}, ASKS[:1]),
     ),
 )

@@ -1,0 +1,42 @@
+"""What we chose where the paper is silent, and the other ways: the whole method but for one choice."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from everlearn.papers.exhibit import Line
+from everlearn.papers.vase.variants import Asks, Settings, elsewhere
+
+ASKS: Asks = (("environments",),)
+
+WAYS: Mapping[str, Settings] = MappingProxyType(
+    {
+        "as chosen": {},
+        "gamma 100": {"learner.gamma": 100.0},
+        "absolute": {"learner.penalty": "absolute", "learner.gamma": 100.0},
+        "all nats count": {"learner.informative": False},
+        "C goes on": {"learner.capacity_restarts": False},
+        "whole errors": {"learner.excess": False},
+        "best drawing selects": {"learner.selector": "reconstruction"},
+        "spare ones close": {"learner.mask_spare": True},
+        "masks never settle": {"learner.settle": 1_000_000},
+        "noise tells use": {"learner.used_by": "noise"},
+        "no warm-up": {"learner.warm_up": 0},
+        "dreams of the present": {"learner.dream_current": True},
+        "snapshots on the way": {"learner.snapshot_every": 500},
+    }
+)
+"""What differs from our choices, by names that say what is done instead."""
+NAMES = tuple(f"SDA, {way}" for way in WAYS)
+
+
+def choices(folder: str, settings: Settings, asks: Asks = ASKS, stage: float | None = None) -> Iterator[Line]:
+    """A line for the method as chosen, and one for each other way.
+
+    Args:
+        folder: of their records.
+        settings: what they have in common.
+        asks: what they are asked afterwards.
+        stage: minutes that a stage takes on one core, if that is known.
+    """
+    for way, own in WAYS.items():
+        yield from elsewhere(folder, way, ("SDA",), {**settings, **own}, asks, stage=stage)
