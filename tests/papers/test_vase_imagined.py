@@ -69,6 +69,12 @@ def test_better_is_less_for_errors_and_more_for_shares(
     assert not judged(claim, ours=group(better), theirs=group(better)).holds
 
 
+def test_what_pictures_cannot_tell_apart_is_no_better() -> None:
+    claim = imagined.translates_better("", "kept", "ours", "theirs")
+    ours, theirs = translating(kept=0.136), translating(kept=0.131)
+    assert not judged(claim, ours=group(ours), theirs=group(theirs)).holds
+
+
 def test_nobody_is_better_where_nothing_is_measured() -> None:
     claim = imagined.translates_better("", "kept", "ours", "theirs")
     assert not judged(claim, ours=group(translating()), theirs=group(translating(kept=None))).holds
@@ -141,6 +147,7 @@ def test_what_is_to_come_must_be_named_better_before_it_comes() -> None:
     assert imagined.foreseen(foreseeing(0.7).runs[0]) == 0.7
     assert judged(claim, ours=foreseeing(0.7), theirs=foreseeing(0.5, 0.4)).holds
     assert not judged(claim, ours=foreseeing(0.5), theirs=foreseeing(0.7)).holds
+    assert not judged(claim, ours=foreseeing(0.52), theirs=foreseeing(0.5)).holds, "chance could have done it"
     assert not judged(claim, ours=foreseeing(0.9, 0.4, 0.5), theirs=foreseeing(0.5, 0.5, 0.5)).holds
 
 
