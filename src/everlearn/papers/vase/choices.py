@@ -27,6 +27,16 @@ WAYS: Mapping[str, Settings] = MappingProxyType(
 )
 """What differs from our choices, by names that say what is done instead."""
 NAMES = tuple(f"SDA, {way}" for way in WAYS)
+ABOUT = (
+    "Each row is the whole method with one choice made otherwise, in stages of a third of the length, so "
+    "that C rises to 16 nats only. gamma 100 is what others have tried; absolute has it too, and no square; "
+    "all nats count even if they are the same for all pictures; C goes on from one environment to the next "
+    "instead of beginning again; whole errors of drawings, instead of what is above the least "
+    "possible, tell what is new; the best drawing selects the environment instead of the classifier; spare "
+    "latents close where they are atypical, as the paper's rule has it; masks never settle; what drawings do "
+    "not tolerate noise on is in use, instead of what tells pictures apart; no small first steps after an "
+    "arrival; dreams of the present environment, too; snapshots every 500 steps instead of on arrival."
+)
 
 
 def choices(folder: str, settings: Settings, asks: Asks = ASKS, stage: float | None = None) -> Iterator[Line]:
