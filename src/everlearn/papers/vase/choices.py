@@ -28,8 +28,8 @@ WAYS: Mapping[str, Settings] = MappingProxyType(
 """What differs from our choices, by names that say what is done instead."""
 NAMES = tuple(f"SDA, {way}" for way in WAYS)
 ABOUT = (
-    "Each row is the whole method with one choice made otherwise, in stages of a third of the length, so "
-    "that C rises to 16 nats only. gamma 100 is what others have tried; absolute has it too, and no square; "
+    "Each row is the whole method with one choice made otherwise, in stages of a third of the length, in "
+    "which C rises less far. gamma 100 is what others have tried; absolute has it too, and no square; "
     "all nats count even if they are the same for all pictures; C goes on from one environment to the next "
     "instead of beginning again; whole errors of drawings, instead of what is above the least "
     "possible, tell what is new; the best drawing selects the environment instead of the classifier; spare "

@@ -19,6 +19,8 @@ COMMON = {
     "learner.learning_rate": 6e-4,
     "learner.capacity_step": 0.001,
 }
+SHORT = 10
+"""Passes over each stage where only our own choices are compared."""
 
 PAPER = Scale(
     "paper",
@@ -34,6 +36,6 @@ PAPER = Scale(
             entangled={},
         ),
         *elsewhere("paper/vase", "returning", ("SDA",), {**COMMON, "stream.sequence": RETURNING}),
-        *choices("paper/vase", {**COMMON, "stream.sequence": MAIN}),
+        *choices("paper/vase", {**COMMON, "stream.sequence": MAIN, "epochs": SHORT}),
     ),
 )

@@ -40,6 +40,6 @@ SMOKE = Scale(
         ),
         *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
         *elsewhere("smoke/vase", "larger", ("CCI-VAE", "SDA"), LARGER, ASKS),
-        *choices("smoke/vase", {**TINY, "stream.sequence": MAIN}, ASKS[:1]),
+        *choices("smoke/vase", {**TINY, "stream.sequence": MAIN, "epochs": 2}, ASKS[:1]),
     ),
 )
