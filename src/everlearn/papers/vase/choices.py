@@ -30,13 +30,14 @@ WAYS: Mapping[str, Settings] = MappingProxyType(
 NAMES = tuple(f"SDA, {way}" for way in WAYS)
 ABOUT = (
     "Each row is the whole method with one choice made otherwise, in stages of a third of the length, in "
-    "which C rises less far. gamma 100 is what others have tried; absolute has it too, and no square; "
-    "all nats count even if they are the same for all pictures; C goes on from one environment to the next "
-    "instead of beginning again; it rises by 0.02 nats a step instead of 0.01, up to 50; whole errors of "
-    "drawings, instead of what is above the least possible, tell what is new; the best drawing selects the environment instead of the classifier; spare "
-    "latents close where they are atypical, as the paper's rule has it; masks never settle; what drawings do "
-    "not tolerate noise on is in use, instead of what tells pictures apart; no small first steps after an "
-    "arrival; dreams of the present environment, too; snapshots every 500 steps instead of on arrival."
+    "which C rises less far. gamma 100 is what others have tried; absolute has it too, and no square; all "
+    "nats count even if they are the same for all pictures; C goes on from one environment to the next "
+    "instead of beginning again; twice the C rises by 0.02 nats a step, up to 50; whole errors of "
+    "drawings, instead of what is above the least possible, tell what is new; the best drawing selects "
+    "the environment instead of the classifier; spare latents close where they are atypical, as the "
+    "paper's rule has it; masks never settle; what drawings do not tolerate noise on is in use, instead "
+    "of what tells pictures apart; no small first steps after an arrival; dreams of the present "
+    "environment, too; snapshots every 500 steps instead of on arrival."
 )
 
 
