@@ -37,7 +37,8 @@ ABOUT = (
     "the environment instead of the classifier; spare latents close where they are atypical, as the "
     "paper's rule has it; masks never settle; what drawings do not tolerate noise on is in use, instead "
     "of what tells pictures apart; no small first steps after an arrival; dreams of the present "
-    "environment, too; snapshots every 500 steps instead of on arrival."
+    "environment, too; snapshots every 500 steps instead of on arrival. Rows with the same figures are runs "
+    "that came to the same decisions, and so learned the same."
 )
 
 
