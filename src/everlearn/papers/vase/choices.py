@@ -22,8 +22,8 @@ WAYS: Mapping[str, Settings] = MappingProxyType(
         "masks never settle": {"learner.settle": 1_000_000},
         "noise tells use": {"learner.used_by": "noise"},
         "no warm-up": {"learner.warm_up": 0},
-        "dreams of the present": {"learner.dream_current": True},
         "snapshots on the way": {"learner.snapshot_every": 500},
+        "dreams of the present": {"learner.snapshot_every": 500, "learner.dream_current": True},
     }
 )
 """What differs from our choices, by names that say what is done instead."""
@@ -36,9 +36,9 @@ ABOUT = (
     "drawings, instead of what is above the least possible, tell what is new; the best drawing selects "
     "the environment instead of the classifier; spare latents close where they are atypical, as the "
     "paper's rule has it; masks never settle; what drawings do not tolerate noise on is in use, instead "
-    "of what tells pictures apart; no small first steps after an arrival; dreams of the present "
-    "environment, too; snapshots every 500 steps instead of on arrival. Rows with the same figures are runs "
-    "that came to the same decisions, and so learned the same."
+    "of what tells pictures apart; no small first steps after an arrival; snapshots every 500 steps "
+    "instead of on arrival; and dreams of the present environment, too, which only such snapshots know. "
+    "Rows with the same figures are runs that came to the same decisions, and so learned the same."
 )
 
 
