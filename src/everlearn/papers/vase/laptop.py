@@ -33,7 +33,7 @@ GUARD = 1000
 """Steps after an arrival in which no new environment is found; inverted pictures take long to settle."""
 
 LARGER = {**COMMON, "stream.sequence": MAIN, "learner.size": "small"}
-"""Twice the channels: more is learned, in twice the time."""
+"""Twice the channels, in less than twice the time."""
 SHORT = 2
 """Passes over each stage where only our own choices are compared."""
 
