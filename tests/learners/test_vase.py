@@ -256,6 +256,21 @@ def test_c_goes_on_if_it_is_not_to_restart() -> None:
     assert taught(**settings).environments.present.capacity != pytest.approx(7.5)
 
 
+@pytest.mark.parametrize(("n_dark", "share"), [(0, 1.0), (2, 0.1), (3, 0.2)])
+def test_steps_are_small_after_an_arrival(n_dark: int, share: float) -> None:
+    """Of dark bars the first batch is in doubt, and only from the second on something is learned."""
+    steps = taught(n_dark=n_dark, warm_up=9).optimiser.param_groups[0]["lr"]
+    assert steps == pytest.approx(share * QUICK["learning_rate"])
+    assert taught(n_dark=n_dark).optimiser.param_groups[0]["lr"] == QUICK["learning_rate"]
+
+
+def test_what_no_drawing_can_avoid_is_no_error() -> None:
+    """Of gray pixels a perfect drawing is as unsure as of the throw of a coin: ln 2 nats each."""
+    gray = torch.full((8, 1, 16, 16), 0.5)
+    assert Vase(**QUICK).glance(gray).floor == pytest.approx(256 * np.log(2), rel=1e-5)
+    assert Vase(**QUICK, excess=False).glance(gray).floor == 0
+
+
 def test_when_there_is_no_room_nothing_new_is_found() -> None:
     assert len(taught(n_environments=1).environments.known) == 1
 

@@ -123,7 +123,8 @@ def foresees(words: str, better: str, worse: str) -> Claim:
     def check(groups: Groups) -> Verdict:
         told = ", ".join(f"{name} {share(measured(groups[name], foreseen))}" for name in (better, worse))
         apart = gap(groups[better], groups[worse], foreseen)
-        return Verdict(apart.mean > MORE and not apart.low <= 0, f"named before they come: {told}")
+        holds = apart.mean > MORE and not apart.low <= 0
+        return Verdict(holds, f"named before they come: {told}; apart {share(apart)}")
 
     return Claim(words, (better, worse), check)
 
