@@ -29,6 +29,9 @@ def test_any_text_is_a_plain_value(text: str) -> None:
 def test_commas_make_a_list_without_brackets() -> None:
     assert read_value("5, 8") == [5, 8]
     assert read_value("moving-mnist,mnist") == ["moving-mnist", "mnist"]
+    assert read_value("[moving-mnist, mnist]") == ["moving-mnist", "mnist"]  # quotes lost to the shell
+    assert read_value("[mnist]") == ["mnist"]
+    assert read_value("[mnist") == "[mnist"
 
 
 def test_numbers_that_are_not_numbers_are_left_for_the_settings_to_refuse() -> None:

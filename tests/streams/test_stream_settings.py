@@ -92,6 +92,7 @@ def test_settings_are_frozen():
         ({"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
         ({"held_out": 624}, "1 pictures per class cannot be split"),
         ({"vertices": [8, 5]}, "vertices is (8, 5); the fewest must not be more than the most"),
+        ({"vertices": 5}, "vertices is 5; it must be a list, such as [5, 8]"),
         ({"vertices": [5]}, "vertices is [5]; a value is missing"),
         ({"spline_orders": []}, "spline_orders is []; it must have at least 1 item"),
         ({"split": [600, 15, 100]}, "625 pictures per class cannot be split into 600 for train"),

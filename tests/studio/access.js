@@ -58,16 +58,18 @@
     return [...all].filter((e) => !e.disabled && e.checkVisibility() && !isOfGroup(e));
   };
 
-  /** What has the focus, and whether that can be seen. */
-  window.focused = () => {
+  const reached = new Set();
+
+  /** Remember what has the focus, if it can be seen to have it. */
+  window.look = () => {
     const element = document.activeElement;
     const style = getComputedStyle(element);
     const box = element.getBoundingClientRect();
-    return {
-      index: reachable().indexOf(element),
-      words: element.outerHTML.slice(0, 100),
-      isMarked: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1,
-      isInView: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
-    };
+    const isMarked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+    const isInView = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+    if (isMarked && isInView) reached.add(element);
   };
+
+  /** What keys should reach and have not; asked of the page as it is now, which may have grown on the way. */
+  window.missed = () => reachable().filter((e) => !reached.has(e)).map((e) => e.outerHTML.slice(0, 80));
 })();

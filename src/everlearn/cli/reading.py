@@ -23,6 +23,8 @@ def read_value(text: str) -> Any:
     Example:
         >>> [read_value(word) for word in ("32", "0.5", "true", "null", "5,8", "blurry", '{"n": 3}')]
         [32, 0.5, True, None, [5, 8], 'blurry', {'n': 3}]
+        >>> read_value("[mnist, fashion]")  # what a shell leaves of ["mnist", "fashion"]
+        ['mnist', 'fashion']
     """
     try:
         return json.loads(text)
@@ -31,8 +33,10 @@ def read_value(text: str) -> Any:
             f"a value of {len(text)} characters is nested too deeply; write it more simply"
         ) from None
     except ValueError:
-        if "," in text and not set(text) & set('[]{}"'):
-            return [read_value(part.strip()) for part in text.split(",")]
+        is_bracketed = text.startswith("[") and text.endswith("]")
+        inside = text[1:-1] if is_bracketed else text
+        if (is_bracketed or "," in text) and not set(inside) & set('[]{}"'):
+            return [read_value(part.strip()) for part in inside.split(",")]
         return text
 
 

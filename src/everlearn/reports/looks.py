@@ -14,6 +14,8 @@ DASHES = ("-", "--", ":", "-.")
 DOTS_PER_INCH = 200
 NO_DATES = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 """What matplotlib would write into files about itself and the hour."""
+FRAME = re.compile(r'<clipPath id="(\w+)">\s*<rect x="(.+?)" y="(.+?)" width="(.+?)" height="(.+?)"/>')
+"""What a panel's lines end at, in an svg."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,17 @@ def encoded(figure: "Figure", kind: str) -> bytes:
     """A figure as an svg, pdf or png file."""
     file = io.BytesIO()
     figure.savefig(file, format=kind, dpi=DOTS_PER_INCH, metadata=NO_DATES[kind])
-    return file.getvalue()
+    return _steadied(file.getvalue().decode()).encode() if kind == "svg" else file.getvalue()
+
+
+def _steadied(svg: str) -> str:
+    """Frames named after where they are, in the digits that are written.
+
+    Matplotlib names them after all digits, of which the last differ whenever panels are arranged again.
+    """
+    for name, *place in FRAME.findall(svg):
+        svg = svg.replace(name, "frame-" + "-".join(place))
+    return svg
 
 
 def inlined(figure: "Figure") -> str:

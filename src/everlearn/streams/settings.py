@@ -17,6 +17,7 @@ _OUR_WORDS = {
     "Input should be": "it must be",
     "Unable to parse input string as an integer": "it must be a smaller number",
     "a valid ": "a ",
+    "a tuple": "a list",
     "integer": "whole number",
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
@@ -84,6 +85,8 @@ def complaint(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadIn
         )
     if error["type"] == "value_error":
         return BadInput(str(error["ctx"]["error"]))
+    if error["type"] == "tuple_type" and isinstance(usual := settings.model_fields[name].default, tuple):
+        return BadInput(f"{name} is {given!r}; it must be a list, such as {json.dumps(usual)}")
     return BadInput(f"{name} is {given!r}; {_plain(error['msg'])}")
 
 

@@ -71,8 +71,8 @@ export function form({ started, close }) {
       ),
       h("div", { className: "bar" }, button, h("button", { type: "button", onclick: close }, "Cancel")),
     );
+    learner.focus(); // before anything is waited for: whoever is quick keeps the place they went to
     await Promise.all([learner.onchange(), stream.onchange()]);
-    learner.focus();
   });
   return section;
 }
