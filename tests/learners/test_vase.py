@@ -302,6 +302,21 @@ def test_exploring_moves_half_of_the_batch_and_opens_what_varies_elsewhere(explo
     assert learner._explored(glance)[0] is glance
 
 
+def test_what_exploration_opens_is_not_the_environments_own() -> None:
+    """Else a resting picture would differ from its own environment, and one would be made up."""
+    learner = taught(exploration="random")
+    there = learner.environments
+    there.known[0].used[:] = np.arange(12) < 2
+    there.present.mask = np.arange(12) >= 2
+    explored, _ = learner._explored(learner.glance(learner.pixels(bars(0, dark=True).images)))
+    drawn = learner.drawn(explored, there.current)
+    assert (drawn.nats[:2] > 0).all()
+    there.present.nats[:] = 0.0
+    learner.note(explored, drawn)
+    assert (there.present.nats[:2] == 0).all()
+    assert (there.present.nats[2:] > 0).all()
+
+
 def test_impossible_settings_are_refused() -> None:
     for settings, sentence in (
         ({"decoder_weight": -1}, "decoder_weight is -1"),

@@ -20,8 +20,12 @@ WIDTH = 50
 """Units between codes and answer."""
 STEPS, BATCH, RATE = 500, 250, 0.02
 """Steps, codes in each of them, and Adam's first step size, which falls to 0 along a cosine."""
-DECAY = 0.2
-"""Share of the step size by which weights shrink, or a few codes would be learned by heart."""
+PASSES = 25
+"""Over many codes it takes more steps: each of them is looked at so often."""
+DECAY = 1000.0
+"""Codes' worth of weight decay, or a few codes would be learned by heart; of many it is a small share."""
+MOST_DECAY = 0.2
+"""Share of the step size by which weights shrink at most."""
 STILL = 1e-2
 """Standard deviation below which a code is taken to be the same for all."""
 
@@ -144,13 +148,15 @@ class _Probe:
         """Adam with decoupled weight decay, with its usual constants."""
         weights = self._layers.weights
         mean, square = np.zeros((2, len(weights)))
-        for step, some in zip(range(STEPS), _batches(len(codes), chance), strict=False):
+        n_steps = max(STEPS, PASSES * len(codes) // BATCH)
+        decay = min(MOST_DECAY, DECAY / len(codes))
+        for step, some in zip(range(n_steps), _batches(len(codes), chance), strict=False):
             slope = self._layers.slope(codes[some], targets[some], link)
             mean += 0.1 * (slope - mean)
             square += 0.001 * (slope * slope - square)
-            rate = RATE * 0.5 * (1 + math.cos(math.pi * step / STEPS))
+            rate = RATE * 0.5 * (1 + math.cos(math.pi * step / n_steps))
             size = np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-8
-            weights -= rate * (mean / (1 - 0.9 ** (step + 1)) / size + DECAY * weights)
+            weights -= rate * (mean / (1 - 0.9 ** (step + 1)) / size + decay * weights)
 
 
 def _batches(n: int, chance: Draws) -> Iterator[IntArray]:

@@ -108,7 +108,8 @@ class Play:
     @cached_property
     def _scenes(self) -> list[Scene]:
         """What the whole run shows; part of it has not been met yet, and only probes look at it."""
-        return scenes(self.stream, self.n_tasks, self.spec.evaluation.probe_size)
+        evaluation = self.spec.evaluation
+        return scenes(self.stream, self.n_tasks, evaluation.probe_size, evaluation.lesson_size)
 
     def _started(self) -> tell.RunStarted:
         return tell.RunStarted(

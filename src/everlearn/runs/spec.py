@@ -49,6 +49,9 @@ class Evaluation(Settings):
 
     probe_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
     """test images over all tasks seen so far; of learners that answer nothing, of each environment"""
+    lesson_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """training images of each environment that probes of codes learn from; if not said, validation images,
+    five for each that is judged"""
     every: Annotated[int, Field(ge=1, le=10_000_000)] = 1
     """score after every so many tasks, and after the last"""
     inside_every: Annotated[int, Field(ge=0, le=10_000_000)] = 0

@@ -22,8 +22,8 @@ PICTURES: dict[str, type[PictureSettings]] = {
 }
 DATASETS = ("sprites", *PICTURES)
 VARIANTS = ("moving", "inverted", "coloured")
-# A drawing is as large where it rests as where it moves: 28 pixels on a canvas of 64.
 DRAWN = 7 / 16
+"""Of the canvas that a drawing takes if nobody says more: 28 pixels of 64."""
 FULL_TURN = 6.283185307179586
 
 
@@ -53,6 +53,8 @@ class EnvironmentSettings(OrderedSettings):
     """share of a stage's pictures that come from the other environments"""
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
+    drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
+    """pixels of a real picture, as large where it rests as where it moves; 7/16 of image_size if not said"""
     shapes: Count = 10
     """classes of sprites"""
     pictures_per_shape: Annotated[int, Field(ge=10, le=1_000_000)] = 1000
@@ -111,7 +113,7 @@ class EnvironmentSettings(OrderedSettings):
         settings = PICTURES[dataset](
             variant="-".join(variants) or None,
             image_size=self.image_size,
-            drawn_size=round(self.image_size * DRAWN),
+            drawn_size=self.drawn_size or round(self.image_size * DRAWN),
             rgb=rgb,
             data=self.data,
             seed=self.seed,

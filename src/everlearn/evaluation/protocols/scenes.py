@@ -14,7 +14,7 @@ from everlearn.learners import Describes
 from everlearn.streams import Batch, Split, Stream, Task
 
 LESSON = 5
-"""Pictures that probes learn from, for each one they are judged by."""
+"""Pictures that probes learn from, for each one they are judged by, if nobody says how many."""
 UNNAMED = "all"
 """What tasks without names show, taken together."""
 
@@ -25,8 +25,7 @@ class Scene:
 
     Attributes:
         name: of the environment.
-        lesson: pictures to teach probes with; validation pictures, which no learner learns from, or training
-            pictures where there are none.
+        lesson: pictures to teach probes with.
         test: pictures to judge probes by.
     """
 
@@ -40,7 +39,7 @@ def scene_of(task: Task) -> str:
     return task.name or UNNAMED
 
 
-def scenes(stream: Stream, n_tasks: int, size: int) -> list[Scene]:
+def scenes(stream: Stream, n_tasks: int, size: int, lesson_size: int | None = None) -> list[Scene]:
     """Everything that the first tasks of a stream show, by names in the order in which they come.
 
     Tasks without a name are one scene together; up to 20 of them stand for all.
@@ -48,7 +47,9 @@ def scenes(stream: Stream, n_tasks: int, size: int) -> list[Scene]:
     Args:
         stream: what is shown.
         n_tasks: how many tasks of it.
-        size: pictures of each scene to judge by; five times as many are there to learn from.
+        size: pictures of each scene to judge by.
+        lesson_size: training pictures to learn from. If not said, five times as many as are judged:
+            validation pictures, which no learner learns from, or training ones where there are none.
 
     Example:
         >>> from everlearn.streams import environments
@@ -57,19 +58,19 @@ def scenes(stream: Stream, n_tasks: int, size: int) -> list[Scene]:
         [('sprites', 500, 100), ('moving-sprites', 500, 100)]
     """
     if not stream.task(0).name:
-        return [Scene(UNNAMED, *_lesson_and_test(partial(some_tasks, stream, n_tasks), size))]
+        return [_scene(UNNAMED, partial(some_tasks, stream, n_tasks), size, lesson_size)]
     first: dict[str, Task] = {}
     for task in stream.take(n_tasks):
         first.setdefault(task.name, task)
-    return [Scene(name, *_lesson_and_test(partial(_some_of, task), size)) for name, task in first.items()]
+    return [_scene(name, partial(_some_of, task), size, lesson_size) for name, task in first.items()]
 
 
 def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float]:
     """How well probes read from samples of a learner's codes what is in a scene.
 
     They are learned anew each time, from the same samples for the same seed. Gives the accuracy for "object"
-    (its label) and the mean squared error for "position" (in parts of the way that a thing can go), "scale"
-    and "angle" (cosine and sine), as far as they vary. The learner is left as it was found.
+    (its label) and the mean squared error for "position" (in half widths of a picture), "scale" and "angle"
+    (cosine and sine), as far as they vary. The learner is left as it was found.
     """
     if not len(scene.lesson) or not len(scene.test):
         return {}
@@ -102,9 +103,11 @@ def _quantities(factors: Factors) -> dict[str, FloatArray]:
     }
 
 
-def _lesson_and_test(some: Callable[[Split, int], Batch], size: int) -> tuple[Batch, Batch]:
-    lesson = some("val", LESSON * size)
-    return lesson if len(lesson) else some("train", LESSON * size), some("test", size)
+def _scene(name: str, some: Callable[[Split, int], Batch], size: int, lesson_size: int | None) -> Scene:
+    lesson = some("val", LESSON * size) if lesson_size is None else None
+    if not lesson:
+        lesson = some("train", lesson_size or LESSON * size)
+    return Scene(name, lesson, some("test", size))
 
 
 def _some_of(task: Task, split: Split, size: int) -> Batch:

@@ -214,7 +214,9 @@ class Situated(Variational):
         """What a step taught about the environment; C rises."""
         present = self.environments.present
         nats, atypical = drawn.nats.detach().cpu().double().numpy(), glance.atypical
-        if not self.clustering:  # what a closed latent stands for goes on, unseen, in the only environment
+        if self.clustering:  # a closed latent that exploration opened is not this environment's own
+            nats = np.where(present.mask, nats, 0)
+        else:  # what a closed latent stands for goes on, unseen, in the only environment
             nats, atypical = np.where(present.mask, (nats, atypical), (present.nats, present.atypical))
         present.note(float(drawn.error.detach()) - glance.floor, nats, atypical)
         present.capacity = self.raised(present.capacity, int(present.mask.sum()))
