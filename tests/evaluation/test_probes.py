@@ -37,6 +37,17 @@ def test_labels_that_codes_name_are_read() -> None:
     assert (said == labels[700:]).mean() > 0.95
 
 
+def test_many_codes_teach_what_few_do_not() -> None:
+    codes = draws(8, "test codes").uniform(44_000).reshape(22_000, 2)
+    labels = (codes * 4).astype(int).sum(axis=1) % 2  # a chessboard
+    few, many = (
+        (read_labels(codes[:n], labels[:n], codes[20_000:]) == labels[20_000:]).mean()
+        for n in (2_000, 20_000)
+    )
+    assert few < 0.8
+    assert many > 0.86
+
+
 def test_codes_that_say_nothing_give_a_guess() -> None:
     labels = draws(4, "test").integers(1000, 4)
     assert (read_labels(CODES[:700], labels[:700], CODES[700:]) == labels[700:]).mean() < 0.4

@@ -67,6 +67,15 @@ def test_without_validation_pictures_probes_learn_from_training_pictures() -> No
     assert len(scene.lesson) == len(task.train)
 
 
+def test_probes_can_be_taught_by_as_many_training_pictures_as_are_wanted() -> None:
+    found = scenes(STAGES, 3, 40, lesson_size=900)
+    for scene, task in zip(found, STAGES.take(2), strict=True):
+        assert (len(scene.lesson), len(scene.test)) == (900, 40)
+        assert {image.tobytes() for image in scene.lesson.images} <= {
+            image.tobytes() for image in task.train.images
+        }
+
+
 def test_all_that_codes_say_is_read() -> None:
     scene = moving()
     read = what_is_read(Knowing(scene.lesson, scene.test), scene, seed=0)

@@ -9,6 +9,7 @@ import pytest
 from everlearn.runs import Record, RunSpec, play, record, resume
 from everlearn.runs import events as tell
 from everlearn.runs.listeners import figures
+from everlearn.runs.loop import Play
 
 from .conftest import finish
 
@@ -45,6 +46,12 @@ def test_a_run_does_not_notice_that_it_is_probed() -> None:
     often = finish(play(spec(**{"evaluation.inside_every": 1})))
     seldom = finish(play(spec(**{"evaluation.every": 100, "evaluation.probe_size": 3})))
     assert often.digest == seldom.digest
+
+
+def test_how_many_pictures_teach_probes_is_a_setting() -> None:
+    shown = Play(spec(**{"evaluation.lesson_size": 20}))._scenes
+    assert [len(scene.lesson) for scene in shown] == [20, 20]
+    assert RunSpec.from_mapping(spec().to_mapping()).evaluation.lesson_size is None
 
 
 def test_whatever_has_labels_can_be_probed() -> None:

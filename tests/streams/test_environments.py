@@ -83,6 +83,7 @@ def test_a_share_of_each_stage_comes_from_the_others():
         ({"sequence": []}, "sequence is []; it must have at least 1 item"),
         ({"sequence": ["moving-sprits"]}, "unknown data set 'sprits'; did you mean 'sprites'?"),
         ({"sequence": ["movin-sprites"]}, "unknown variant 'movin'; did you mean 'moving'?"),
+        ({"image_size": 16, "drawn_size": 17}, "drawn_size is 17, more than image_size 16; make it smaller"),
         ({"sequence": ["sprites"], "mix": 2}, "mix is 2; it must be at most 1"),
         (
             {"sequence": ["sprites"], "images_per_stage": [5, 6]},
@@ -97,9 +98,27 @@ def test_impossible_sequences_are_refused(settings, sentence):
     assert sentence in str(error.value)
 
 
-@pytest.mark.skipif(
+with_pictures = pytest.mark.skipif(
     not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA names no folder of real pictures"
 )
+
+
+@with_pictures
+@pytest.mark.parametrize(("drawn_size", "widest"), [(None, 14), (14, 14), (20, 20), (24, 24)])
+def test_real_pictures_are_as_large_as_is_said(drawn_size, widest):
+    stream = streams.environments(
+        sequence=("fashion", "moving-fashion"), image_size=32, images_per_stage=200, drawn_size=drawn_size
+    )
+    for task in stream:
+        inked = task.train.images > 64
+        widths = [np.ptp(np.flatnonzero(each.any(axis=0))) + 1 for each in inked]
+        assert widest - 1 <= max(widths) <= widest
+    middles = stream.task(1).test.factors.x * 16 + 8
+    first = max(8, widest / 2)  # things stay whole, and are nowhere nearer to a border than x = 0 is
+    assert (middles.min(), middles.max()) == (first, 32 - first)
+
+
+@with_pictures
 def test_labels_of_data_sets_do_not_clash():
     stream = streams.environments(
         sequence=("moving-fashion", "mnist", "moving-mnist", "sprites"), image_size=32, images_per_stage=50

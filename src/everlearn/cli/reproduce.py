@@ -45,8 +45,8 @@ def reproduce(
     Args:
         names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals; gnr-figure-1, gnr-table-1,
             gnr-table-2, gnr-figure-4, gnr-degradation; vase-table-1, vase-figure-2, vase-figure-3,
-            vase-figure-4b, vase-figure-5, vase-returning, vase-larger, vase-choices; a whole paper
-            (sprites, negative, vase), or all.
+            vase-figure-4b, vase-figure-5, vase-returning, vase-larger, vase-closer, vase-choices; a
+            whole paper (sprites, negative, vase), or all.
         scale: How large: laptop, smoke (a minute, to see that it works) or paper (for a GPU).
         records: Where the records are; what is finished there is not played again.
         out: Where the page and its figures go; beside the records if not said.

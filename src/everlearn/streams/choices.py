@@ -10,8 +10,15 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 ImageSize = Annotated[int, Field(ge=16, le=512)]
+DrawnSize = Annotated[int, Field(ge=4, le=512)]
 GridSize = Annotated[int, Field(ge=1, le=1000)]
 Range = dict[str, float]
+
+
+def check_drawn(drawn_size: int, image_size: int) -> None:
+    """Complain about drawings that are larger than the pictures they are in."""
+    if drawn_size > image_size:
+        raise BadInput(f"drawn_size is {drawn_size}, more than image_size {image_size}; make it smaller")
 
 
 def _some_values(given: object, info: ValidationInfo) -> object:

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from everlearn.errors import BadInput, unknown
-from everlearn.streams.choices import Count, ImageSize, Unit
+from everlearn.streams.choices import Count, DrawnSize, ImageSize, Unit, check_drawn
 from everlearn.streams.kinds import builder
 from everlearn.streams.pictures import FashionSettings, MnistSettings, OmniglotSettings, PictureSettings
 from everlearn.streams.scenarios import OrderedSettings
@@ -53,7 +53,7 @@ class EnvironmentSettings(OrderedSettings):
     """share of a stage's pictures that come from the other environments"""
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
-    drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
+    drawn_size: DrawnSize | None = None
     """pixels of a real picture, as large where it rests as where it moves; 7/16 of image_size if not said"""
     shapes: Count = 10
     """classes of sprites"""
@@ -71,6 +71,7 @@ class EnvironmentSettings(OrderedSettings):
             for word in variants:
                 if word not in VARIANTS:
                     raise unknown("variant", word, VARIANTS)
+        check_drawn(self.drawn_size or 0, self.image_size)
         if isinstance(self.images_per_stage, tuple) and len(self.images_per_stage) != len(self.sequence):
             raise BadInput(
                 f"images_per_stage has {len(self.images_per_stage)} numbers, but there are "

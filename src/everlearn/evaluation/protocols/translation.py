@@ -31,7 +31,7 @@ class Judged:
     Attributes:
         there: share of pictures that look like ones of that environment.
         off: how far things are from where they should be, along a side: the root of the mean square, in
-            parts of the way that a thing can go. None where nothing moves.
+            half widths of a picture. None where nothing moves.
         kept: share of pictures whose object is still known. None where other objects are shown.
     """
 

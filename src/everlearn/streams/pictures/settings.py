@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from everlearn.errors import BadInput, unknown
 from everlearn.factors import FACTOR_NAMES, FactorSpace, Poses
-from everlearn.streams.choices import Colours, Factor, HeldOut, ImageSize
+from everlearn.streams.choices import Colours, DrawnSize, Factor, HeldOut, ImageSize, check_drawn
 from everlearn.streams.kinds import builder
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.splits import Shares, check_shares
@@ -39,7 +39,7 @@ class PictureSettings(ScenarioSettings):
     """the folder that holds the data set; what EVERLEARN_DATA names if not said"""
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
-    drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
+    drawn_size: DrawnSize | None = None
     """pixels of a drawing's longer side; 7/16 of the picture if not said, 28 of 64"""
     variant: str | None = None
     """static, moving, posed, inverted or coloured, or several; posed with poses, else static"""
@@ -73,10 +73,7 @@ class PictureSettings(ScenarioSettings):
         for word in self.words:
             if word not in VARIANTS:
                 raise unknown("variant", word, VARIANTS)
-        if self.drawn > self.image_size:
-            raise BadInput(
-                f"drawn_size is {self.drawn}, more than image_size {self.image_size}; make it smaller"
-            )
+        check_drawn(self.drawn, self.image_size)
         if self.poses is None and self.held_out:
             raise BadInput("held_out is only for streams with poses; say poses= as well, or leave it out")
         _ = self.space() if self.poses is None else self.pose_list()
@@ -213,7 +210,7 @@ class FolderSettings(PictureSettings):
     """
 
     kind = "folder"
-    drawn_size: Annotated[int, Field(ge=4, le=512)] | None = None
+    drawn_size: DrawnSize | None = None
     """pixels of a picture's longer side; the whole canvas if nothing moves, else 7/16 of it"""
     rgb: bool = True
     """colour pictures instead of gray ones"""
