@@ -11,9 +11,21 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
         >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
         ['stream.image_size was 64, is 32']
     """
-    old, new = flat(there), flat(here)
+    old, new = said(there), said(here)
     names = [name for name in {**old, **new} if old.get(name, "unset") != new.get(name, "unset")]
     return [f"{name} was {old.get(name, 'unset')}, is {new.get(name, 'unset')}" for name in names]
+
+
+def said(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of nested settings that are set, by their dotted names.
+
+    One that is None is left to itself, as it is in records from before there was such a setting.
+
+    Example:
+        >>> said({"seed": 0, "stream": {"image_size": 64, "drawn_size": None}})
+        {'seed': 0, 'stream.image_size': 64}
+    """
+    return {name: value for name, value in flat(settings).items() if value is not None}
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

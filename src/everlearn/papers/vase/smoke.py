@@ -23,6 +23,7 @@ ENOUGH = {"stream.pictures_per_shape": 400}
 ASKS = (("environments", "--size", "4"), ("traversal",))
 MORE = {"five": (*ASKS, ("translation", "--size", "16")), "pair": (*ASKS, ("ambiguity", "--size", "64"))}
 LARGER = {**TINY, "stream.sequence": MAIN, "learner.size": "small"}
+CLOSER = {**TINY, "stream.sequence": MAIN, "evaluation.lesson_size": 40, "learner.n_latents": 16}
 
 SMOKE = Scale(
     "smoke",
@@ -40,6 +41,7 @@ SMOKE = Scale(
         ),
         *elsewhere("smoke/vase", "returning", ("SDA",), {**TINY, "stream.sequence": RETURNING}, ASKS),
         *elsewhere("smoke/vase", "larger", ("CCI-VAE", "SDA"), LARGER, ASKS),
+        *elsewhere("smoke/vase", "closer", ("CCI-VAE", "SDA"), CLOSER, ASKS),
         *choices("smoke/vase", {**TINY, "stream.sequence": MAIN, "epochs": 2}, ASKS[:1]),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from everlearn.runs.differences import flat
+from everlearn.runs.differences import said
 from everlearn.runs.jobs.job import Job, missing
 from everlearn.runs.records import Record
 
@@ -46,7 +46,7 @@ def timed(jobs: Iterable[Job], records: Iterable[Record]) -> list[Job]:
 
 def _but_seeds(spec: Mapping[str, Any]) -> str:
     return json.dumps(
-        {name: value for name, value in flat(spec).items() if name not in SEEDS}, sort_keys=True
+        {name: value for name, value in said(spec).items() if name not in SEEDS}, sort_keys=True
     )
 
 
