@@ -59,6 +59,20 @@ def test_the_record_of_another_spec_is_refused(tmp_path: Path) -> None:
         check([job(tmp_path / "a", seed=3)])
 
 
+def test_a_record_from_before_a_setting_plays_the_same_where_that_is_left_out(tmp_path: Path) -> None:
+    begun = job(tmp_path / "a")
+    begun.begin()
+    path = begun.folder / "spec.json"
+    spec = json.loads(path.read_text())
+    assert spec["evaluation"].pop("lesson_size", "missing") is None
+    path.write_text(json.dumps(spec))
+    assert check([begun]) == (begun,)
+    del spec["epochs"]
+    path.write_text(json.dumps(spec))
+    with pytest.raises(BadInput, match="epochs was unset, is 1"):
+        check([begun])
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "thesis.tex").touch()
