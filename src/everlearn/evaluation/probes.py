@@ -23,9 +23,10 @@ STEPS, BATCH, RATE = 500, 250, 0.02
 PASSES = 25
 """Over many codes it takes more steps: each of them is looked at so often."""
 DECAY = 1000.0
-"""Codes' worth of weight decay, or a few codes would be learned by heart; of many it is a small share."""
+"""Divided by the number of codes: the share of the step size by which weights shrink, or a few codes would be
+learned by heart."""
 MOST_DECAY = 0.2
-"""Share of the step size by which weights shrink at most."""
+"""No more than this share, however few there are."""
 STILL = 1e-2
 """Standard deviation below which a code is taken to be the same for all."""
 
