@@ -8,9 +8,9 @@ import numpy.typing as npt
 from benchmarks import peer
 from benchmarks.reference import FloatArray, picture
 from benchmarks.table import Row
-from everlearn.chance import draws
 from everlearn.factors import Factors
 from everlearn.rendering import render
+from everlearn.rng import draws
 from everlearn.shapes import Outlines, ShapeFamily
 
 LEVELS = (169.0, 255.0, 0.0)

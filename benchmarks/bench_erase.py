@@ -9,7 +9,7 @@ from benchmarks.table import Row
 from everlearn.cli import main
 from everlearn.learners.dcl import DCL
 from everlearn.runs import Record, RunSpec, record
-from everlearn.runs.editing import opened
+from everlearn.runs.memory_edit import opened
 
 ERASED = 13
 SETTINGS = {"n_tasks": 3, "stream.image_size": 32, "evaluation.probe_size": 100}

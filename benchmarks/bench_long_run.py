@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 
 from benchmarks.table import Row
-from everlearn.runs import RunSpec, record, recording
+from everlearn.runs import RunSpec, record, recorder
 from everlearn.runs.events import TaskEnded
 
 SETTLED = 0.2
@@ -143,9 +143,9 @@ def _say(long: Long, task: int) -> None:
 
 
 def _time_saving(seen: Sampled) -> None:
-    save = recording.Recorder.checkpoint
+    save = recorder.Recorder.checkpoint
 
-    def timed(self: recording.Recorder) -> None:
+    def timed(self: recorder.Recorder) -> None:
         started = time.perf_counter()
         save(self)
         seen.saving += time.perf_counter() - started
@@ -153,4 +153,4 @@ def _time_saving(seen: Sampled) -> None:
         own = self.play.learner.footprint()
         seen.saved.append((self.play.position.task, newest.stat().st_size - own.memory - own.weights))
 
-    recording.Recorder.checkpoint = timed  # type: ignore[method-assign]  # to measure, not to change
+    recorder.Recorder.checkpoint = timed  # type: ignore[method-assign]  # to measure, not to change

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from benchmarks.table import Row, interleaved, ratio_row
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup
+from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
 from everlearn.networks.similarity import poses_of
 from everlearn.networks.warp import normalise, to_pictures

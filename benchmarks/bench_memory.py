@@ -17,8 +17,8 @@ import torch
 from benchmarks.memory_page import RESULTS, write_page
 from benchmarks.memory_pictures import ERRORS, SIZE, exemplars, queries
 from benchmarks.table import Row, machine
-from everlearn.chance import IntArray, draws
-from everlearn.memory.shelf import Shelf
+from everlearn.memory.on_disk import Shelf
+from everlearn.rng import IntArray, draws
 
 CLASSES = (10_000, 100_000, 1_000_000)
 BATCH, N_SINGLE, N_QUERIES, PIECE = 2_000, 20, 100, 10_000

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks import peer
 from benchmarks.table import Row, interleaved, ratio_row
-from everlearn.chance import draws
 from everlearn.factors import Factors
 from everlearn.rendering import render
+from everlearn.rng import draws
 from everlearn.shapes import ShapeFamily
 
 N_SHAPES = 10

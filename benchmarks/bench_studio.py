@@ -208,7 +208,9 @@ def _uploads(client: httpx.Client, server: psutil.Process) -> Iterator[Row]:
     client.post("/api/picture", content=b"x")  # the child is awake
     seconds, rises = [], []
     for content in _bombs():
-        (child,) = [each for each in server.children() if "everlearn.studio.decoding" in each.cmdline()]
+        (child,) = [
+            each for each in server.children() if "everlearn.studio.image_decoder_child" in each.cmdline()
+        ]
         before = child.memory_info().rss
         Path(f"/proc/{child.pid}/clear_refs").write_text("5")  # forget the highest so far
         seconds.append(_seconds(partial(_refused, client, content)))

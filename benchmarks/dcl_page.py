@@ -10,7 +10,7 @@ from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
 from benchmarks.places import between
 from benchmarks.table import Row
 from everlearn.reports import figure
-from everlearn.reports.findings import Findings
+from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
 
 PAGES = (ROOT / "docs" / "dcl.md", ROOT / "README.md")

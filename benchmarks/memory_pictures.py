@@ -3,14 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import IntArray, draws
 from everlearn.factors import Factors
 from everlearn.networks import to_tensor
 from everlearn.networks.similarity import poses_of
 from everlearn.networks.warp import normalise, to_pictures
 from everlearn.rendering import render
+from everlearn.rng import IntArray, draws
 from everlearn.shapes import ShapeFamily
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 SIZE = 64
 ERRORS = {"small": (0.011, 0.15, 0.0), "large": (0.03, 0.7, 6.0)}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import MAX_SEED, check_seed, draws
 from everlearn.errors import BadInput
+from everlearn.rng import MAX_SEED, check_seed, draws
 
 
 def test_words_never_change() -> None:

@@ -1,11 +1,9 @@
-"""What is said when something given to us cannot be used.
-
-Every complaint about input is a `BadInput` whose message is one sentence: what was given, what was
-expected, what to try. The command line prints it and exits with 2; a program can catch it as ValueError.
-"""
+"""Libraries that not everybody needs."""
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 MOST_NAMED = 12
@@ -52,3 +50,22 @@ def check_range(name: str, value: Any, low: float, high: float) -> None:
     """
     if not low <= value <= high:
         raise BadInput(f"{name} is {value}; it must be between {low} and {high}")
+
+
+def need(module: str, install: str) -> ModuleType:
+    """A library, imported only now, or a sentence that says how to get it.
+
+    Example:
+        >>> need("json", "").__name__
+        'json'
+        >>> need("pyharrow", "pip install 'everlearn[export]'")
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: this needs pyharrow, which is not installed; try: pip install ...
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise BadInput(f"this needs {module}, which is not installed; try: {install}") from None

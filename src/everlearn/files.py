@@ -1,16 +1,16 @@
-"""Files that are whole or absent, whatever happens while they are written.
-
-A file is written beside its target, forced to the disk, read back, and only then given its name. All acts
-that change the disk go through `disk`, so that tests can make any single one of them fail.
-"""
+"""One process per folder: a lock that dies with its holder."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from everlearn.errors import BadInput
 
@@ -156,3 +156,45 @@ def _check_written(file: int, data: bytes, path: Path) -> None:
     for start in range(0, len(data) + 1, PIECE):
         if os.read(file, PIECE) != data[start : start + PIECE]:  # a copy, but bytes compare faster than views
             raise OSError(errno.EIO, "what was written reads back differently", str(path))
+
+
+LOCK = ".lock"
+
+
+class FolderLock:
+    """Held inside a block; the operating system frees it when the process ends, in whatever way.
+
+    Args:
+        folder: what nobody else may change meanwhile.
+    """
+
+    held = "{folder} is open in {holder}; wait until it is closed there"
+    """What is said to the second who comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LOCK
+        self._file = -1
+
+    def __enter__(self) -> Self:
+        with told_apart(self.path):
+            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR)
+            try:
+                self._take()
+            except BaseException:
+                os.close(self._file)
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._file)
+
+    def _take(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(self._file, 200).decode(errors="replace").strip() or "another process"
+            raise BadInput(self.held.format(folder=self.path.parent, holder=holder)) from None
+        disk.truncate(self._file, 0)
+        write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())

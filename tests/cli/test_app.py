@@ -63,7 +63,7 @@ def test_ctrl_c_is_quiet(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("everlearn.cli.choose.StreamChoice.build", interrupted)
+    monkeypatch.setattr("everlearn.cli.arguments.StreamChoice.build", interrupted)
     assert run("stream", "fingerprint") == (130, "", "")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from everlearn import runs
-from everlearn.cli.asking import keep, taught
+from everlearn.cli.multiple_choice import keep, taught
 from everlearn.errors import BadInput
 from everlearn.runs.events import Learned
 

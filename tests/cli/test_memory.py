@@ -6,12 +6,12 @@ import pytest
 from PIL import Image
 
 from everlearn import runs
-from everlearn.cli.picture import read_picture
+from everlearn.cli.arguments import read_picture
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
-from everlearn.runs import recording
-from everlearn.runs.editing import opened
+from everlearn.runs import recorder
 from everlearn.runs.events import TaskEnded
+from everlearn.runs.memory_edit import opened
 
 from .outcomes import SETTINGS, Run, assert_refused, record_of, tree
 
@@ -105,7 +105,7 @@ def test_a_run_goes_on_from_the_edited_memory(
 ) -> None:
     """Edited in the middle, it neither loses the edit nor plays anything twice."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(recording, "SAVING_SHARE", 1e12)
+    monkeypatch.setattr(recorder, "SAVING_SHARE", 1e12)
     spec = runs.RunSpec.make(learner="dcl", settings={**SETTINGS, "learner.width": 4, "n_tasks": 3})
     story = runs.record(spec, "run")
     next(event for event in story if isinstance(event, TaskEnded) and event.task == 1)

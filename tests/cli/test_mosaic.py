@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from everlearn.cli.mosaic import Mosaic
+from everlearn.cli.streams import Mosaic
 
 
 def drawn(images: np.ndarray, width: int = 80, terminal: bool = True) -> str:

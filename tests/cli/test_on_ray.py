@@ -20,8 +20,8 @@ from benchmarks.local_cluster import LocalCluster
 
 from everlearn.reports import compare
 from everlearn.runs import Record, list_records, record
-from everlearn.runs.jobs import Job, Sweep, missing
-from everlearn.runs.jobs.gauge import read
+from everlearn.runs.sweep import Job, Sweep, missing
+from everlearn.runs.sweep.scheduler import read
 
 from .outcomes import EVERLEARN, Outcome, Run, assert_refused, tree
 

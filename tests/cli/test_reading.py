@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.cli.reading import check_path, read_assignments, read_counts, read_spec, read_tasks, read_value
+from everlearn.cli.arguments import (
+    check_path,
+    read_assignments,
+    read_counts,
+    read_spec,
+    read_tasks,
+    read_value,
+)
 from everlearn.errors import BadInput
 
 plain = st.recursive(

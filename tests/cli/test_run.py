@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from everlearn import learners, runs
-from everlearn.cli.watch import watch
+from everlearn.cli.progress import watch
 
 from .outcomes import EVERLEARN, SMALL, Run, assert_refused, record_of, tree
 
@@ -160,7 +160,7 @@ def test_a_signal_saves_and_resume_ends_as_if_nothing_had_been(run: Run, number:
 
 
 def test_a_damaged_checkpoint_is_said_in_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everlearn.runs.recording.SAVING_SHARE", 1e9)  # save after every task, however short
+    monkeypatch.setattr("everlearn.runs.recorder.SAVING_SHARE", 1e9)  # save after every task, however short
     spec = runs.RunSpec.make(
         learner="nearest", settings={"stream.image_size": 16, "stream.factor_values": 3, "n_tasks": 3}
     )

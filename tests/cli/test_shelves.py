@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from everlearn.memory.shelf import Shelf
+from everlearn.memory.on_disk import Shelf
 from everlearn.streams import sprites
 
 from .outcomes import Run

@@ -14,8 +14,8 @@ import pytest
 
 from everlearn.reports import compare
 from everlearn.runs import Record, list_records, record
-from everlearn.runs.jobs import Job, Sweep, missing
-from everlearn.runs.jobs.gauge import read
+from everlearn.runs.sweep import Job, Sweep, missing
+from everlearn.runs.sweep.scheduler import read
 
 from .outcomes import EVERLEARN
 

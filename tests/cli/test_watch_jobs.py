@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from everlearn.cli.answer import Screen
-from everlearn.cli.watch_jobs import Bars, watch_jobs
+from everlearn.cli.output import Screen
+from everlearn.cli.progress import Bars, watch_jobs
 from everlearn.runs.events import Event
-from everlearn.runs.jobs import events as tell
+from everlearn.runs.sweep import events as tell
 
 A, B = ("a [b]", "records/a"), ("b", "records/b")
 FAILED = tell.JobFailed(*B, "it has no pictures", again=False)

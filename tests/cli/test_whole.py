@@ -1,7 +1,7 @@
 import pytest
 from cyclopts import App, CoercionError
 
-from everlearn.cli.whole import Whole
+from everlearn.cli.arguments import Whole
 
 app = App()
 

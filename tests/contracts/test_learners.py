@@ -8,8 +8,8 @@ import torch
 
 from everlearn import learners
 from everlearn.learners import Learner
-from everlearn.memory.packing import digest, pack, unpack
 from everlearn.networks import n_bytes
+from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch, Task, sprites
 
 NAMES = learners.names()

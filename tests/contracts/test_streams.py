@@ -7,7 +7,7 @@ import pytest
 
 from everlearn import streams
 from everlearn.streams import SPLITS, Batch
-from everlearn.streams.probe import probe_rows
+from everlearn.streams.scenario_stream import probe_rows
 
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 ENVIRONMENTS = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites")

@@ -13,19 +13,19 @@ import torch
 
 from everlearn import files
 from everlearn.learners.naive import Naive
-from everlearn.runs import checkpoint, loop, recording, scoring, signals
+from everlearn.runs import evaluate, loop, recorder, signals, storage
 from everlearn.runs.events import Event
-from everlearn.streams import TaskView, arranged
-from everlearn.streams.exports import desk
+from everlearn.streams import TaskView, scenario_stream
+from everlearn.streams.exports import staging
 from tests.crash.disks import CrashingDisk, FullDisk, KeepingDisk, WatchedDisk
 from tests.crash.power import RememberingDisk
 
 PHASES: dict[str, tuple[Any, str]] = {
     "learning": (loop.Play, "_checked"),
-    "scoring": (scoring, "answer"),
-    "making a task": (arranged.ArrangedStream, "_split"),
-    "saving": (checkpoint.Checkpoints, "save"),
-    "exporting": (desk.Desk, "_write"),
+    "scoring": (evaluate, "answer"),
+    "making a task": (scenario_stream.ArrangedStream, "_split"),
+    "saving": (storage.Checkpoints, "save"),
+    "exporting": (staging.Desk, "_write"),
 }
 """Of each phase, something that happens in it again and again."""
 
@@ -37,12 +37,12 @@ marks: dict[str, Any] = {}
 
 def prepare(job: dict[str, Any]) -> None:
     """Make a run save often, and go wrong as the job says."""
-    recording.INTERVAL, recording.SAVING_SHARE = 0.0, 1e12
+    recorder.INTERVAL, recorder.SAVING_SHARE = 0.0, 1e12
     if "save_every" in job:
         saves = count(1)
-        recording.Recorder._is_time = lambda self, event: next(saves) % job["save_every"] == 0
+        recorder.Recorder._is_time = lambda self, event: next(saves) % job["save_every"] == 0
     if "ticks" in job:  # equal runs write equal seconds
-        recording.time = SimpleNamespace(monotonic=count().__next__)
+        recorder.time = SimpleNamespace(monotonic=count().__next__)
     files.disk = _disk(job)
     if "signal_in" in job:
         _send_in_phase(job["signal_in"], job["signal"], job["n_signals"])

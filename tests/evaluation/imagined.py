@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.factors import Factors
 from everlearn.learners import Footprint, Learner, Losses, State
 from everlearn.learners.base.environments import NEW, Environments, Rules
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, Stream, Task
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 DEVIATION = 0.5
 

@@ -14,7 +14,7 @@ from everlearn.evaluation.protocols import (
     questions,
 )
 from everlearn.learners import build
-from everlearn.memory.packing import digest
+from everlearn.serialization import digest
 from everlearn.streams import sprites
 
 STREAM = sprites(image_size=16, factor_values=3, classes_per_task=3)

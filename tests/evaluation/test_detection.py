@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from everlearn.evaluation.detection import detection, summed_up
+from everlearn.evaluation.change_detection import detection, summed_up
 
 ABCA = (["a", "b", "c", "a"], [100] * 4)
 

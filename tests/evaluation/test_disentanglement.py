@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.evaluation import dci, factor_vae_score, mig, sap
+from everlearn.rng import draws
 
 N = 3000
 SOURCE = draws(0, "oracle factors")

@@ -13,7 +13,7 @@ from everlearn.evaluation.protocols import (
     multiple_choice,
     questions,
 )
-from everlearn.evaluation.protocols.endpoint import chosen, messages
+from everlearn.evaluation.protocols.vlm_client import chosen, messages
 from everlearn.streams import sprites
 from tests.chat_server import ChatServer
 

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 
-from everlearn.chance import draws
 from everlearn.evaluation.protocols.environments import Latents, Surroundings, place_shares, surroundings
 from everlearn.factors import Factors
 from everlearn.learners.cci_vae import CciVae
 from everlearn.learners.vase import Vase
+from everlearn.rng import draws
 from everlearn.streams import Batch, environments
 
 N = 800

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.factorisation import disentanglement
+from everlearn.evaluation.protocols.latent_factors import disentanglement
+from everlearn.rng import FloatArray
 from everlearn.streams import Batch, environments
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 from .imagined import Flat, Mirror, Silent
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
-from everlearn.evaluation.forest import importances
+from everlearn.evaluation.random_forest import importances
+from everlearn.rng import draws
 
 COLUMNS = draws(0, "forest test").uniform(4000 * 5).reshape(4000, 5)
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile, wilson_interval
+from everlearn.rng import draws
 
 # From printed tables of Student's distribution.
 KNOWN = {

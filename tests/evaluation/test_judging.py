@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
-from everlearn.evaluation.judging import Judge, places_of
+from everlearn.evaluation.image_oracle import Judge, places_of
 from everlearn.factors import Factors
+from everlearn.rng import draws
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 
 def things(number: int, *, still: bool = False, dark: bool = False, n: int = 200) -> Batch:

@@ -4,8 +4,8 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import Post
-from everlearn.evaluation.protocols.choice import questions
-from everlearn.evaluation.protocols.endpoint import Reply, messages, read_reply
+from everlearn.evaluation.protocols.multiple_choice import questions
+from everlearn.evaluation.protocols.vlm_client import Reply, messages, read_reply
 from everlearn.streams import sprites
 from tests.chat_server import ChatServer
 

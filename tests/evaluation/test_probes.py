@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.evaluation.probes import WIDTH, Layers, identity, read_labels, read_numbers, softmax
+from everlearn.rng import draws
 
 CODES = draws(0, "test codes").normal(4000).reshape(1000, 4)
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
-from everlearn.evaluation.pictures import unpacked
-from everlearn.evaluation.protocols import editable_memory, one_shot, open_set, rejecting, transfer
-from everlearn.evaluation.protocols.samples import known_labels, some_tasks, spread, strangers
+from everlearn.evaluation.protocols import editable_memory, held_out_factors, one_shot, open_set, rejecting
+from everlearn.evaluation.protocols.base import known_labels, some_tasks, spread, strangers
 from everlearn.factors import Factors
 from everlearn.learners import Footprint, Learner, Losses, State, build
 from everlearn.memory import ExemplarMemory
+from everlearn.rng import FloatArray, IntArray
+from everlearn.serialization import unpacked
 from everlearn.streams import Batch, Stream, sprites
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 N_TASKS = 2
@@ -171,22 +171,26 @@ def test_answers_are_plain_json(stream: Stream) -> None:
     facts = open_set(learner, stream, N_TASKS, size=30).to_json()
     assert facts["roc"] == {"area": 1.0, "x": [0.0, 0.0, 1.0], "y": [0.0, 1.0, 1.0]}
     assert one_shot(learner, stream, N_TASKS, counts=(2,)).to_json()["shots"][0]["n_new"] == 2
-    assert set(transfer(learner, stream, N_TASKS).to_json()) >= {"trained", "held_out", "held_out_errors"}
+    assert set(held_out_factors(learner, stream, N_TASKS).to_json()) >= {
+        "trained",
+        "held_out",
+        "held_out_errors",
+    }
 
 
 def test_transfer_tells_trained_from_held_out(stream: Stream) -> None:
     learner = taught(Seer(stream), stream)
-    found = transfer(learner, stream, N_TASKS)
+    found = held_out_factors(learner, stream, N_TASKS)
     assert (found.trained, found.held_out) == (1, 1)
     assert found.n_held_out == 9 * 6
     for image in some_tasks(stream, N_TASKS, "held_out", 1000).images:
         learner.truth[image.tobytes()] = -2
-    assert transfer(learner, stream, N_TASKS).held_out == 0
+    assert held_out_factors(learner, stream, N_TASKS).held_out == 0
     assert found.held_out_errors == {}
 
 
 def test_transfer_measures_errors_in_each_factor(stream: Stream) -> None:
-    found = transfer(taught(Posed(stream), stream), stream, N_TASKS)
+    found = held_out_factors(taught(Posed(stream), stream), stream, N_TASKS)
     held_out = some_tasks(stream, N_TASKS, "held_out", 1000).factors
     assert held_out is not None
     assert found.held_out_errors["x"] == pytest.approx(np.abs(held_out.x - 0.5).mean())
@@ -222,7 +226,7 @@ def test_learners_without_the_power_get_a_sentence(stream: Stream) -> None:
     with pytest.raises(BadInput, match="ER cannot say that it does not know"):
         rejecting(er)
     with pytest.raises(BadInput, match="holds no factor combinations out"):
-        transfer(er, sprites(**SMALL), N_TASKS)
+        held_out_factors(er, sprites(**SMALL), N_TASKS)
 
 
 @pytest.mark.parametrize("counts", [(0,), (-1,), (10, 100_001)])

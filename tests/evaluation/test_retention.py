@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from everlearn.evaluation.retention import Probing, probes_of, retained, retention, retention_measures
+from everlearn.evaluation.probes import Probing, probes_of, retained, retention, retention_measures
 
 STAGES = ("a", "a", "b", "b", "a", "c")
 """What each of six moments showed: environment a comes back once."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from everlearn.chance import FloatArray
-from everlearn.evaluation.protocols.scenes import UNNAMED, Scene, sampled, scenes, what_is_read
+from everlearn.evaluation.protocols.environments import UNNAMED, Scene, sampled, scenes, what_is_read
+from everlearn.rng import FloatArray
 from everlearn.streams import Batch, environments, sprites
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 STAGES = environments(
     sequence=["sprites", "moving-sprites", "sprites"], image_size=16, shapes=3, pictures_per_shape=700

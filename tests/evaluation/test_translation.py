@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.translation import Judged, Translation, translation
+from everlearn.evaluation.protocols.cross_domain import Judged, Translation, translation
 from everlearn.learners import Learner
 from everlearn.learners.cci_vae import CciVae
 from everlearn.streams import environments, sprites

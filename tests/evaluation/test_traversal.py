@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.pictures import unpacked
+from everlearn.evaluation.protocols.environments import homes, views
 from everlearn.evaluation.protocols.traversal import SPARE, VALUES, traversal
-from everlearn.evaluation.protocols.views import homes, views
 from everlearn.learners.cci_vae import CciVae
+from everlearn.serialization import unpacked
 from everlearn.streams import environments, sprites
 
 from .imagined import DEVIATION, Flat, Mirror, Silent

@@ -4,10 +4,10 @@ from math import pi
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace
-from everlearn.factors.colours import hue_to_rgb
+from everlearn.factors.space import hue_to_rgb
+from everlearn.rng import draws
 
 
 def test_the_default_grid_is_the_papers():

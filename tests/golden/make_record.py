@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from everlearn.runs import Record, RunSpec, record, recording
+from everlearn.runs import Record, RunSpec, record, recorder
 from everlearn.runs.events import TaskEnded
 
 SETTINGS = {
@@ -23,7 +23,7 @@ SETTINGS = {
 
 def main(folder: Path) -> None:
     """Leave a run in the middle, and finish a copy of it."""
-    recording.SAVING_SHARE = 1e12
+    recorder.SAVING_SHARE = 1e12
     story = record(RunSpec.make(learner="nearest", settings=SETTINGS), folder)
     while not (isinstance(event := next(story), TaskEnded) and event.task == 2):
         pass
@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     (folder / ".lock").unlink()
     finished = folder.with_name(f"{folder.name}-finished")
     shutil.copytree(folder, finished)
-    for _ in recording.resume(finished):
+    for _ in recorder.resume(finished):
         pass
     (folder.parent / f"{folder.name}.digest").write_text(Record(finished).digest + "\n")
     shutil.rmtree(finished)

@@ -2,8 +2,8 @@ import pytest
 
 from everlearn.learners.cci_vae import CciVae
 from everlearn.learners.vase import Vase
-from everlearn.memory.packing import digest
 from everlearn.networks import module_state
+from everlearn.serialization import digest
 from everlearn.streams import sprites
 
 TRAIN = sprites(image_size=16, factor_values=2).task(0).train

@@ -7,9 +7,9 @@ from everlearn.errors import BadInput
 from everlearn.learners import EditsMemory, EstimatesFactors, Rejects
 from everlearn.learners.base.recognition import Recognition
 from everlearn.learners.dcl import DCL
-from everlearn.memory.packing import pack
+from everlearn.serialization import pack
 from everlearn.streams import Batch, Stream, sprites
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 STREAM = sprites(image_size=32, classes_per_task=5, factor_values=4)
 N_TASKS = 3
@@ -33,7 +33,7 @@ def state_of_an_expert() -> bytes:
 
 @pytest.fixture
 def expert() -> DCL:
-    from everlearn.memory.packing import unpack
+    from everlearn.serialization import unpack
 
     learner = DCL(image_shape=(32, 32), width=8)
     learner.load(unpack(state_of_an_expert()))

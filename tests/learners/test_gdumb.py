@@ -2,7 +2,7 @@ import numpy as np
 
 from everlearn.learners.gdumb import GDumb
 from everlearn.learners.naive import Naive
-from everlearn.memory.packing import digest
+from everlearn.serialization import digest
 from everlearn.streams import sprites
 
 from .toy import FLAT, batch_of, head_of, view_of

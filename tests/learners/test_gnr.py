@@ -11,7 +11,7 @@ from everlearn.learners.base.generated import GeneratedPatterns
 from everlearn.learners.base.latent_replay import LatentReplay
 from everlearn.learners.base.patterns import Patterns
 from everlearn.learners.gnr import GNR
-from everlearn.memory.packing import digest, pack, unpack
+from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch, sprites
 
 from .toy import FLAT, FloatArray, batch_of, view_of

@@ -7,11 +7,11 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.learners.l2p import L2P
-from everlearn.memory.packing import digest, pack
 from everlearn.networks import module_state, n_bytes, seeded
 from everlearn.networks.pretraining import pretrain
 from everlearn.networks.vit import ViT
 from everlearn.networks.weights import save
+from everlearn.serialization import digest, pack
 from everlearn.streams import Batch, sprites
 
 STREAM = sprites(image_size=16, classes_per_task=3, factor_values=2)

@@ -1,7 +1,7 @@
 import numpy as np
 
-from everlearn.chance import draws
 from everlearn.learners.nearest import AT_ONCE, STEPS, Nearest
+from everlearn.rng import draws
 from everlearn.streams import Batch
 
 N_CLASSES = 2 * AT_ONCE + 7

@@ -3,7 +3,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.learners.prototypes import Prototypes
-from everlearn.memory.packing import digest
+from everlearn.serialization import digest
 from everlearn.streams import Stream, sprites
 
 STREAM = sprites(image_size=16, classes_per_task=3, factor_values=2)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.learners.slda import SLDA
+from everlearn.rng import draws
 
 N = 256
 FEATURES = draws(0, "slda features").normal(90 * N).reshape(90, N) * np.linspace(0.1, 3, N)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.chance import FloatArray, IntArray, draws
 from everlearn.errors import BadInput
 from everlearn.learners.base.dreaming import proximity
 from everlearn.learners.vase import Vase
-from everlearn.memory.packing import digest, pack, unpack
+from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch
 
 QUICK: dict[str, Any] = {

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from everlearn.chance import draws
 from everlearn.learners.base.classifier import Classifier
+from everlearn.rng import draws
 from everlearn.streams import Batch, Task, TaskView
 
 FloatArray = npt.NDArray[np.float64]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.memory import ClassBalanced, digest
-from everlearn.streams.batch import Batch
+from everlearn.streams.stream import Batch
 
 
 def of_labels(labels: list[int]) -> Batch:

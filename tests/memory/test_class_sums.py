@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
-from everlearn.memory.class_sums import GRAIN, ClassSums
-from everlearn.memory.rows import AnyArray
+from everlearn.memory.class_means import GRAIN, ClassSums
+from everlearn.memory.table import AnyArray
+from everlearn.rng import draws
 
 VECTORS = draws(0, "class sums").normal(60 * 3).reshape(60, 3)
 LABELS = draws(0, "class labels").integers(60, 4) * 10

@@ -7,8 +7,8 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.memory import ExemplarMemory, digest
-from everlearn.memory.rows import Rows
-from everlearn.streams.batch import Batch, Images
+from everlearn.memory.table import Rows
+from everlearn.streams.stream import Batch, Images
 
 
 def picture(number: int, size: int = 8) -> Images:

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
 from everlearn.memory import Herding, herd
-from everlearn.streams.batch import Batch
+from everlearn.streams.stream import Batch
 
 
 def test_herding_by_hand() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup, encode
+from everlearn.memory.search import Lookup, encode
 from everlearn.streams import Batch
 
 

@@ -6,8 +6,8 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.factors import Factors
 from everlearn.memory import ClassBalanced, Herding, Memory, Reservoir, digest
-from everlearn.memory.rows import Rows
-from everlearn.streams.batch import Batch
+from everlearn.memory.table import Rows
+from everlearn.streams.stream import Batch
 
 KINDS = (Reservoir, ClassBalanced, Herding)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
-from everlearn.memory.packing import digest, pack, unpack
+from everlearn.serialization import digest, pack, unpack
 
 DTYPES = st.sampled_from([np.uint8, np.int64, np.float32, np.float64, np.bool_])
 ARRAYS = hnp.arrays(DTYPES, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.memory import Reservoir, digest
-from everlearn.streams.batch import Batch
+from everlearn.streams.stream import Batch
 
 
 def numbered(n: int) -> Batch:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.memory.rows import LabelledRows, Rows
+from everlearn.memory.table import LabelledRows, Rows
 
 
 def rows_with(*values: int) -> Rows:

@@ -76,7 +76,7 @@ def test_files_of_others_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everlearn.memory.saving.FORMAT", 2)
+    monkeypatch.setattr("everlearn.memory.base.FORMAT", 2)
     save_state(tmp_path / "s", "test", some_state())
     monkeypatch.undo()
     with pytest.raises(BadInput, match="has format 2; this everlearn reads format 1"):

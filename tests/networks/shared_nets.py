@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.networks import backbone, in_shares
-from everlearn.runs.meeting import Place, joined
+from everlearn.runs.distributed import Place, joined
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 SIDE = 16

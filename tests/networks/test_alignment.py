@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.chance import draws
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import MIDDLE, accumulate, extent, fit, fit_all, reach, solve
 from everlearn.networks.similarity import compose, inverse, poses_of, similarity
 from everlearn.networks.warp import normalise, to_pictures
+from everlearn.rng import draws
 from everlearn.streams import Task, sprites
 
 

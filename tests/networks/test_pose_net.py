@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.networks.pose_net import Average, PoseNet, look
 from everlearn.networks.practice import anywhere
 from everlearn.networks.similarity import CANONICAL, matrices_of
+from everlearn.rng import draws
 
 
 @pytest.mark.parametrize("numbers", ["similarity", "matrix"])

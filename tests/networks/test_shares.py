@@ -11,7 +11,7 @@ from torch import nn
 from everlearn.errors import BadInput
 from everlearn.networks import in_shares
 from everlearn.networks.partners import share
-from everlearn.runs.meeting import Place, joined, open_store
+from everlearn.runs.distributed import Place, joined, open_store
 
 from . import shared_nets
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from everlearn.evaluation import Row
-from everlearn.reports.findings import Findings, Judged
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings, Judged
 
 if TYPE_CHECKING:
     from everlearn.runs import Record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from everlearn.papers import Paper
 from everlearn.papers.page import Shown, draw, look_at
-from everlearn.runs.jobs import Capacity, play_all
+from everlearn.runs.sweep import Capacity, play_all
 
 
 def played(paper: Paper, name: str, folder: Path) -> Shown:

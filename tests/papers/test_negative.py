@@ -11,8 +11,8 @@ from everlearn import streams
 from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.negative import NEGATIVE, claims
 from everlearn.papers.negative.readings import average, final, growing, named, whole
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
 
 
 def run(*counts: tuple[int, int, int], inside: bool = False) -> Findings:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.papers import PAPERS, Claim, Exhibit, Line, Paper, Scale, Verdict
-from everlearn.runs.jobs.job import check
+from everlearn.runs.sweep.jobs import check
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from everlearn.evaluation.retention import Probing
+from everlearn.evaluation.probes import Probing
 from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.page import page
 from everlearn.papers.vase import VASE, claims
 from everlearn.papers.vase.readings import best_of
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
 
 from .played import played
 

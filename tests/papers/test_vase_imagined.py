@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from everlearn.evaluation.retention import Probing
+from everlearn.evaluation.probes import Probing
 from everlearn.papers import Claim, Line, Scale, Verdict
 from everlearn.papers.vase import VASE, imagined
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
 
 from .played import played
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
 from everlearn.factors import Factors
 from everlearn.rendering import Nuisances, render
+from everlearn.rng import draws
 from everlearn.shapes import ShapeFamily
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from benchmarks.reference import picture
 
-from everlearn.chance import draws
 from everlearn.factors import Factors
 from everlearn.rendering import render
+from everlearn.rng import draws
 from everlearn.shapes import ShapeFamily
 
 LEVELS = (169.0, 255.0, 0.0)

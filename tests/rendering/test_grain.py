@@ -1,6 +1,6 @@
 import numpy as np
 
-from everlearn.rendering.grain import add_noise, normal_quantiles, uniforms
+from everlearn.rendering.nuisances import add_noise, normal_quantiles, uniforms
 
 
 def test_quantiles_are_standard_normal() -> None:

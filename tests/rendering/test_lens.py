@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from everlearn.rendering.lens import blur, gaussian, light, pattern
+from everlearn.rendering.nuisances import blur, gaussian, light, pattern
 
 
 def dots(size: int = 21) -> np.ndarray:

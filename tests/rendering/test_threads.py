@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from everlearn.rendering.threads import check_threads, in_pieces, usable_cpus
+from everlearn.rendering.render import check_threads, in_pieces, usable_cpus
 
 
 @pytest.mark.parametrize("n", [0, 1, 9, 10, 11, 100])

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from everlearn.evaluation import mean_interval
-from everlearn.evaluation.pictures import unpacked
 from everlearn.reports import html
-from everlearn.reports.answers import DRAWINGS
-from everlearn.reports.drawings import NothingToDraw
+from everlearn.reports.formatting import share
 from everlearn.reports.groups import Group, group
-from everlearn.reports.looks import LOOKS
-from everlearn.reports.quantities import share
+from everlearn.reports.protocol_figures import DRAWINGS
+from everlearn.reports.run_figures import NothingToDraw
+from everlearn.reports.style import LOOKS
 from everlearn.runs import Record
+from everlearn.serialization import unpacked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import Choice
-from everlearn.reports.choosing import choice_figure
+from everlearn.reports.multiple_choice_figure import choice_figure
 
 FOUND = {
     "dcl": [Choice(n, 100, 100 - n) for n in range(2, 11)],

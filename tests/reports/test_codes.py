@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from everlearn import reports
-from everlearn.evaluation.retention import retention
-from everlearn.reports.drawings import NothingToDraw
-from everlearn.reports.findings import Findings
+from everlearn.evaluation.probes import retention
+from everlearn.reports.run_figures import NothingToDraw
+from everlearn.reports.run_results import Findings
 from everlearn.runs import Record, RunSpec, record
 
 SETTINGS = {

@@ -3,10 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everlearn.reports.drawings import DRAWINGS
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import group
-from everlearn.reports.looks import LOOKS, worn
+from everlearn.reports.run_figures import DRAWINGS
+from everlearn.reports.run_results import Findings
+from everlearn.reports.style import LOOKS, worn
 from everlearn.runs import Record
 
 from .conftest import played

@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.reports import FIGURES, LOOKS, codes, doubts, figure, imaginings
-from everlearn.reports.looks import encoded, worn
+from everlearn.reports import FIGURES, LOOKS, figure, latent_figures, probe_figures
+from everlearn.reports.style import encoded, worn
 from everlearn.runs import Record
 
-DESCRIBED = {**codes.DRAWINGS, **imaginings.DRAWINGS, **doubts.DRAWINGS}
+DESCRIBED = {**probe_figures.DRAWINGS, **latent_figures.DRAWINGS, **latent_figures.DRAWINGS}
 """Figures of learners that describe, which are looked at elsewhere."""
 
 BEGINNINGS = {".svg": b"<?xml", ".pdf": b"%PDF-", ".png": b"\x89PNG"}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from everlearn.evaluation import ScoreTable, average_accuracy, forgetting
-from everlearn.reports.findings import Findings
-from everlearn.reports.heat import mean_table
+from everlearn.reports.axes import mean_table
+from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
 
 from .conftest import played

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import mean_interval
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import _line, group
+from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
 
 from .conftest import played

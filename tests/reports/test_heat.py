@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from everlearn.evaluation import ScoreTable
-from everlearn.reports import heat
-from everlearn.reports.heat import mean_table
+from everlearn.reports import axes
+from everlearn.reports.axes import mean_table
 
 
 def test_every_cell_is_the_mean_of_those_who_measured_it() -> None:
@@ -14,7 +14,7 @@ def test_every_cell_is_the_mean_of_those_who_measured_it() -> None:
 
 
 def test_long_tables_share_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heat, "FINEST", 3)
+    monkeypatch.setattr(axes, "FINEST", 3)
     scores = np.where(np.tri(12, dtype=bool), np.linspace(0, 1, 144).reshape(12, 12), np.nan)
     blocks = scores.reshape(3, 4, 3, 4)
     expected = [

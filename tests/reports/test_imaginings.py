@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from everlearn.cli import main
-from everlearn.evaluation.pictures import unpacked
-from everlearn.reports import doubts, figure, html, imaginings
-from everlearn.reports.drawings import NothingToDraw
+from everlearn.reports import figure, html, latent_figures
 from everlearn.reports.groups import group
-from everlearn.reports.looks import LOOKS
+from everlearn.reports.run_figures import NothingToDraw
+from everlearn.reports.style import LOOKS
 from everlearn.runs import Record, RunSpec, record
+from everlearn.serialization import unpacked
 
 LOOK = LOOKS["paper"]
 SETTINGS: dict[str, Any] = {
@@ -36,7 +36,7 @@ ASKS = {
     "ambiguity": ["--size", "64", "--between", "inverted-sprites,moving-sprites"],
     "disentanglement": ["--size", "60"],
 }
-DRAWINGS = {**imaginings.DRAWINGS, **doubts.DRAWINGS}
+DRAWINGS = {**latent_figures.DRAWINGS, **latent_figures.DRAWINGS}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_asking_again_gives_the_same_bytes(dreamt: Record) -> None:
 
 def test_walks_are_those_of_the_record(dreamt: Record) -> None:
     answer = kept(dreamt, "traversal")
-    blocks = imaginings.traversal(group([dreamt]), LOOK).get_axes()
+    blocks = latent_figures.traversal(group([dreamt]), LOOK).get_axes()
     for axes, walks in zip(blocks, answer["walks"], strict=True):
         page = np.asarray(axes.get_images()[0].get_array())
         tiles = unpacked(walks["pictures"])
@@ -89,16 +89,16 @@ def test_walks_are_those_of_the_record(dreamt: Record) -> None:
 
 def test_scores_are_those_of_the_record_and_empty_where_there_is_none(dreamt: Record) -> None:
     answer = kept(dreamt, "translation")
-    tables = imaginings.translated(group([dreamt]), LOOK).get_axes()
+    tables = latent_figures.translated(group([dreamt]), LOOK).get_axes()
     for axes, score in zip(tables, ("there", "off", "kept"), strict=True):
         shown = np.ma.filled(np.asarray(axes.get_images()[0].get_array(), float), np.nan)
-        np.testing.assert_array_equal(shown, imaginings.score_table(answer, score))
-    assert np.isnan(imaginings.score_table(answer, "off")[:, 1]).all(), "nothing moves there"
+        np.testing.assert_array_equal(shown, latent_figures.score_table(answer, score))
+    assert np.isnan(latent_figures.score_table(answer, "off")[:, 1]).all(), "nothing moves there"
 
 
 def test_decisions_are_those_of_the_record(dreamt: Record) -> None:
     answer = kept(dreamt, "ambiguity")
-    panels = doubts.ambiguity(group([dreamt]), LOOK).get_axes()
+    panels = latent_figures.ambiguity(group([dreamt]), LOOK).get_axes()
     for axes, context in zip(panels[1:3], answer["names"], strict=True):
         rows = sorted(
             (each for each in answer["curves"] if each["context"] in (context, "")),
@@ -130,7 +130,7 @@ def test_runs_that_were_not_asked_are_told_how(kind: str, runs: dict[str, Record
 
 def test_gaps_are_gray_and_tiles_stay_what_they_are() -> None:
     picture = np.arange(32, dtype=np.uint8).reshape(4, 8)
-    page = imaginings.spaced(picture, 1, 2)
+    page = latent_figures.spaced(picture, 1, 2)
     assert page.shape == (6, 11, 3)
     np.testing.assert_array_equal(page[1:5, 6:10, 1], picture[:, 4:])
-    assert (page[:, 5] == imaginings.GAP).all()
+    assert (page[:, 5] == latent_figures.GAP).all()

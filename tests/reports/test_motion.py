@@ -7,7 +7,7 @@ from everlearn import streams
 from everlearn.factors import Factors
 from everlearn.rendering import render
 from everlearn.reports import moving_portrait
-from everlearn.reports.motion import FINE, FRAMES, TILE, _acts, _fine, _large_exemplars, _posed
+from everlearn.reports.animation import FINE, FRAMES, TILE, _acts, _fine, _large_exemplars, _posed
 from everlearn.shapes import ShapeFamily
 
 small = streams.sprites(image_size=16, factor_values=2, classes_per_task=3, split=(10, 3, 3))

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.reports import FIGURES, LOOKS, codes, doubts, html, imaginings
+from everlearn.reports import FIGURES, LOOKS, html, latent_figures, probe_figures
 from everlearn.runs import Record
 
-DESCRIBED = {**codes.DRAWINGS, **imaginings.DRAWINGS, **doubts.DRAWINGS}
+DESCRIBED = {**probe_figures.DRAWINGS, **latent_figures.DRAWINGS, **latent_figures.DRAWINGS}
 """Figures of learners that describe, which are looked at elsewhere."""
 
 VOID = {"meta", "input"}

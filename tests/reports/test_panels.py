@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.reports.looks import LOOKS
-from everlearn.reports.panels import _apart, canvas, name_lines, share_axis
+from everlearn.reports.axes import _apart, canvas, name_lines, share_axis
+from everlearn.reports.style import LOOKS
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.floats(0.01, 0.2))

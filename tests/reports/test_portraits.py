@@ -7,7 +7,7 @@ import pytest
 from everlearn import streams
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.reports import portrait
-from everlearn.reports.sheets import MARGIN
+from everlearn.reports.contact_sheet import MARGIN
 from everlearn.streams import Batch, Split, Task
 from everlearn.streams.scenarios.settings import ScenarioName
 

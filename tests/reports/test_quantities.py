@@ -3,7 +3,7 @@ import math
 import pytest
 
 from everlearn.evaluation import Interval
-from everlearn.reports.quantities import amount, duration, share
+from everlearn.reports.formatting import amount, duration, share
 
 
 def _sure(value: float) -> Interval:

@@ -9,7 +9,7 @@ from PIL import Image
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.reports import Heading, save, sheet
-from everlearn.reports.sheets import GROUP_GAP, INK, MARGIN, PAPER
+from everlearn.reports.contact_sheet import GROUP_GAP, INK, MARGIN, PAPER
 
 
 def numbered(n: int, size: int = 8, colour: bool = False) -> np.ndarray:

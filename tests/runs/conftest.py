@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from everlearn.runs import RunSpec, record, recording, resume
+from everlearn.runs import RunSpec, record, recorder, resume
 from everlearn.runs.events import Event, RunEnded, TaskEnded
 
 TINY = {
@@ -25,7 +25,7 @@ def tiny(learner: str = "nearest", **settings: Any) -> RunSpec:
 
 @pytest.fixture(autouse=True)
 def _save_at_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "SAVING_SHARE", 1e12)
+    monkeypatch.setattr(recorder, "SAVING_SHARE", 1e12)
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,7 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of the tiny run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("calm") / "run"
     *_, _last = record(tiny(), folder)
-    return recording.Record(folder).digest
+    return recorder.Record(folder).digest
 
 
 BreakOff = Callable[..., Path]

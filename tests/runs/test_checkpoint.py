@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.checkpoint import Checkpoints
+from everlearn.runs.storage import Checkpoints
 
 RUN = "a" * 64
 
@@ -70,7 +70,7 @@ def test_a_checkpoint_in_the_wrong_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_naming_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("everlearn.runs.checkpoint.FORMAT", 2)
+    monkeypatch.setattr("everlearn.runs.storage.FORMAT", 2)
     checkpoints = kept(tmp_path)
     monkeypatch.undo()
     with pytest.raises(BadInput, match=r"format 2, this everlearn reads format 1"):

@@ -16,8 +16,8 @@ from everlearn import learners
 from everlearn.errors import BadInput
 from everlearn.networks.partners import PartnerLost
 from everlearn.runs import InexactResume, Record, RunSpec, Stopped, record, resume, together
-from everlearn.runs.differences import flat
 from everlearn.runs.events import Event, Learned, RunEnded
+from everlearn.settings import flat
 
 from .conftest import finish, tiny, tree
 
@@ -95,7 +95,7 @@ def partners() -> list[psutil.Process]:
     return [
         child
         for child in psutil.Process().children()
-        if child.status() != psutil.STATUS_ZOMBIE and "everlearn.runs.jobs.leash" in child.cmdline()
+        if child.status() != psutil.STATUS_ZOMBIE and "everlearn.runs.sweep.child_main" in child.cmdline()
     ]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.runs import DamagedCheckpoint, Record, record, resume
-from everlearn.runs.checkpoint import Checkpoints
 from everlearn.runs.events import Learned
+from everlearn.runs.storage import Checkpoints
 
 from .conftest import BreakOff, finish, tiny, tree
 

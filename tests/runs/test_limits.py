@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from everlearn.runs import OutOfMemory
-from everlearn.runs.limits import told_of_memory
+from everlearn.runs.loop import told_of_memory
 
 HERE = Path("records/mine")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.lock import RecordLock
+from everlearn.runs.run_record import RecordLock
 
 
 def test_the_second_is_told_who_is_first(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.logs import START, Log
-from everlearn.runs.records import lines, lines_backwards
+from everlearn.runs.run_record import lines, lines_backwards
+from everlearn.runs.storage import START, Log
 
 
 def test_a_log_can_be_cut_back_to_a_mark(tmp_path: Path) -> None:

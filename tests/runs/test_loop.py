@@ -7,10 +7,10 @@ import pytest
 
 from everlearn.learners.naive import Naive
 from everlearn.learners.nearest import Nearest
-from everlearn.memory.packing import pack, unpack
 from everlearn.runs import events as tell
+from everlearn.runs.evaluate import look_ahead
 from everlearn.runs.loop import Play, play
-from everlearn.runs.scoring import look_ahead
+from everlearn.serialization import pack, unpack
 from everlearn.streams import Batch, TaskView
 
 from .conftest import tiny

@@ -1,6 +1,6 @@
 import pytest
 
-from everlearn.runs.meeting import Place
+from everlearn.runs.distributed import Place
 
 TORCHRUN = {"RANK": "5", "WORLD_SIZE": "8", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
 REST = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.names import check_folder, folder_name
+from everlearn.runs.run_record import check_folder, folder_name
 
 ODD = [
     "..", ".", "/", "//", "/etc/passwd", "../../x", "..\\..\\x", "C:\\x", "con", "CON", "nul", "aux.txt",

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from everlearn.runs.pace import Pace
+from everlearn.runs.recorder import Pace
 
 
 class Clock:

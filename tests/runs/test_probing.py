@@ -8,8 +8,8 @@ import pytest
 
 from everlearn.runs import Record, RunSpec, play, record, resume
 from everlearn.runs import events as tell
-from everlearn.runs.listeners import figures
 from everlearn.runs.loop import Play
+from everlearn.runs.trackers import figures
 
 from .conftest import finish
 

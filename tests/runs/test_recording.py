@@ -10,15 +10,7 @@ import torch
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
-from everlearn.runs import (
-    Diverged,
-    InexactResume,
-    Record,
-    Stopped,
-    record,
-    recording,
-    resume,
-)
+from everlearn.runs import Diverged, InexactResume, Record, Stopped, record, recorder, resume
 from everlearn.runs.events import Learned
 from tests.nobody import only_root, said_to_nobody
 
@@ -115,8 +107,8 @@ def test_another_machine_is_allowed_warned_and_stamped(
 ) -> None:
     folder = break_off()
     assert Record(folder).is_exact
-    here = recording.machine("cpu")
-    monkeypatch.setattr(recording, "machine", lambda device: {**here, "threads": 64})
+    here = recorder.machine("cpu")
+    monkeypatch.setattr(recorder, "machine", lambda device: {**here, "threads": 64})
     with pytest.warns(InexactResume, match=rf"threads was {torch.get_num_threads()}, is 64"):
         play_a_task(folder)
     assert not Record(folder).is_exact
@@ -225,7 +217,7 @@ def test_an_interrupted_beginning_does_not_block_the_folder(tmp_path: Path) -> N
 def test_an_unwritable_folder_is_refused_for_another_user(tmp_path: Path) -> None:
     for path in (tmp_path, *list(tmp_path.parents)[:2]):
         path.chmod(0o755)
-    before = "import pathlib; from everlearn.runs.records import check_free"
+    before = "import pathlib; from everlearn.runs.run_record import check_free"
     said = said_to_nobody(before, f"check_free(pathlib.Path({str(tmp_path / 'run')!r}))")
     assert "a folder you may write to" in said
     assert not list(tmp_path.iterdir())

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 CALLER = """
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.jit import compiled
 from callee import answer
 
 @compiled
@@ -16,7 +16,7 @@ if __name__ == "__main__":
     print(caller.ask())
 """
 CALLEE = """
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.jit import compiled
 
 @compiled
 def answer() -> int:

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from everlearn.shapes.simple import is_simple
-from everlearn.shapes.spline import join
+from everlearn.shapes.spline import is_simple, join
 
 STAR = [(2, 0), (0.3, 0.4), (0, 2), (-0.4, 0.2), (-2, -0.1), (0.1, -1.5)]
 BOW_TIE = [(1, 1), (-1, -1), (-1, 1), (1, -1)]

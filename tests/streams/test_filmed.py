@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn.streams import build, sprites_50
-from everlearn.streams.filmed_source import FilmedSource, path
+from everlearn.streams.sprite_sessions import FilmedSource, path
 
 
 def labels(stream, k):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.streams import ArrangedStream, ScenarioSettings
-from everlearn.streams.probe import first_of_order
+from everlearn.streams.scenario_stream import first_of_order
 
 from .toy_source import ToySource, rows_of
 

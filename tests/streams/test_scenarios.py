@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.streams import ArrangedStream, ScenarioSettings
-from everlearn.streams.scenarios.sharp import ClassSets
+from everlearn.streams.scenarios.class_incremental import ClassSets
 
 from .toy_source import SIZES, ToySource, rows_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from everlearn import streams
 from everlearn.errors import BadInput
 from everlearn.streams import SpriteSettings, StreamSettings
-from everlearn.streams.pictures.settings import PictureSettings
+from everlearn.streams.images.settings import PictureSettings
 from everlearn.streams.scenarios.settings import OrderedSettings
 
 
@@ -149,7 +149,7 @@ def test_what_may_be_none_is_none_at_first(kind):
 @settings(max_examples=50)
 @given(st.integers(3, 5000))
 def test_a_split_by_shares_uses_everything(n):
-    from everlearn.streams.splits import split_sizes
+    from everlearn.streams.source import split_sizes
 
     sizes = split_sizes(n, (0.96, 0.024, 0.016))
     assert sum(sizes) == n

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from everlearn.chance import draws
+from everlearn.rng import draws
 
 SIZES = {"train": 24, "val": 3, "test": 5, "held_out": 2}
 

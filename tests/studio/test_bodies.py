@@ -7,11 +7,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from everlearn.studio import bodies
+from everlearn.studio import security
 
 from .visits import Studio
 
-LARGE = bodies.MAX_BYTES + 1
+LARGE = security.MAX_BYTES + 1
 
 
 def begin(studio: Studio, path: str, *headers: str) -> socket.socket:
@@ -48,7 +48,7 @@ def test_an_endless_body_is_given_up(studio: Studio) -> None:
 
 
 def test_a_slow_body_is_given_up(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "PATIENCE", 0.3)
+    monkeypatch.setattr(security, "PATIENCE", 0.3)
     with begin(studio, "/api/picture", "Content-Length: 100") as raw:
         raw.sendall(b"a")
         assert code(raw) == b"408"

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.runs import Record
-from everlearn.studio.holding import holder
+from everlearn.studio.record_index import holder
 
 from .browsing import PATIENCE, chromium, visit
 from .test_drafts import saved

@@ -11,14 +11,13 @@ import pytest
 
 from everlearn import runs
 from everlearn.evaluation.protocols import editable_memory
-from everlearn.memory.packing import digest
 from everlearn.runs import Play, Record, RunSpec
-from everlearn.runs.editing import edited
-from everlearn.runs.lock import RecordLock
-from everlearn.streams.batch import Images
-from everlearn.studio.answers import Conflict
-from everlearn.studio.drafts import Draft, Drafts
-from everlearn.studio.edits import Add, Edit, Forget, Rename
+from everlearn.runs.memory_edit import edited
+from everlearn.runs.run_record import RecordLock
+from everlearn.serialization import digest
+from everlearn.streams.stream import Images
+from everlearn.studio.memory_editor import Add, Draft, Drafts, Edit, Forget, Rename
+from everlearn.studio.security import Conflict
 
 from .visits import SETTINGS, Studio
 

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, expect
 from everlearn import runs
 from everlearn.errors import BadInput
 from everlearn.runs import Play, Record
-from everlearn.runs.editing import opened
-from everlearn.streams.batch import Images
-from everlearn.studio.dreams import WALK, dreaming, environments, imagined, over_time, sample
+from everlearn.runs.memory_edit import opened
+from everlearn.streams.stream import Images
+from everlearn.studio.model_views import WALK, dreaming, environments, imagined, over_time, sample
 
 from .browsing import chromium, visit
 from .visits import Studio, serving

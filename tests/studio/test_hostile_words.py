@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from everlearn.runs import Record
-from everlearn.runs.editing import edited
-from everlearn.studio.edits import Rename
+from everlearn.runs.memory_edit import edited
+from everlearn.studio.memory_editor import Rename
 
 from .browsing import chromium, visit
 from .test_browser import draw

@@ -11,8 +11,7 @@ import pytest
 from PIL import Image
 
 from everlearn.runs import Record
-from everlearn.studio.curves import CURVES
-from everlearn.studio.following import curves
+from everlearn.studio.live_curves import CURVES, curves
 
 from .visits import Studio
 

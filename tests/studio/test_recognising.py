@@ -9,9 +9,8 @@ from everlearn.errors import BadInput
 from everlearn.learners import build
 from everlearn.runs import Record
 from everlearn.streams import sprites
-from everlearn.studio.drafts import Draft
-from everlearn.studio.edits import Forget
-from everlearn.studio.recognising import LEADING, recognised, remembers
+from everlearn.studio.memory_editor import Draft, Forget
+from everlearn.studio.model_views import LEADING, recognised, remembers
 
 
 @pytest.fixture

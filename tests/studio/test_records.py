@@ -13,12 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from everlearn.reports.findings import Findings
+from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
-from everlearn.runs.lock import RecordLock
-from everlearn.studio.following import Follower, curves
-from everlearn.studio.holding import holder
-from everlearn.studio.shelf import Shelf
+from everlearn.runs.run_record import RecordLock
+from everlearn.studio.live_curves import Follower, curves
+from everlearn.studio.record_index import Shelf, holder
 
 from .visits import Studio
 

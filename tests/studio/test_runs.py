@@ -13,10 +13,10 @@ import pytest
 
 from everlearn import runs
 from everlearn.runs import Record
-from everlearn.studio.answers import Conflict
 from everlearn.studio.forms import learner_form, run_form, stream_form
-from everlearn.studio.holding import holder
-from everlearn.studio.starting import Starter
+from everlearn.studio.processes import Starter
+from everlearn.studio.record_index import holder
+from everlearn.studio.security import Conflict
 
 from .visits import SETTINGS, Studio
 

@@ -21,8 +21,8 @@ from everlearn.cli import main
 from everlearn.errors import BadInput
 from everlearn.runs import Record
 from everlearn.studio import open_door
-from everlearn.studio.app import create_app
-from everlearn.studio.holding import holder
+from everlearn.studio.record_index import holder
+from everlearn.studio.server import create_app
 
 from .test_runs import until
 from .visits import SETTINGS

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.runs import Record
-from everlearn.studio import following
-from everlearn.studio.following import Follower, curves
-from everlearn.studio.thinning import COLUMNS, thinned, within
+from everlearn.studio import live_curves
+from everlearn.studio.live_curves import COLUMNS, Follower, curves, thinned, within
 
 from .test_records import learned
 from .visits import Studio
@@ -78,7 +77,7 @@ def test_a_peak_among_25_000_points_reaches_the_page(studio: Studio, records: Pa
 def test_what_is_told_for_hours_is_told_anew_in_fewer_points(
     records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "MOST", 4)
+    monkeypatch.setattr(live_curves, "MOST", 4)
     log = records / "nearest" / "events.jsonl"
     log.write_bytes(b"".join(map(learned, range(5))))
     follower = Follower(Record(records / "nearest"))

@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.studio import decoder as decoder_module
-from everlearn.studio.decoder import Decoder
-from everlearn.studio.pixels import LARGEST
+from everlearn.studio import image_decoder as decoder_module
+from everlearn.studio.image_decoder import Decoder
+from everlearn.studio.image_decoder_child import LARGEST
 
 MAX_SECONDS = 1.0
 MAX_RISE = 100_000_000
@@ -183,7 +183,9 @@ def test_a_child_that_was_killed_is_replaced(decoder: Decoder) -> None:
 
 
 def test_the_child_ends_with_its_input() -> None:
-    done = subprocess.run([sys.executable, "-m", "everlearn.studio.decoding"], input=b"", capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "everlearn.studio.image_decoder_child"], input=b"", capture_output=True
+    )
     assert (done.returncode, done.stdout) == (0, b"")
 
 

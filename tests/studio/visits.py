@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from everlearn.studio.app import create_app
-from everlearn.studio.serving import _Server, open_door
+from everlearn.studio.server import _Server, create_app, open_door
 
 SETTINGS: dict[str, Any] = {
     "stream.image_size": 16,

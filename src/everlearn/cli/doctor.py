@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from everlearn import __version__
-from everlearn.cli.answer import Answer
+from everlearn.cli.output import Answer
 
 PACKAGES = ("torch", "numpy", "numba", "pydantic", "safetensors", "matplotlib")
 EXTRAS = {
@@ -95,7 +95,7 @@ def _pace(act: Any) -> int:
 
 
 def _view(facts: dict[str, Any]) -> Any:
-    from everlearn.cli.catalogue import table
+    from everlearn.cli.output import table
 
     versions = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
     extras = [f"{name} {facts['extras'][name] or 'missing'} ({use})" for name, use in EXTRAS.items()]

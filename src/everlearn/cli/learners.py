@@ -6,7 +6,7 @@ from cyclopts.help import DefaultFormatter, HelpPanel
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from everlearn.cli.answer import Answer
+from everlearn.cli.output import Answer
 
 
 def learners(name: str | None = None, /) -> Answer:
@@ -19,7 +19,7 @@ def learners(name: str | None = None, /) -> Answer:
         facts = _facts(name)
         return Answer(facts, lambda: _view(facts))
     from everlearn import learners as room
-    from everlearn.cli.catalogue import table
+    from everlearn.cli.output import table
 
     all_facts = {each: _facts(each) for each in room.names()}
     rows = [
@@ -45,7 +45,7 @@ class WithLearnerSettings(DefaultFormatter):
 
 def _facts(name: str) -> dict[str, Any]:
     from everlearn import learners as room
-    from everlearn.cli.catalogue import first_line, settings_facts
+    from everlearn.cli.output import first_line, settings_facts
 
     found = room.learner_class(name)
     settings = settings_facts(room.settings_class(name))
@@ -59,7 +59,7 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def _view(facts: dict[str, Any]) -> RenderableType:
-    from everlearn.cli.catalogue import settings_table
+    from everlearn.cli.output import settings_table
 
     title = Text.assemble(
         (facts["learner"], "bold"),

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from everlearn.cli import shelves
-from everlearn.cli.answer import Answer, Shown
-from everlearn.cli.reading import check_path
-from everlearn.cli.whole import Whole
+from everlearn.cli import memory_store
+from everlearn.cli.arguments import Whole, check_path
+from everlearn.cli.output import Answer, Shown
 from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ SHOWN = 40
 COLUMNS = 20
 
 app = App(name="memory", help="Look at what a learner remembers, or a shelf holds, and edit it.")
-app.command(shelves.make)
-app.command(shelves.fill)
-app.command(shelves.find)
+app.command(memory_store.make)
+app.command(memory_store.fill)
+app.command(memory_store.find)
 
 
 @app.command(name="list")
@@ -41,16 +40,16 @@ def list_(
     """
     from everlearn.evaluation.protocols import editable_memory
     from everlearn.reports import save, sheet
-    from everlearn.reports.sheets import check_format
+    from everlearn.reports.contact_sheet import check_format
     from everlearn.runs import Record
-    from everlearn.runs.editing import opened
+    from everlearn.runs.memory_edit import opened
 
     if out is not None:
         check_format(check_path(out), moving=False)
-    if shelves.is_shelf(record):
+    if memory_store.is_shelf(record):
         if out is not None:
             raise BadInput("a shelf may hold a million pictures; leave --out out")
-        held = shelves.list_(record)
+        held = memory_store.list_(record)
         return Answer(held, lambda: _view(held))
     memory = editable_memory(opened(Record(record)).learner)
     facts = {"record": str(record), **_facts(memory)}
@@ -80,11 +79,11 @@ def add(
         name: What people call the class.
         screen: Where progress is shown.
     """
-    if shelves.is_shelf(record):
-        return shelves.add(record, picture, label, name, screen)
+    if memory_store.is_shelf(record):
+        return memory_store.add(record, picture, label, name, screen)
     import numpy as np
 
-    from everlearn.cli.picture import read_picture
+    from everlearn.cli.arguments import read_picture
     from everlearn.streams import Batch
 
     def edit(memory: "ExemplarMemory") -> int:
@@ -112,8 +111,8 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
         label: The class, by its label or its name.
         name: The new name.
     """
-    if shelves.is_shelf(record):
-        return shelves.rename(record, label, name)
+    if memory_store.is_shelf(record):
+        return memory_store.rename(record, label, name)
 
     def edit(memory: "ExemplarMemory") -> int:
         found = _label(memory, label)
@@ -132,8 +131,8 @@ def forget(record: Path, label: str, /) -> Answer:
         record: The folder of the record or shelf.
         label: The class, by its label or its name.
     """
-    if shelves.is_shelf(record):
-        return shelves.forget(record, label)
+    if memory_store.is_shelf(record):
+        return memory_store.forget(record, label)
     n_pictures = 0
 
     def edit(memory: "ExemplarMemory") -> int:
@@ -149,7 +148,7 @@ def forget(record: Path, label: str, /) -> Answer:
 
 def _edited(record: Path, act: "Act", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
     from everlearn.runs import Record
-    from everlearn.runs.editing import edited
+    from everlearn.runs.memory_edit import edited
 
     (done,) = edited(Record(record), [(act, edit)])
     return done
@@ -189,7 +188,7 @@ def _view(facts: dict[str, Any]) -> Any:
     """Most classes are a label and one picture, and said together; the others get a line each."""
     from rich.console import Group
 
-    from everlearn.cli.catalogue import table
+    from everlearn.cli.output import table
 
     plain = [c["label"] for c in facts["classes"] if c["pictures"] == 1 and c["name"] == str(c["label"])]
     special = [tuple(map(str, c.values())) for c in facts["classes"] if c["label"] not in set(plain)]

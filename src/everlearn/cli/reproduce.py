@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.answer import Answer, Screen, Shown
-from everlearn.cli.reading import check_path
+from everlearn.cli.arguments import Whole, check_path
+from everlearn.cli.output import Answer, Screen, Shown
 from everlearn.cli.sweep import Flag, Workers, planned
-from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
-    from everlearn.cli.watch_jobs import Outcome
+    from everlearn.cli.progress import Outcome
     from everlearn.papers import Exhibit, Paper, Scale
     from everlearn.papers import page as pages
-    from everlearn.runs.jobs import Job
+    from everlearn.runs.sweep import Job
 
 ALL = "all"
 RESULTS = Path("results")
@@ -56,8 +55,8 @@ def reproduce(
         dry_run: Only list the runs, and how long they will take.
         screen: Where progress is shown.
     """
-    from everlearn.cli.watch_jobs import watch_jobs
-    from everlearn.runs.jobs import Capacity, play_all
+    from everlearn.cli.progress import watch_jobs
+    from everlearn.runs.sweep import Capacity, play_all
 
     parts = _parts(names, scale, first)
     jobs = _jobs(parts, check_path(records))
@@ -121,9 +120,9 @@ def _jobs(parts: Sequence[_Part], records: Path) -> "list[Job]":
 def _pretrain(jobs: "Sequence[Job]", parts: Sequence[_Part], screen: Screen) -> None:
     """Train the networks that missing runs start from, where they are to be trained here."""
     from everlearn import streams
-    from everlearn.cli.pretraining import CLOTHES, VIT, teach
+    from everlearn.cli.pretrain import CLOTHES, VIT, teach
     from everlearn.papers.exhibit import Start
-    from everlearn.runs.jobs import missing
+    from everlearn.runs.sweep import missing
 
     known = {path: start for part in parts for path, start in part.paper.starts.items()}
     prompted = {_weights(job): Start(VIT, CLOTHES) for job in jobs if job.spec.learner.name == "l2p"}
@@ -175,7 +174,7 @@ def _fact(shown: "pages.Shown", number: int) -> dict[str, Any]:
 def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
     from rich.console import Group
 
-    from everlearn.cli.catalogue import table
+    from everlearn.cli.output import table
 
     words = {True: "yes", False: "no", None: "–"}
     rows = [

@@ -1,27 +1,27 @@
-"""`everlearn run` and `everlearn resume`: play, show how it goes, keep a record."""
+"""A run inside another command: played, or gone on with, or found finished."""
 
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.answer import Answer, Screen, Shown
-from everlearn.cli.choose_run import ANY, HOW, RunChoice
-from everlearn.cli.whole import Whole
+from everlearn import runs
+from everlearn.cli.arguments import ANY_RUN, HOW, RunChoice, Whole
+from everlearn.cli.output import KILLED, Answer, Screen, Shown
 from everlearn.errors import BadInput
+from everlearn.runs import Record, RunSpec
 
 if TYPE_CHECKING:
     from everlearn.runs import Record, RunSpec, Stopped
     from everlearn.runs.events import Event
 
+
 RECORDS = Path("records")
 """Where records go if nobody says where."""
-KILLED = 128
-"""What a shell adds to the number of the signal that ended a program."""
 
 Folder = Annotated[
     Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=HOW)
@@ -31,7 +31,7 @@ Processes = Annotated[Whole, Parameter(group=HOW)]
 
 
 def run(
-    choice: RunChoice = ANY,
+    choice: RunChoice = ANY_RUN,
     *,
     record: Folder = None,
     name: Name = None,
@@ -81,7 +81,7 @@ def resume(record: Path, /, *, processes: Processes = 1, screen: Shown) -> Answe
 
 def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopped | None":
     """Play a story to its end behind a progress bar; what stopped it, if anything did."""
-    from everlearn.cli.watch import watch
+    from everlearn.cli.progress import watch
     from everlearn.runs import Stopped
 
     with _plain_warnings(), screen.progress(f"{record.spec['learner']['name']}, task") as progress:
@@ -94,8 +94,7 @@ def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopp
 
 def _followed() -> bool:
     """Whether this process was started to play along with another; if so, it has."""
-    from everlearn.runs.following import follow
-    from everlearn.runs.meeting import Place, joined
+    from everlearn.runs.distributed import Place, follow, joined
 
     place = Place.here()
     if place is None or place.rank == 0:
@@ -107,23 +106,23 @@ def _followed() -> bool:
 
 def _goes_on(folder: Path) -> bool:
     """Whether torchrun has started this very command again, after a process of it was lost."""
-    from everlearn.runs.meeting import Place
-    from everlearn.runs.records import SPEC
+    from everlearn.runs.distributed import Place
+    from everlearn.runs.run_record import SPEC
 
     place = Place.here()
     return place is not None and place.attempt > 0 and (folder / SPEC).is_file()
 
 
 def _told(record: "Record", stop: "Stopped | None") -> Answer:
-    from everlearn.cli.portrait import answer
+    from everlearn.cli.records import answer
 
     return answer(record) if stop is None else answer(record, note=str(stop), code=KILLED + stop.signal)
 
 
 def _check_unchanged(folder: Path, spec: "RunSpec") -> None:
     """Say how a run differs from the one whose record is in its place already."""
-    from everlearn.runs.differences import differences
-    from everlearn.runs.records import SPEC, Record
+    from everlearn.runs.run_record import SPEC, Record
+    from everlearn.settings import differences
 
     if "\0" not in str(folder) and (folder / SPEC).is_file():
         changed = differences(Record(folder).spec, spec.to_mapping())
@@ -141,3 +140,19 @@ def _plain_warnings() -> Iterator[None]:
             warnings.simplefilter("always", kind)
         warnings.showwarning = lambda message, *_: print(f"everlearn: {message}", file=sys.stderr)
         yield
+
+
+def play_into(folder: Path, spec: RunSpec, screen: Screen) -> Record:
+    """The finished record of a spec; what of it is in the folder already is not played again."""
+    story = runs.resume(folder, spec) if (folder / "spec.json").is_file() else runs.record(spec, folder)
+    record = Record(folder)
+    stopped = played(story, record, screen)
+    if stopped is not None:
+        raise BadInput(f"{stopped}, or ask again")
+    return record
+
+
+def rerun(record: Record, *, screen: Screen, **change: Any) -> Record:
+    """A record's spec with some settings changed, played into a folder beside it."""
+    name = "-".join([record.folder.name, *(f"{key}-{value}" for key, value in change.items())])
+    return play_into(record.folder.parent / name, RunSpec.from_mapping({**record.spec, **change}), screen)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from everlearn import files
-from everlearn.cli.answer import Answer, Shown
-from everlearn.cli.reading import check_path
+from everlearn.cli.arguments import Whole, check_path
+from everlearn.cli.output import Answer, Shown
 from everlearn.cli.run import RECORDS
-from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:

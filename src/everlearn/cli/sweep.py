@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from everlearn.cli.answer import Answer, Shown
-from everlearn.cli.reading import check_path, read_spec
+from everlearn.cli.arguments import Whole, check_path, read_spec
+from everlearn.cli.output import Answer, Shown
 from everlearn.cli.run import RECORDS
-from everlearn.cli.whole import Whole
 from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
-    from everlearn.cli.watch_jobs import Outcome
+    from everlearn.cli.progress import Outcome
     from everlearn.reports import Comparison
-    from everlearn.runs.jobs import Capacity, Job, Sweep, Where
+    from everlearn.runs.sweep import Capacity, Job, Sweep, Where
 
 GIGABYTE, MOST_GIGABYTES = 1_000_000_000, 1_000_000
 
@@ -61,8 +60,8 @@ def sweep(
         dry_run: Only list the runs, and how long they will take if that is known.
         screen: Where progress is shown.
     """
-    from everlearn.cli.watch_jobs import watch_jobs
-    from everlearn.runs.jobs import Sweep, play_all
+    from everlearn.cli.progress import watch_jobs
+    from everlearn.runs.sweep import Sweep, play_all
 
     where, folder = place(on, address), check_path(records or RECORDS / file.stem)
     named = Sweep(**read_spec(file))
@@ -77,20 +76,20 @@ def sweep(
 
 def place(on: str | None, address: str | None) -> "Where":
     """Where work is done, in the words of a command line."""
-    from everlearn.runs.jobs import this_machine
+    from everlearn.runs.sweep import this_machine
 
     if on is None and address is not None:
         raise BadInput(f"--address is {address!r}, which only a cluster has; add --on ray, or leave it out")
     if on is None:
         return this_machine
-    from everlearn.runs.jobs.cluster import on_ray
+    from everlearn.runs.sweep.ray_executor import on_ray
 
     return on_ray(address)
 
 
 def _capacity(named: "Sweep", said: dict[str, Any], *, is_here: bool) -> "Capacity":
     """How much at once, and what each run takes; the command line goes before the file."""
-    from everlearn.runs.jobs import Capacity
+    from everlearn.runs.sweep import Capacity
 
     taken = {**named.resources, **{name: value for name, value in said.items() if value is not None}}
     if "memory" in taken:
@@ -106,14 +105,14 @@ def _capacity(named: "Sweep", said: dict[str, Any], *, is_here: bool) -> "Capaci
 def _timed(jobs: "Sequence[Job]", folder: Path) -> "Sequence[Job]":
     """The jobs, with how long they take where earlier records tell it."""
     from everlearn.runs import list_records
-    from everlearn.runs.jobs import timed
+    from everlearn.runs.sweep import timed
 
     return timed(jobs, list_records(folder)) if folder.is_dir() else jobs
 
 
 def planned(jobs: "Sequence[Job]", folder: Path, workers: int | None) -> Answer:
     """What would be played, and how long it will take if that, and how many work at it, is known."""
-    from everlearn.runs.jobs import estimate
+    from everlearn.runs.sweep import estimate
 
     rows = [{**_plan(job), "settings": apart} for job, apart in zip(jobs, _apart(jobs), strict=True)]
     seconds = None if workers is None else estimate(jobs, workers=workers)
@@ -122,7 +121,7 @@ def planned(jobs: "Sequence[Job]", folder: Path, workers: int | None) -> Answer:
 
 
 def _plan(job: "Job") -> dict[str, Any]:
-    from everlearn.runs.jobs import missing
+    from everlearn.runs.sweep import missing
 
     state = "finished" if not missing(job) else "missing" if job.record() is None else "begun"
     spec = job.spec
@@ -132,7 +131,7 @@ def _plan(job: "Job") -> dict[str, Any]:
 
 def _apart(jobs: "Sequence[Job]") -> list[dict[str, Any]]:
     """Of each run the settings, besides seeds, in which those of its learner and stream are not all alike."""
-    from everlearn.runs.jobs.estimates import SEEDS
+    from everlearn.runs.sweep.jobs import SEEDS
 
     specs = [_settings(job) for job in jobs]
     kin: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -147,7 +146,7 @@ def _apart(jobs: "Sequence[Job]") -> list[dict[str, Any]]:
 
 def _settings(job: "Job") -> dict[str, Any]:
     """Everything about a run by the names that --set takes."""
-    from everlearn.runs.differences import flat
+    from everlearn.settings import flat
 
     spec = flat(job.spec.to_mapping())
     return {name.replace("learner.settings.", "learner."): value for name, value in spec.items()}
@@ -160,9 +159,9 @@ def _kind(spec: dict[str, Any]) -> tuple[str, str]:
 def _plan_view(facts: dict[str, Any]) -> Any:
     from rich.console import Group
 
-    from everlearn.cli.catalogue import table
-    from everlearn.cli.watch_jobs import sentence
-    from everlearn.runs.jobs.events import Begun
+    from everlearn.cli.output import table
+    from everlearn.cli.progress import sentence
+    from everlearn.runs.sweep.events import Begun
 
     rows = facts["runs"]
     n_finished = sum(row["state"] == "finished" for row in rows)

@@ -4,12 +4,16 @@ Takes in what was measured: accuracies task by task or batch by batch, codes and
 costs. Gives out numbers and curves, each by a plain function that says in its first line what it means.
 """
 
-from everlearn.evaluation.cost import Cost
-from everlearn.evaluation.curves import Curve, acceptance, precision_recall, roc, threshold_for
-from everlearn.evaluation.detection import Detection, Stage, detection
-from everlearn.evaluation.disentanglement import factor_vae_score, mig, sap
-from everlearn.evaluation.estimates import angle_error, factor_errors, factor_errors_each
-from everlearn.evaluation.importance import DCI, completeness_of, dci, disentanglement_of
+from everlearn.evaluation.change_detection import Detection, Stage, detection
+from everlearn.evaluation.disentanglement import (
+    DCI,
+    completeness_of,
+    dci,
+    disentanglement_of,
+    factor_vae_score,
+    mig,
+    sap,
+)
 from everlearn.evaluation.intervals import (
     Interval,
     bootstrap_interval,
@@ -18,19 +22,23 @@ from everlearn.evaluation.intervals import (
     wilson_interval,
 )
 from everlearn.evaluation.metrics import (
+    Cost,
     accuracy_curve,
+    angle_error,
     avalanche_forgetting,
     average_accuracy,
     average_incremental_accuracy,
     backward_transfer,
+    factor_errors,
+    factor_errors_each,
     final_accuracy,
     forgetting,
     forgetting_curve,
     forward_transfer,
     intransigence,
 )
-from everlearn.evaluation.probes import read_labels, read_numbers
-from everlearn.evaluation.retention import Probing, Retention, retained, retention
+from everlearn.evaluation.novelty import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.probes import Probing, Retention, read_labels, read_numbers, retained, retention
 from everlearn.evaluation.scores import Row, ScoreTable
 from everlearn.evaluation.stability import (
     learning_curve_area,

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray, draws
 from everlearn.errors import BadInput
+from everlearn.rng import FloatArray, draws
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,15 @@
-"""What a score table says about remembering, forgetting and transfer.
-
-Every function takes a table, scores[i, j] = accuracy on task j after task i, and gives a number; NaN when the
-table does not hold what the number is about. Cells that were not measured are left out, never guessed.
-"""
+"""How far off an estimate of the factors is."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
 from everlearn.evaluation.scores import Row, ScoreTable, as_table
+from everlearn.factors import Factors
+from everlearn.rng import FloatArray, IntArray
 
 
 def average_accuracy(scores: npt.ArrayLike, after: int | None = None) -> float:
@@ -195,3 +193,100 @@ def _mean(values: FloatArray) -> float:
     """The mean of what is there; summed exactly, so that the order of tasks cannot show."""
     there = values[~np.isnan(values)].tolist()
     return math.fsum(there) / len(there) if there else float("nan")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was spent, and what had to be held.
+
+    Costs add up: seconds, images and operations are sums; bytes are held at the same time, so of two
+    periods the larger counts.
+
+    Attributes:
+        seconds: wall-clock time.
+        images: images learned from, each as often as it was used.
+        flops: estimated floating-point operations.
+        weight_bytes: what the learned parameters take.
+        memory_bytes: what is kept of the past.
+
+    Example:
+        >>> total = Cost(seconds=2.0, images=100, memory_bytes=512) + Cost(seconds=1.0, memory_bytes=640)
+        >>> total.seconds, total.images, total.memory_bytes
+        (3.0, 100, 640)
+        >>> total.per_task(10).images
+        10.0
+    """
+
+    seconds: float = 0.0
+    images: float = 0
+    flops: float = 0
+    weight_bytes: int = 0
+    memory_bytes: int = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            seconds=self.seconds + other.seconds,
+            images=self.images + other.images,
+            flops=self.flops + other.flops,
+            weight_bytes=max(self.weight_bytes, other.weight_bytes),
+            memory_bytes=max(self.memory_bytes, other.memory_bytes),
+        )
+
+    def __radd__(self, start: int) -> "Cost":
+        """Let `sum` begin with its 0."""
+        return self if start == 0 else NotImplemented
+
+    @property
+    def bytes(self) -> int:
+        """All that is held."""
+        return self.weight_bytes + self.memory_bytes
+
+    def per_task(self, n_tasks: int) -> "Cost":
+        """The mean spending on each of n tasks; what is held is held for all of them."""
+        return Cost(
+            seconds=self.seconds / n_tasks,
+            images=self.images / n_tasks,
+            flops=self.flops / n_tasks,
+            weight_bytes=self.weight_bytes,
+            memory_bytes=self.memory_bytes,
+        )
+
+
+def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:
+    """The mean error in each factor.
+
+    Scale is judged relative to the true one, angles on the circle (in radians), x, y and `position` (both
+    together) as parts of the image.
+
+    Example:
+        >>> true = Factors(scale=[0.5, 1.0], angle=[0.1, 6.2])
+        >>> errors = factor_errors(Factors(scale=[0.6, 1.0], angle=[6.2, 0.1], x=[0.8, 0.5]), true)
+        >>> {name: round(error, 3) for name, error in errors.items()}
+        {'scale': 0.1, 'angle': 0.183, 'x': 0.15, 'y': 0.0, 'position': 0.15}
+    """
+    return {name: float(error.mean()) for name, error in factor_errors_each(estimated, true).items()}
+
+
+def factor_errors_each(estimated: Factors, true: Factors) -> dict[str, FloatArray]:
+    """The error in each factor, image by image, as `factor_errors` counts it."""
+    if len(estimated) != len(true) or not len(true):
+        raise BadInput(f"{len(estimated)} estimates for {len(true)} images; give one each, at least one")
+    dx, dy = estimated.x - true.x, estimated.y - true.y
+    return {
+        "scale": np.abs(estimated.scale / true.scale - 1),
+        "angle": angle_error(estimated.angle, true.angle),
+        "x": np.abs(dx),
+        "y": np.abs(dy),
+        "position": np.hypot(dx, dy),
+    }
+
+
+def angle_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> FloatArray:
+    """The way between two angles along the circle, 0 to pi.
+
+    Example:
+        >>> angle_error([0.1, np.pi], [2 * np.pi - 0.1, -np.pi]).round(3)
+        array([0.2, 0. ])
+    """
+    apart = np.asarray(estimated, np.float64) - np.asarray(true, np.float64)
+    return np.asarray(np.abs((apart + np.pi) % (2 * np.pi) - np.pi))

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
+from everlearn.rng import FloatArray, IntArray
 
 
 class Row(NamedTuple):

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray
 from everlearn.errors import BadInput
 from everlearn.evaluation.scores import Row
+from everlearn.rng import FloatArray
 
 
 def min_accuracy(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> float:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray, draws
 from everlearn.errors import BadInput
 from everlearn.factors.factors import Factors
 from everlearn.factors.space import Box, FactorSpace
+from everlearn.rng import FloatArray, IntArray, draws
 
 POSES_OF_A_RANGE = 625
 

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.descent import Descent
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
@@ -24,8 +23,9 @@ from everlearn.networks import (
     seeded,
     to_tensor,
 )
+from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 PIECE = 256
 """Images looked at together when answering."""

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws, draws
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.learners.base.recogniser import Recogniser
@@ -27,8 +26,9 @@ from everlearn.networks import (
 from everlearn.networks.pose_net import Average, PoseNet, look
 from everlearn.networks.practice import anywhere, nearly_canonical
 from everlearn.networks.similarity import poses_of, upright
+from everlearn.rng import Draws, draws
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 SUPERVISION = ("factors", "exemplars")
 RISE, FALL = 50, 500

@@ -28,7 +28,7 @@ from everlearn.networks import (
 from everlearn.networks.similarity import nearest_similarity
 from everlearn.networks.warp import sample, to_pictures
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 
 class DCLPaper(Recogniser):

@@ -7,7 +7,6 @@ import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Shared
 from everlearn.learners.base.learner import Footprint, Losses, State
@@ -15,8 +14,9 @@ from everlearn.learners.base.rehearsal import Rehearsal, mixed, plain
 from everlearn.learners.base.teacher import Teacher
 from everlearn.memory import Herding
 from everlearn.networks import BACKWARD
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 MAX_TEMPERATURE = 1e3
 

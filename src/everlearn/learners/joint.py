@@ -7,7 +7,7 @@ from everlearn.learners.base.classifier import Shared
 from everlearn.learners.base.learner import Losses, State
 from everlearn.learners.base.rehearsal import Rehearsal, plain
 from everlearn.memory import Reservoir
-from everlearn.memory.memory import MAX_CAPACITY
+from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch, TaskView
 
 

@@ -7,10 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import IntArray
 from everlearn.errors import BadInput, check_range
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
-from everlearn.memory.packing import digest
 from everlearn.networks import (
     BACKWARD,
     GrowingHead,
@@ -24,8 +22,10 @@ from everlearn.networks import (
 )
 from everlearn.networks.vit import ViT
 from everlearn.networks.weights import open_vit
+from everlearn.rng import IntArray
+from everlearn.serialization import digest
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 PIECE = 256
 """Images looked at together when answering."""

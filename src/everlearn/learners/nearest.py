@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from everlearn.chance import IntArray
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
-from everlearn.memory.rows import AnyArray, Rows
+from everlearn.memory.table import AnyArray, Rows
+from everlearn.rng import IntArray
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 STEPS = 16
 """Parts of a gray level to which averages are rounded: whole numbers add up exactly in any order."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import BadInput
 from everlearn.learners.base.frozen import Frozen
 from everlearn.networks import module_state
+from everlearn.rng import FloatArray, IntArray
 
 
 class Prototypes(Frozen):

@@ -4,11 +4,11 @@ from typing import Unpack
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Shared
 from everlearn.learners.base.frozen import Frozen
 from everlearn.learners.base.learner import Footprint, State
+from everlearn.rng import FloatArray, IntArray
 
 
 class SLDA(Frozen):

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.chance import draws
 from everlearn.errors import check_range
 from everlearn.learners.base.dreaming import Snapshot, proximity
 from everlearn.learners.base.imagining import Policy, imagine, wander
@@ -16,6 +15,7 @@ from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.learners.base.situated import Glance, Places, Situated
 from everlearn.learners.base.variational import Drawn
 from everlearn.networks import load_module, module_state, n_bytes
+from everlearn.rng import draws
 from everlearn.streams import Batch
 
 ALONE = 2500

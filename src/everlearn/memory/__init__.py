@@ -8,16 +8,13 @@ by hand and saved in one file, `Shelf` stays on disk and holds a million; `Reser
 
 from typing import TYPE_CHECKING, Any
 
-from everlearn.memory.class_balanced import ClassBalanced
+from everlearn.memory.base import Memory, Sample, State, open_state, save_state
+from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
 from everlearn.memory.exemplars import Exemplar, ExemplarMemory
-from everlearn.memory.herding import Herding, herd
-from everlearn.memory.memory import Memory, Sample
-from everlearn.memory.packing import digest, pack, unpack
-from everlearn.memory.reservoir import Reservoir
-from everlearn.memory.saving import State, open_state, save_state
+from everlearn.serialization import digest, pack, unpack
 
 if TYPE_CHECKING:
-    from everlearn.memory.shelf import Shelf
+    from everlearn.memory.on_disk import Shelf
 
 __all__ = [
     "ClassBalanced",
@@ -40,7 +37,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Shelf":  # loaded when first used: it brings the compiler
-        from everlearn.memory.shelf import Shelf
+        from everlearn.memory.on_disk import Shelf
 
         return Shelf
     raise AttributeError(f"module 'everlearn.memory' has no attribute {name!r}")

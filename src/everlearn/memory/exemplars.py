@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from everlearn.chance import IntArray
 from everlearn.errors import BadInput
-from everlearn.memory.rows import LabelledRows
-from everlearn.memory.saving import State, open_state, save_state
-from everlearn.streams.batch import Batch, Images
+from everlearn.memory.base import State, open_state, save_state
+from everlearn.memory.table import LabelledRows
+from everlearn.rng import IntArray
+from everlearn.streams.stream import Batch, Images
 
 KIND = "exemplars"
 MAX_NAME = 200

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import IntArray
-from everlearn.shapes.compiled import compiled
+from everlearn.rng import IntArray
+from everlearn.shapes.jit import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]

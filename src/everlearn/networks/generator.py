@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import draws
 from everlearn.networks.tensors import seeded
+from everlearn.rng import draws
 
 
 class Generator(nn.Module):

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws
 from everlearn.networks.similarity import compose, inverse, similarity
 from everlearn.networks.warp import normalise, place
+from everlearn.rng import Draws
 
 SMALLEST, LARGEST = 0.45, 1.1
 """Scales in which things are practised."""

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import IntArray, draws
 from everlearn.errors import BadInput, check_range
 from everlearn.networks.backbones import backbone as make_backbone
 from everlearn.networks.tensors import seeded, to_tensor
 from everlearn.networks.vit import ViT
+from everlearn.rng import IntArray, draws
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 Progress = Callable[[float, int, str], None]
 

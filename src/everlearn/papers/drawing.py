@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from everlearn.evaluation.protocols.choice import Choice
-from everlearn.reports.answers import oneshot, openset
-from everlearn.reports.choosing import drawn
-from everlearn.reports.findings import Findings
+from everlearn.evaluation.protocols.multiple_choice import Choice
+from everlearn.reports.axes import canvas, count_along, name_lines, share_axis
 from everlearn.reports.groups import Group
-from everlearn.reports.looks import Look
-from everlearn.reports.panels import canvas, count_along, name_lines, share_axis
+from everlearn.reports.multiple_choice_figure import drawn
+from everlearn.reports.protocol_figures import oneshot, openset
+from everlearn.reports.run_results import Findings
+from everlearn.reports.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

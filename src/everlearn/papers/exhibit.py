@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.errors import unknown
 from everlearn.reports.groups import Group
-from everlearn.runs.jobs import Job, missing
+from everlearn.runs.sweep import Job, missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from everlearn.reports.comparison import Column
-    from everlearn.reports.looks import Look
+    from everlearn.reports.style import Look
 
 MINUTE = 60.0
 
@@ -60,7 +60,7 @@ class Line:
 
     def group(self, records: Path) -> Group | None:
         """What its records say together, of those that were played and asked to the end; None without any."""
-        from everlearn.reports.findings import Findings
+        from everlearn.reports.run_results import Findings
         from everlearn.runs import Record
 
         runs = [Findings.of(Record(job.folder)) for job in self.jobs(records) if not missing(job)]

@@ -9,9 +9,9 @@ from everlearn.evaluation import Interval
 from everlearn.papers.exhibit import Exhibit, Scale, Verdict
 from everlearn.reports.comparison import COLUMNS, Column
 from everlearn.reports.figures import write
+from everlearn.reports.formatting import DASH, duration, exactly, share
 from everlearn.reports.groups import Group, interval
-from everlearn.reports.looks import LOOKS
-from everlearn.reports.quantities import DASH, duration, exactly, share
+from everlearn.reports.style import LOOKS
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Of the columns of a comparison, those that belong beside a claim."""

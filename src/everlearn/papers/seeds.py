@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from everlearn.evaluation import Interval, mean_interval
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import LEVEL, Group, interval
+from everlearn.reports.run_results import Findings
 
 Measure = Callable[[Findings], float]
 """A number that a run says of itself."""

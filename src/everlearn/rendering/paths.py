@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.jit import compiled
 from everlearn.shapes.spline import FloatArray, at, bend
 
 IntArray = npt.NDArray[np.int64]

@@ -4,14 +4,13 @@ Takes images, records and score tables; gives contact sheets, animations, tables
 Knows nothing of how a run is played.
 """
 
-from everlearn.reports.choosing import choice_figure
+from everlearn.reports.animation import moving_portrait
 from everlearn.reports.comparison import Comparison, compare
+from everlearn.reports.contact_sheet import Heading, portrait, save, sheet
 from everlearn.reports.figures import FIGURES, figure
-from everlearn.reports.looks import LOOKS
-from everlearn.reports.motion import moving_portrait
-from everlearn.reports.page import html
-from everlearn.reports.portraits import portrait
-from everlearn.reports.sheets import Heading, save, sheet
+from everlearn.reports.html_report import html
+from everlearn.reports.multiple_choice_figure import choice_figure
+from everlearn.reports.style import LOOKS
 
 __all__ = [
     "FIGURES",

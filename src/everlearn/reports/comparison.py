@@ -2,21 +2,59 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from everlearn.evaluation import Interval
-from everlearn.reports import surroundings
-from everlearn.reports.groups import Group, group
-from everlearn.reports.quantities import DASH, amount, digits, duration, share
+from everlearn.reports.formatting import DASH, amount, digits, duration, share
+from everlearn.reports.groups import Group, group, interval
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
     from everlearn.runs import Record
+
+
+def switches(group: Group) -> str:
+    """Changes of environment that were rightly found, of how many there were; all seeds together."""
+    found = list(_detections(group))
+    return f"{_sum(found, 'n_right')} of {_sum(found, 'n_changes')}" if found else DASH
+
+
+def noticed(group: Group) -> str:
+    """Batches until the last change was noticed, in the slowest of all seeds."""
+    late = [each["latest"] for each in _detections(group) if each["latest"] is not None]
+    return f"{max(late):.0f}" if late else DASH
+
+
+def made_up(group: Group) -> str:
+    """Environments found where there was none, in 10,000 batches."""
+    return share(interval([each["false_new"] for each in _detections(group)]))
+
+
+def latents(group: Group) -> str:
+    """Latents in use anywhere, and of these, those used in several environments."""
+    used = [np.array([each["used"] for each in answer["latents"]]).sum(axis=0) for answer in answers(group)]
+    there = ", ".join(f"{(n > 0).sum()} ({(n > 1).sum()})" for n in used)
+    return there or DASH
+
+
+def answers(group: Group) -> Iterator[Mapping[str, Any]]:
+    """What each run answered, of those that were asked."""
+    return (run.answers["environments"] for run in group.runs if "environments" in run.answers)
+
+
+def _detections(group: Group) -> Iterator[Mapping[str, Any]]:
+    return (answer["detection"] for answer in answers(group) if answer["detection"])
+
+
+def _sum(rows: list[Mapping[str, Any]], name: str) -> int:
+    return sum(int(row[name]) for row in rows)
 
 
 class Column(NamedTuple):
@@ -67,10 +105,10 @@ COLUMNS = (
     _column("closest", "error of places, at the best moment of each probe", "position_best", digits),
     _column("drift", f"of the error of places, {SINCE}", "position_change", digits),
     _column("drift after", f"of the error of places, {AFTER}", "position_after", digits),
-    Column("switches", "changes of environment rightly found, of all", surroundings.switches, "well"),
-    Column("noticed", "batches until the last of them was noticed", surroundings.noticed, "well"),
-    Column("made up", "environments where there was none, in 10,000 batches", surroundings.made_up, "well"),
-    Column("latents", "in use for each seed (in several environments)", surroundings.latents, "well"),
+    Column("switches", "changes of environment rightly found, of all", switches, "well"),
+    Column("noticed", "batches until the last of them was noticed", noticed, "well"),
+    Column("made up", "environments where there was none, in 10,000 batches", made_up, "well"),
+    Column("latents", "in use for each seed (in several environments)", latents, "well"),
     _column("time", "of the whole run, on its machine", "seconds", duration),
     _column("images", "learned from, each as often as it was shown", "images", amount),
     _column("FLOPs", "estimated operations spent on learning", "flops", amount),
@@ -148,11 +186,11 @@ def _row(group: Group) -> dict[str, Any]:
         "seeds": [run.record.spec["seed"] for run in group.runs],
         "records": [str(run.record.folder) for run in group.runs],
     }
-    for name, interval in group.intervals.items():
-        has_ends = interval is not None and interval.n > 1
-        row[name] = interval.mean if interval is not None else None
-        row[f"{name}_low"] = interval.low if interval is not None and has_ends else None
-        row[f"{name}_high"] = interval.high if interval is not None and has_ends else None
+    for name, each in group.intervals.items():
+        has_ends = each is not None and each.n > 1
+        row[name] = each.mean if each is not None else None
+        row[f"{name}_low"] = each.low if each is not None and has_ends else None
+        row[f"{name}_high"] = each.high if each is not None and has_ends else None
     return row
 
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from everlearn import files
 from everlearn.errors import BadInput, unknown
-from everlearn.reports import answers, codes, doubts, drawings, imaginings
-from everlearn.reports.drawings import Drawing, Groups
+from everlearn.reports import latent_figures, probe_figures, protocol_figures, run_figures
 from everlearn.reports.groups import group
-from everlearn.reports.looks import LOOKS, Look, encoded, worn
+from everlearn.reports.run_figures import Drawing, Groups
+from everlearn.reports.style import LOOKS, Look, encoded, worn
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
 DRAWINGS = {
-    **drawings.DRAWINGS,
-    **codes.DRAWINGS,
-    **imaginings.DRAWINGS,
-    **doubts.DRAWINGS,
-    **answers.DRAWINGS,
+    **run_figures.DRAWINGS,
+    **probe_figures.DRAWINGS,
+    **latent_figures.DRAWINGS,
+    **latent_figures.AMBIGUITY_FIGURES,
+    **protocol_figures.DRAWINGS,
 }
 FIGURES = {kind: inspect.getdoc(draw) or kind for kind, draw in DRAWINGS.items()}
 """Every kind of figure, and what it shows."""

@@ -9,33 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everlearn.runs import events
-    from everlearn.runs.company import together
-    from everlearn.runs.limits import OutOfMemory
-    from everlearn.runs.listeners import to_tensorboard, to_wandb
-    from everlearn.runs.loop import Diverged, Play, play
-    from everlearn.runs.names import folder_name
-    from everlearn.runs.recording import DamagedCheckpoint, InexactResume, Stopped, record, resume
-    from everlearn.runs.records import Record, list_records
+    from everlearn.runs.distributed import together
+    from everlearn.runs.loop import Diverged, OutOfMemory, Play, play
+    from everlearn.runs.recorder import DamagedCheckpoint, InexactResume, Stopped, record, resume
+    from everlearn.runs.run_record import Record, folder_name, list_records
     from everlearn.runs.spec import RunSpec
+    from everlearn.runs.trackers import to_tensorboard, to_wandb
 
 # A room to look into without torch: what plays is loaded when it is first asked for.
 _HOMES = {
-    "DamagedCheckpoint": "recording",
+    "DamagedCheckpoint": "recorder",
     "Diverged": "loop",
-    "InexactResume": "recording",
-    "OutOfMemory": "limits",
+    "InexactResume": "recorder",
+    "OutOfMemory": "loop",
     "Play": "loop",
-    "Record": "records",
+    "Record": "run_record",
     "RunSpec": "spec",
-    "Stopped": "recording",
-    "folder_name": "names",
-    "list_records": "records",
+    "Stopped": "recorder",
+    "folder_name": "run_record",
+    "list_records": "run_record",
     "play": "loop",
-    "record": "recording",
-    "resume": "recording",
-    "to_tensorboard": "listeners",
-    "to_wandb": "listeners",
-    "together": "company",
+    "record": "recorder",
+    "resume": "recorder",
+    "to_tensorboard": "trackers",
+    "to_wandb": "trackers",
+    "together": "distributed",
 }
 
 __all__ = [

@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
 
 from everlearn import learners, streams
-from everlearn.chance import MAX_SEED
 from everlearn.errors import BadInput, unknown
 from everlearn.files import sha256
 from everlearn.learners import Learner
-from everlearn.runs.texts import FORMAT, check_format, read_json, write_toml
-from everlearn.streams.settings import Settings, StreamSettings
+from everlearn.rng import MAX_SEED
+from everlearn.settings import FORMAT, Settings, check_format, read_json, write_toml
+from everlearn.streams.settings import StreamSettings
 
 PARTS = ("stream", "learner", "evaluation")
 

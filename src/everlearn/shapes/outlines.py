@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.jit import compiled
 from everlearn.shapes.spline import centroid, extent
 
 FloatArray = npt.NDArray[np.float64]

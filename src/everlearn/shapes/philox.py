@@ -1,6 +1,6 @@
 """Random words by address: Philox4x32-10 (Salmon et al. 2011), compiled.
 
-`everlearn.chance` gives addressed randomness to Python code; this gives it to compiled loops, where every
+`everlearn.rng` gives addressed randomness to Python code; this gives it to compiled loops, where every
 shape needs only a few words.
 """
 
@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from everlearn.shapes.compiled import compiled
+from everlearn.shapes.jit import compiled
 
 Word = np.uint64
 Words = tuple[Word, Word, Word, Word]

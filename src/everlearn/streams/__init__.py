@@ -8,23 +8,21 @@ pictures, in many scenarios, and leave the house as files and as other libraries
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from everlearn.streams.arranged import ArrangedStream
-from everlearn.streams.batch import Batch
-from everlearn.streams.core50 import core50
 from everlearn.streams.environments import EnvironmentSettings, environments
-from everlearn.streams.filmed import sprites_50
-from everlearn.streams.kinds import build, from_json, from_mapping, from_toml, kinds, settings_class
-from everlearn.streams.pictures import fashion, folder, mnist, omniglot
+from everlearn.streams.images.core50 import core50
+from everlearn.streams.images.settings import fashion, folder, mnist, omniglot
+from everlearn.streams.registry import build, from_json, from_mapping, from_toml, kinds, settings_class
+from everlearn.streams.scenario_stream import ArrangedStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.source import Source
+from everlearn.streams.sprite_sessions import sprites_50
 from everlearn.streams.sprites import SpriteSettings, sprites
-from everlearn.streams.stream import Stream
-from everlearn.streams.task import SPLITS, Split, Task, TaskView
+from everlearn.streams.stream import SPLITS, Batch, Split, Stream, Task, TaskView
 
 if TYPE_CHECKING:
     from everlearn.streams.exports import export, load
-    from everlearn.streams.relations import Relations
+    from everlearn.streams.pairs import Relations
 
 __all__ = [
     "SPLITS",
@@ -59,7 +57,7 @@ __all__ = [
 ]
 
 # Loaded when first used: they bring the renderer, or much code for files.
-_LATER = {"Relations": "relations", "export": "exports", "load": "exports"}
+_LATER = {"Relations": "pairs", "export": "exports", "load": "exports"}
 
 
 def __getattr__(name: str) -> Any:

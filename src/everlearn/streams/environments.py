@@ -7,10 +7,10 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from everlearn.errors import BadInput, unknown
-from everlearn.streams.choices import Count, DrawnSize, ImageSize, Unit, check_drawn
-from everlearn.streams.kinds import builder
-from everlearn.streams.pictures import FashionSettings, MnistSettings, OmniglotSettings, PictureSettings
+from everlearn.streams.images import FashionSettings, MnistSettings, OmniglotSettings, PictureSettings
+from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import OrderedSettings
+from everlearn.streams.settings import Count, DrawnSize, ImageSize, Unit, check_drawn
 from everlearn.streams.source import Source
 from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
@@ -86,9 +86,9 @@ class EnvironmentSettings(OrderedSettings):
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        from everlearn.streams.arranged import ArrangedStream
-        from everlearn.streams.joined import JoinedSource
-        from everlearn.streams.scenarios.stages import Stages, TableLabelling
+        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenarios.environment_schedule import Stages, TableLabelling
+        from everlearn.streams.source import JoinedSource
 
         names = list(dict.fromkeys(self.sequence))
         sources = [self._source(name) for name in names]
@@ -122,7 +122,7 @@ class EnvironmentSettings(OrderedSettings):
         return settings.source()
 
     def _sprites(self, variants: set[str], *, rgb: bool) -> Source:
-        from everlearn.streams.sprite_source import SpriteSource
+        from everlearn.streams.sprites import SpriteSource
 
         place = {"low": 0.0, "high": 1.0} if "moving" in variants else 1
         settings = SpriteSettings(

@@ -1,50 +1,45 @@
-"""The settings of a stream: one frozen record, to and from JSON and TOML, that builds the stream."""
+"""What a user may say about a factor: types that several kinds of settings share."""
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BeforeValidator, Field, ValidationInfo
 
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import BadInput
+from everlearn.settings import Settings, toml_value
 
 if TYPE_CHECKING:
     from everlearn.streams.stream import Stream
 
-_OUR_WORDS = {
-    "Input should be": "it must be",
-    "Unable to parse input string as an integer": "it must be a smaller number",
-    "a valid ": "a ",
-    "a tuple": "a list",
-    "integer": "whole number",
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "Tuple should have": "it must have",
-    " after validation": "",
-    "Field required": "a value is missing",
-}
+Unit = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+ImageSize = Annotated[int, Field(ge=16, le=512)]
+DrawnSize = Annotated[int, Field(ge=4, le=512)]
+GridSize = Annotated[int, Field(ge=1, le=1000)]
+Range = dict[str, float]
 
 
-class Settings(BaseModel):
-    """A frozen record of documented fields that complains in one sentence."""
+def check_drawn(drawn_size: int, image_size: int) -> None:
+    """Complain about drawings that are larger than the pictures they are in."""
+    if drawn_size > image_size:
+        raise BadInput(f"drawn_size is {drawn_size}, more than image_size {image_size}; make it smaller")
 
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        validate_default=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-    )
-    kind: ClassVar[str]
 
-    def __init__(self, **settings: Any) -> None:
-        _refuse_yes_and_no(type(self), settings)
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise complaint(type(self), error.errors()) from None
+def _some_values(given: object, info: ValidationInfo) -> object:
+    if isinstance(given, int | list | tuple | dict):
+        return given
+    wanted = 'a number of values, a list of them, or {"low": ..., "high": ...}'
+    raise BadInput(f"{info.field_name} is {given!r}; give {wanted}")
+
+
+Factor = Annotated[GridSize | tuple[float, ...] | Range, BeforeValidator(_some_values)]
+"""A number of grid values, the values themselves, or a range."""
+Colours = Annotated[GridSize | tuple[tuple[float, float, float], ...] | Range, BeforeValidator(_some_values)]
+"""A number of hues (1 is white), red-green-blue colours in 0..1, or a range of hues."""
+HeldOut = Annotated[int, Field(ge=0)] | dict[str, tuple[float, float]]
+"""A number of combinations, or a box: the lowest and the highest value of some factors."""
 
 
 class StreamSettings(Settings):
@@ -70,44 +65,3 @@ class StreamSettings(Settings):
         """The settings as TOML, without those that are not set; `everlearn.streams.from_toml` reads it."""
         said = {name: value for name, value in self.to_mapping().items() if value is not None}
         return "".join(f"{name} = {toml_value(value)}\n" for name, value in said.items())
-
-
-def complaint(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadInput:
-    """Pydantic's list of errors as the one sentence that helps most."""
-    # Of the errors of a union, one about the value ("too small") says more than "not a list".
-    error = min(errors, key=lambda each: each["type"].endswith("_type"))
-    name, given = ".".join(map(str, error["loc"][:1])), error["input"]
-    if error["type"] == "extra_forbidden":
-        return unknown(f"{settings.kind} setting", name, settings.model_fields)
-    if error["type"] == "literal_error" and isinstance(given, str):
-        return unknown(
-            name, given, error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        )
-    if error["type"] == "value_error":
-        return BadInput(str(error["ctx"]["error"]))
-    if error["type"] == "tuple_type" and isinstance(usual := settings.model_fields[name].default, tuple):
-        return BadInput(f"{name} is {given!r}; it must be a list, such as {json.dumps(usual)}")
-    return BadInput(f"{name} is {given!r}; {_plain(error['msg'])}")
-
-
-def _refuse_yes_and_no(model: type[Settings], settings: dict[str, Any]) -> None:
-    """Pydantic would take true for the number 1; whoever wrote it meant something else."""
-    for name, value in settings.items():
-        field = model.model_fields.get(name)
-        if isinstance(value, bool) and field is not None and "bool" not in str(field.annotation):
-            raise BadInput(f"{name} is {value}; it is not a matter of yes or no, give a value")
-
-
-def _plain(message: str) -> str:
-    for theirs, ours in _OUR_WORDS.items():
-        message = message.replace(theirs, ours)
-    return message.split(", ")[0]
-
-
-def toml_value(value: Any) -> str:
-    """A plain value as TOML writes it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,15 +3,174 @@
 import hashlib
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.streams.batch import Batch
+from everlearn.factors import Factors
+from everlearn.rng import IntArray, draws
 from everlearn.streams.settings import StreamSettings
-from everlearn.streams.task import SPLITS, Task
+
+Images = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Images, their labels and their ground truth, row by row.
+
+    Attributes:
+        images: (n, H, W) gray or (n, H, W, 3) colour, uint8.
+        labels: (n,) what each image shows.
+        factors: where and how it is shown, or None where nobody knows (plain photographs).
+        tasks: (n,) the task each image came from, only in task-incremental streams, which give it away
+            at test time too.
+    """
+
+    images: Images
+    labels: IntArray
+    factors: Factors | None = None
+    tasks: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.images)
+        others = (self.labels, self.factors, self.tasks)
+        if any(part is not None and len(part) != n for part in others):
+            raise ValueError("images, labels, factors and tasks must have one row per image")
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, which: Any) -> "Batch":
+        rows = np.atleast_1d(np.arange(len(self))[which])
+        return Batch(
+            self.images[rows],
+            self.labels[rows],
+            None if self.factors is None else self.factors[rows],
+            None if self.tasks is None else self.tasks[rows],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        arrays = ((self.images, other.images), (self.labels, other.labels), (self.tasks, other.tasks))
+        return self.factors == other.factors and all(_same(a, b) for a, b in arrays)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def pieces(self, size: int) -> Iterator["Batch"]:
+        """The batch in consecutive pieces of at most `size` rows."""
+        return (self[start : start + size] for start in range(0, len(self), size))
+
+    def shuffled(self, seed: int, *address: int) -> "Batch":
+        """The same rows in an order that depends only on seed and address."""
+        return self[draws(seed, "shuffle", *address).permutation(len(self))]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Batch"]) -> "Batch":
+        """Several batches, one after another; factors or tasks stay only if every part has them."""
+        factors = [part.factors for part in parts if part.factors is not None]
+        tasks = [part.tasks for part in parts if part.tasks is not None]
+        return cls(
+            np.concatenate([part.images for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            Factors.concatenate(factors) if len(factors) == len(parts) else None,
+            np.concatenate(tasks) if len(tasks) == len(parts) else None,
+        )
+
+
+def _same(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+Split = Literal["train", "val", "test", "held_out"]
+SPLITS: tuple[Split, ...] = ("train", "val", "test", "held_out")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What arrives together: some classes, images to learn from, images to be tested on.
+
+    Images are made when a split is first asked for, and kept; a task that is only counted costs nothing.
+
+    Attributes:
+        index: the place in the stream, from 0.
+        labels: the labels that occur in it, sorted.
+        exemplars: one picture in canonical form per label that has one, in the order of `labels`.
+        ordered: the order of the training images is part of the stream (a drift), so do not shuffle it.
+        name: a word for people, such as "moving-mnist"; may be empty.
+    """
+
+    index: int
+    labels: tuple[int, ...]
+    draw: Callable[[Split], Batch] = field(repr=False, compare=False)
+    draw_exemplars: Callable[[], Batch] = field(repr=False, compare=False)
+    ordered: bool = False
+    name: str = ""
+
+    @cached_property
+    def train(self) -> Batch:
+        """Images to learn from."""
+        return self.draw("train")
+
+    @cached_property
+    def val(self) -> Batch:
+        """Images to choose settings with."""
+        return self.draw("val")
+
+    @cached_property
+    def test(self) -> Batch:
+        """Images to be judged by; never shown to a learner together with their labels."""
+        return self.draw("test")
+
+    @cached_property
+    def held_out(self) -> Batch:
+        """Images in factor combinations that no training image of the stream has; often empty."""
+        return self.draw("held_out")
+
+    @cached_property
+    def exemplars(self) -> Batch:
+        """One picture of each class in its canonical form."""
+        return self.draw_exemplars()
+
+    def split(self, name: Split) -> Batch:
+        """A split by its name."""
+        batch: Batch = getattr(self, name)
+        return batch
+
+    def for_learner(self) -> "TaskView":
+        """The task without what a learner must not see."""
+        return TaskView(self)
+
+
+class TaskView:
+    """A task as a learner sees it: no test images, no held-out images."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.index, self.labels, self.name = task.index, task.labels, task.name
+        self.ordered = task.ordered
+
+    @property
+    def train(self) -> Batch:
+        """Images to learn from."""
+        return self._task.train
+
+    @property
+    def val(self) -> Batch:
+        """Images to choose settings with."""
+        return self._task.val
+
+    @property
+    def exemplars(self) -> Batch:
+        """One picture of each class in its canonical form."""
+        return self._task.exemplars
+
 
 FINGERPRINT_TASKS = 2
 # Where an endless stream ends after all, lest class numbers leave 64 bits: a million tasks a second

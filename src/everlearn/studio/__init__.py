@@ -9,18 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from everlearn.studio.app import create_app
-    from everlearn.studio.serving import Door, open_door, serve
-
-_HOMES = {"Door": "serving", "create_app": "app", "open_door": "serving", "serve": "serving"}
+    from everlearn.studio.server import Door, create_app, open_door, serve
 
 __all__ = ["Door", "create_app", "open_door", "serve"]
 
 
 def __getattr__(name: str) -> Any:
     # The web framework is an extra; whoever only looks at this room must not need it.
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"everlearn.studio.{_HOMES[name]}"), name)
+    if name in __all__:
+        return getattr(importlib.import_module("everlearn.studio.server"), name)
     raise AttributeError(f"module 'everlearn.studio' has no attribute {name!r}")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from everlearn import learners, streams
 from everlearn.runs import RunSpec
-from everlearn.streams.settings import Settings
+from everlearn.settings import Settings
 
 PARTS = ("stream", "learner", "evaluation")
 """Parts of a run that have settings of their own."""

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from everlearn.factors import Factors
 from everlearn.rendering import Nuisances, render
 from everlearn.shapes import ShapeFamily
-from everlearn.streams.batch import Images
-from everlearn.streams.choices import ImageSize, Unit
+from everlearn.streams.settings import ImageSize, Unit
+from everlearn.streams.stream import Images
 
 WHITE = "#ffffff"
 LAST = 2**53 - 1

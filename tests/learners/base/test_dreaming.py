@@ -1,10 +1,10 @@
 import torch
 
-from everlearn.chance import draws
 from everlearn.learners.base.dreaming import Snapshot, proximity
-from everlearn.memory.packing import pack, unpack
 from everlearn.networks.autoencoder import Autoencoder
 from everlearn.networks.divergences import bernoulli_kl, wasserstein
+from everlearn.rng import draws
+from everlearn.serialization import pack, unpack
 
 
 def a_net(seed: int = 0) -> Autoencoder:

@@ -5,7 +5,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.learners.base.environments import NEW, Environments, Rules
-from everlearn.memory.packing import pack, unpack
+from everlearn.serialization import pack, unpack
 
 
 def some(n_known: int = 2, *, most: int = 4, guard: int = 10, patience: int = 3) -> Environments:

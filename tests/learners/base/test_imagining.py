@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from everlearn.chance import draws
 from everlearn.learners.base.imagining import Policy, imagine, shifted, wander
+from everlearn.rng import draws
 
 
 class WhereIsIt(torch.nn.Module):

@@ -3,8 +3,8 @@ import torch
 
 from everlearn.learners.base.teacher import Teacher
 from everlearn.learners.naive import Naive
-from everlearn.memory.packing import digest
 from everlearn.networks import to_tensor
+from everlearn.serialization import digest
 from everlearn.streams import sprites
 
 TASKS = [sprites(image_size=16, classes_per_task=3, factor_values=2).task(k) for k in range(2)]

@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from everlearn.chance import draws
 from everlearn.learners.base.tolerance import tolerated_noise
+from everlearn.rng import draws
 
 
 class Bars(torch.nn.Module):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
-from everlearn.memory.shelf import Shelf, shelf
-from everlearn.streams.batch import Images
+from everlearn.memory.on_disk import Shelf, store
+from everlearn.rng import draws
+from everlearn.streams.stream import Images
 
 SHAPE = (4, 8)
 PATCH = 8
@@ -43,10 +43,10 @@ STEPS: list[Step] = [
 EVER = {f"picture {n}": picture(n).tobytes() for n in (1, 2, 3, 4, 5, 11, 44, *range(10, 20))}
 
 
-def held(shelf: Shelf) -> Held:
+def held(store: Shelf) -> Held:
     return {
-        label: (sorted(image.tobytes() for image in shelf.pictures(label)), shelf.name(label))
-        for label in shelf.classes().tolist()
+        label: (sorted(image.tobytes() for image in store.pictures(label)), store.name(label))
+        for label in store.classes().tolist()
     }
 
 
@@ -64,7 +64,7 @@ def expected(folder: Path) -> list[Held]:
 def small_fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let codes be fitted to a dozen pictures already."""
     with monkeypatch.context() as patch:
-        patch.setattr(shelf, "FITTED", 12)
+        patch.setattr(store, "FITTED", 12)
         yield
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
-from everlearn.memory.shelf.code_table import BLOCK, CODE_BYTES, FREE, CodeTable
+from everlearn.memory.on_disk.index import BLOCK, CODE_BYTES, FREE, CodeTable
+from everlearn.rng import draws
 
 
 def some_codes(n: int) -> np.ndarray:

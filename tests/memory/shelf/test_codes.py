@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
-from everlearn.memory.shelf.codes import CODE_BYTES, MOST, Coder
+from everlearn.memory.on_disk.index import CODE_BYTES, MOST, Coder
+from everlearn.rng import draws
 
 
 def some_pictures(n: int, shape: tuple[int, ...] = (10, 12)) -> np.ndarray:

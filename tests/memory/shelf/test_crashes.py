@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from everlearn import files
-from everlearn.memory.shelf import Shelf
+from everlearn.memory.on_disk import Shelf
 from tests.crash.disks import FullDisk, KeepingDisk
 from tests.crash.harness import SEED
 from tests.crash.power import Platter, RememberingDisk
@@ -95,7 +95,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 WORK = """
 import sys
 from pathlib import Path
-from everlearn.memory.shelf import Shelf, shelf
+from everlearn.memory.on_disk import Shelf, shelf
 from tests.memory.shelf.scripts import STEPS
 shelf.FITTED = 12
 with Shelf(Path(sys.argv[1])) as kept:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from everlearn import files
-from everlearn.chance import draws
 from everlearn.errors import BadInput
-from everlearn.memory.shelf import Shelf, shelf
+from everlearn.memory.on_disk import Shelf, store
+from everlearn.rng import draws
 from tests.crash.disks import FullDisk
 
 from .scripts import SHAPE, expected, held, picture, pictures, small_fits, traces
@@ -38,7 +38,7 @@ def test_what_it_holds_after_each_edit(tmp_path: Path, monkeypatch: pytest.Monke
 def test_lookups_agree_with_brute_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], fitted: int
 ) -> None:
-    monkeypatch.setattr(shelf, "FITTED", fitted)
+    monkeypatch.setattr(store, "FITTED", fitted)
     chance = draws(3, "lookup test")
     size = int(np.prod(shape))
     images = chance.integers(200 * size, 256).astype(np.uint8).reshape(200, *shape)
@@ -62,8 +62,8 @@ def test_candidates_are_few_and_the_nearest_is_among_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With codes of what pictures are made of, a handful of candidates is enough."""
-    monkeypatch.setattr(shelf, "FITTED", 500)
-    monkeypatch.setattr(shelf, "CANDIDATES", 8)
+    monkeypatch.setattr(store, "FITTED", 500)
+    monkeypatch.setattr(store, "CANDIDATES", 8)
     chance = draws(4, "few candidates")
     parts = chance.normal(20 * 256).reshape(20, 256)
     images = (128 + 12 * chance.normal(10_000 * 20).reshape(-1, 20) @ parts).clip(0, 255).astype(np.uint8)
@@ -76,7 +76,7 @@ def test_candidates_are_few_and_the_nearest_is_among_them(
 
 
 def test_a_forgotten_class_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "FITTED", 12)
+    monkeypatch.setattr(store, "FITTED", 12)
     folder = tmp_path / "shelf"
     with Shelf.make(folder, image_shape=SHAPE) as kept:
         kept.add(range(10, 20), pictures(*range(10, 20)))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.runs import Record, RunSpec, record
-from everlearn.runs.jobs import Job
+from everlearn.runs.sweep import Job
 
 TINY = {
     "stream.image_size": 16,

@@ -3,8 +3,8 @@ import os
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.jobs import Capacity
-from everlearn.runs.jobs.capacity import free_bytes, resident_bytes
+from everlearn.runs.sweep import Capacity
+from everlearn.runs.sweep.executors import free_bytes, resident_bytes
 
 NOBODY = 2**22 + 1
 """More than any process's number can be."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.runs.jobs.child import Child
+from everlearn.runs.sweep.executors import Child
 
 
 def wait_for(child: Child) -> None:

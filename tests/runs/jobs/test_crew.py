@@ -16,9 +16,9 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.runs import Record, resume
 from everlearn.runs.events import Event
-from everlearn.runs.jobs import Capacity, Job, missing, play_all
-from everlearn.runs.jobs import events as tell
-from everlearn.runs.lock import RecordLock
+from everlearn.runs.run_record import RecordLock
+from everlearn.runs.sweep import Capacity, Job, missing, play_all
+from everlearn.runs.sweep import events as tell
 from tests.runs.conftest import finish
 
 from .examples import LONG, hopeless, job, played, player
@@ -27,7 +27,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from tests.runs.jobs.examples import LONG, job
-from everlearn.runs.jobs import play_all
+from everlearn.runs.sweep import play_all
 for event in play_all([job(Path(sys.argv[1]), **LONG)]):
     print(event.kind, getattr(event, "done", 0), flush=True)
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.runs import Record
-from everlearn.runs.jobs import Job, estimate, timed
+from everlearn.runs.sweep import Job, estimate, timed
 
 from .examples import job, played
 

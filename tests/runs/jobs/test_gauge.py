@@ -4,7 +4,7 @@ import pytest
 
 from everlearn.runs import Record, record
 from everlearn.runs.events import TaskEnded
-from everlearn.runs.jobs.gauge import Gauge, read
+from everlearn.runs.sweep.scheduler import Gauge, read
 
 from .examples import job
 

@@ -6,8 +6,8 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.runs import Record, RunSpec
-from everlearn.runs.jobs import Job, missing
-from everlearn.runs.jobs.job import check
+from everlearn.runs.sweep import Job, missing
+from everlearn.runs.sweep.jobs import check
 
 from .examples import job, played
 

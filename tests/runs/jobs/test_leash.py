@@ -6,7 +6,7 @@ import pytest
 
 CHILD = """
 import runpy, signal, sys, time
-from everlearn.runs.jobs import leash
+from everlearn.runs.sweep import leash
 leash.GRACE = 0.1
 runpy.run_module = lambda *words, **how: (print("at work", flush=True), time.sleep(1000))
 if "stubborn" in sys.argv:

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.runs.jobs.ranges import RandomSettings, Range, draw
+from everlearn.runs.sweep.sweep import RandomSettings, Range, draw
 
 SHARES = st.floats(0, 1, exclude_max=True)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.jobs import Capacity, this_machine
-from everlearn.runs.jobs.shares import shared_among
+from everlearn.runs.sweep import Capacity, this_machine
+from everlearn.runs.sweep.export_workers import shared_among
 from everlearn.streams import sprites
 from everlearn.streams.exports import export
 from tests.streams.exports.tiny_stream import TinyStream, tree
@@ -44,16 +44,16 @@ def test_an_export_stopped_and_damaged_is_finished_by_two(tmp_path: Path, alone:
 def test_what_killed_processes_did_not_make_is_made_here(
     tmp_path: Path, alone: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from everlearn.runs.jobs import workshop
+    from everlearn.runs.sweep import executors
 
-    class Doomed(workshop.Child):
+    class Doomed(executors.Child):
         """A child that is killed as soon as it is there."""
 
         def __init__(self, *args: object, **named: object) -> None:
             super().__init__(*args, **named)  # type: ignore[arg-type]  # whatever a child takes
             os.kill(self.pid, signal.SIGKILL)
 
-    monkeypatch.setattr(workshop, "Child", Doomed)
+    monkeypatch.setattr(executors, "Child", Doomed)
     export(STREAM, tmp_path, to="webdataset", others=TWO)
     assert tree(tmp_path) == alone
 

@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from everlearn.runs.jobs.stopping import SIGNALS, Wish
+from everlearn.runs.signals import SIGNALS, Wish
 
 
 @pytest.mark.parametrize("number", SIGNALS)

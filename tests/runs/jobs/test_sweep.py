@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.jobs import Sweep
+from everlearn.runs.sweep import Sweep
 
 ER: dict[str, Any] = {"learners": ["er"]}
 

@@ -187,7 +187,7 @@ def test_hostile_files_are_refused(good, tmp_path, name):
 
 
 def test_a_large_picture_is_refused_before_it_is_unpacked(tmp_path):
-    from everlearn.streams.exports.pictures import from_png, to_png
+    from everlearn.streams.exports.codec import from_png, to_png
 
     picture = to_png(np.zeros((600, 600), np.uint8))
     with pytest.raises(ValueError, match="not a PNG picture of 16 x 16"):

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from everlearn.chance import draws
 from everlearn.factors import Factors
-from everlearn.streams.batch import Batch
+from everlearn.rng import draws
 from everlearn.streams.settings import StreamSettings
-from everlearn.streams.stream import Stream
-from everlearn.streams.task import Split, Task
+from everlearn.streams.stream import Batch, Split, Stream, Task
 
 ROWS = {"train": 6, "val": 2, "test": 4, "held_out": 3}
 SIZE = 16

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures import characters
-from everlearn.streams.pictures.characters import open_omniglot
+from everlearn.streams.images import omniglot
+from everlearn.streams.images.omniglot import open_omniglot
 
 from .files import omniglot_members, write_tree, write_zip
 
@@ -94,7 +94,7 @@ def test_a_damaged_member_is_said_when_it_is_looked_at(tmp_path):
 
 def test_a_member_that_claims_too_much_is_said(tmp_path, monkeypatch):
     write_zip(tmp_path / "images_background.zip", omniglot_members("images_background"))
-    monkeypatch.setattr(characters, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(omniglot, "MAX_FILE_BYTES", 10)
     with pytest.raises(BadInput, match=r"claims .* bytes"):
         open_omniglot(tmp_path).drawings(*ALL)
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 from everlearn.errors import BadInput
 from everlearn.streams import build
-from everlearn.streams.core50 import core50
+from everlearn.streams.images.core50 import core50
 
 SESSIONS, OBJECTS = (1, 2, 3, 4, 7, 10, 11), (1, 2, 10)
 

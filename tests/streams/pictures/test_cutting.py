@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.streams.pictures.cutting import cut, cut_all
+from everlearn.streams.images.source import cut, cut_all
 
 SHARES = (0.7, 0.1, 0.2)
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.decode import MAX_FILE_BYTES, decode, gray, premultiplied, reduced
+from everlearn.streams.images.decode import MAX_FILE_BYTES, decode, gray, premultiplied, reduced
 
 from .files import png
 

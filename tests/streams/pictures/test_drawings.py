@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.factors import Factors
-from everlearn.streams.pictures.drawings import Drawings, show
+from everlearn.streams.images.compose import Drawings, show
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.integers(0, 256, (28, 28, 1), dtype=np.uint8)

@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.collection import Cache
-from everlearn.streams.pictures.folders import open_folder
-from everlearn.streams.pictures.gallery import Gallery
+from everlearn.streams.images.dataset import Cache, Gallery
+from everlearn.streams.images.folder import open_folder
 
 from .files import png, write_tree
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.idx import read_idx
+from everlearn.streams.images.mnist import read_idx
 
 from .files import idx_bytes, write_idx
 

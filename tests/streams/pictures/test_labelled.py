@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.labelled import open_fashion, open_mnist
+from everlearn.streams.images.mnist import open_fashion, open_mnist
 
 from .files import write_idx, write_mnist
 

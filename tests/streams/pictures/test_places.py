@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.streams.pictures.places import data_root, first_folder, listed
+from everlearn.streams.images.folder import data_root, first_folder, listed
 
 
 def test_the_setting_goes_before_the_variable(tmp_path, monkeypatch):

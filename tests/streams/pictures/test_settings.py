@@ -7,7 +7,7 @@ from PIL import Image
 
 from everlearn import streams
 from everlearn.errors import BadInput
-from everlearn.streams.pictures import (
+from everlearn.streams.images.settings import (
     FolderSettings,
     MnistSettings,
     OmniglotSettings,
@@ -15,8 +15,8 @@ from everlearn.streams.pictures import (
     folder,
     mnist,
     omniglot,
+    whole_places,
 )
-from everlearn.streams.pictures.settings import whole_places
 
 from .files import omniglot_members, png, write_mnist, write_tree, write_zip
 
@@ -190,7 +190,7 @@ def test_nobody_said_where():
 
 def test_settings_load_neither_numba_nor_pictures():
     code = (
-        "import sys; from everlearn.streams.pictures import OmniglotSettings; OmniglotSettings(poses=3); "
+        "import sys; from everlearn.streams.images import OmniglotSettings; OmniglotSettings(poses=3); "
         "print(sorted({'numba', 'PIL', 'torch'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from everlearn.factors import Factors, FactorSpace, Poses
-from everlearn.streams.pictures.characters import open_omniglot
-from everlearn.streams.pictures.folders import open_folder
-from everlearn.streams.pictures.labelled import open_mnist
-from everlearn.streams.pictures.making import Reordered
-from everlearn.streams.pictures.source import Canvas, ManyDrawings, OneDrawing
-from everlearn.streams.task import SPLITS
+from everlearn.streams.images.folder import open_folder
+from everlearn.streams.images.mnist import open_mnist
+from everlearn.streams.images.omniglot import open_omniglot
+from everlearn.streams.images.source import Canvas, ManyDrawings, OneDrawing, Reordered
+from everlearn.streams.stream import SPLITS
 
 from .files import omniglot_members, png, write_mnist, write_tree, write_zip
 

@@ -8,7 +8,11 @@ is left as it was found, and one that lacks the power a question needs is told s
 """
 
 from everlearn.evaluation.protocols.ambiguity import Ambiguity, ambiguity
-from everlearn.evaluation.protocols.choice import (
+from everlearn.evaluation.protocols.base import editable_memory, rejecting
+from everlearn.evaluation.protocols.cross_domain import Translation, translation
+from everlearn.evaluation.protocols.held_out_factors import Transfer, transfer
+from everlearn.evaluation.protocols.latent_factors import Factorisation, disentanglement
+from everlearn.evaluation.protocols.multiple_choice import (
     Choice,
     Chooser,
     Question,
@@ -17,15 +21,10 @@ from everlearn.evaluation.protocols.choice import (
     multiple_choice,
     questions,
 )
-from everlearn.evaluation.protocols.endpoint import Budget, Endpoint, address
-from everlearn.evaluation.protocols.factorisation import Factorisation, disentanglement
 from everlearn.evaluation.protocols.one_shot import OneShot, Shots, one_shot
 from everlearn.evaluation.protocols.open_set import OpenSet, open_set
-from everlearn.evaluation.protocols.posting import Post
-from everlearn.evaluation.protocols.powers import editable_memory, rejecting
-from everlearn.evaluation.protocols.transfer import Transfer, transfer
-from everlearn.evaluation.protocols.translation import Translation, translation
 from everlearn.evaluation.protocols.traversal import Traversal, traversal
+from everlearn.evaluation.protocols.vlm_client import Budget, Endpoint, Post, address
 
 __all__ = [
     "Ambiguity",

@@ -6,16 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray, draws
 from everlearn.errors import BadInput, check_range, unknown
-from everlearn.evaluation.imagination import pictures, tiled
-from everlearn.evaluation.pictures import packed
-from everlearn.evaluation.protocols.powers import Situates, situated
-from everlearn.evaluation.protocols.samples import MAX_IMAGES
-from everlearn.evaluation.protocols.views import BoolArray, View, several_views
+from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
+from everlearn.evaluation.protocols.environments import BoolArray, View, several_views
+from everlearn.evaluation.protocols.traversal import pictures, tiled
 from everlearn.learners import Learner
+from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.serialization import packed
 from everlearn.streams import Stream
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 WEIGHTS = np.linspace(0, 1, 41)
 """Shares of the first environment in a mixed picture."""

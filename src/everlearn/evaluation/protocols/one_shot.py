@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import BadInput, check_range
-from everlearn.evaluation.protocols.powers import editable_memory
-from everlearn.evaluation.protocols.samples import MAX_IMAGES, of_labels, strangers
+from everlearn.evaluation.protocols.base import MAX_IMAGES, editable_memory, of_labels, strangers
 from everlearn.learners import Learner
 from everlearn.streams import Batch, Stream
 

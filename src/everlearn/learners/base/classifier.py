@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.learners.base.descent import Descent
 from everlearn.learners.base.learner import Footprint, Learner, Losses, State
 from everlearn.networks import (
@@ -23,8 +22,9 @@ from everlearn.networks import (
     optimiser_state,
     to_tensor,
 )
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 PREDICT_PIECE = 256
 """Images predicted at once: enough to be fast, few enough to answer a signal soon."""

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.chance import IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import Classifier, Shared
 from everlearn.learners.base.consolidation import Consolidation
@@ -18,6 +17,7 @@ from everlearn.learners.base.learner import Footprint, State
 from everlearn.networks import BACKWARD, cut, flops_per_image
 from everlearn.networks.renorm import set_pace
 from everlearn.networks.weights import start_from
+from everlearn.rng import IntArray
 from everlearn.streams import TaskView
 
 MAX_RATE = 1e6

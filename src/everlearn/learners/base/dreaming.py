@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws
 from everlearn.learners.base.learner import State
 from everlearn.networks import load_module, module_state, n_bytes
 from everlearn.networks.autoencoder import Autoencoder
 from everlearn.networks.divergences import bernoulli_kl, wasserstein
+from everlearn.rng import Draws
 
 
 class Dream(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray
 from everlearn.errors import BadInput, check_range
 from everlearn.learners.base.learner import State
+from everlearn.rng import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
 

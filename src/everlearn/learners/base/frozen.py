@@ -5,14 +5,14 @@ from typing import Unpack
 
 import numpy as np
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import PREDICT_PIECE, Classifier, Shared
 from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.memory.class_sums import ClassSums
+from everlearn.memory.class_means import ClassSums
 from everlearn.networks import BACKWARD, n_bytes
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 MAX_TASKS = 1_000_000
 

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws, IntArray, draws
 from everlearn.errors import check_range
 from everlearn.learners.base.classifier import padded_to
 from everlearn.learners.base.descent import left_by
@@ -24,6 +23,7 @@ from everlearn.networks import (
     optimiser_state,
 )
 from everlearn.networks.generator import Generator, generation_loss
+from everlearn.rng import Draws, IntArray, draws
 
 
 class Eyes(NamedTuple):

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from everlearn.chance import Draws
 from everlearn.networks import seeded
 from everlearn.networks.autoencoder import Encoder
 from everlearn.networks.warp import sample
+from everlearn.rng import Draws
 
 N_UNITS = 64
 

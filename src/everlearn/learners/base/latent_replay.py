@@ -16,7 +16,7 @@ from everlearn.learners.base.patterns import Patterns, PatternSource
 from everlearn.learners.base.rehearsal import MAX_REPLAY
 from everlearn.networks import to_tensor
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 ROLES = ("positive", "negative")
 FORMS = ("ar1", "standalone")

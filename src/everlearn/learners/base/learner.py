@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.chance import FloatArray, IntArray
 from everlearn.factors import Factors
 from everlearn.memory import ExemplarMemory
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 Losses = dict[str, float]
 State = dict[str, Any]
@@ -34,7 +34,7 @@ class Learner(ABC):
     May: prepare in `begin`, conclude in `end`. Settings are keyword-only arguments of the constructor,
     each with a default and a sentence in the docstring; the command line reads them from there.
 
-    All randomness comes from `everlearn.chance` or a generator seeded by (seed, a counter in the state),
+    All randomness comes from `everlearn.rng` or a generator seeded by (seed, a counter in the state),
     so that a learner that was saved and loaded goes on exactly as if it had never stopped.
 
     Args:

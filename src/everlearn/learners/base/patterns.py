@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws, IntArray, draws
 from everlearn.learners.base.learner import State
 from everlearn.memory import Reservoir, Sample
+from everlearn.rng import Draws, IntArray, draws
 from everlearn.streams import Batch
 
 TYPICAL = 0.9

@@ -7,18 +7,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from everlearn.chance import IntArray
 from everlearn.errors import check_range
 from everlearn.factors import Factors
 from everlearn.learners.base.learner import Learner, State
 from everlearn.learners.base.recognition import Recognition
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup
+from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
 from everlearn.networks.similarity import factors_of, poses_of
 from everlearn.networks.warp import normalise, to_bytes
+from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
-from everlearn.streams.batch import Images
+from everlearn.streams.stream import Images
 
 PIECE = 256
 RECENT = 16

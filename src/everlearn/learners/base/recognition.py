@@ -9,14 +9,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from everlearn.chance import IntArray
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.lookup import Lookup, smallest
+from everlearn.memory.search import Lookup, smallest
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import fit_all
 from everlearn.networks.similarity import compose, inverse, similarity
 from everlearn.networks.warp import normalise, to_pictures
-from everlearn.streams.batch import Images
+from everlearn.rng import IntArray
+from everlearn.streams.stream import Images
 
 Misfits = npt.NDArray[np.float64]
 

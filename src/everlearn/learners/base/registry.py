@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 import everlearn.learners as room
 from everlearn.errors import BadInput, unknown
 from everlearn.learners.base.learner import Learner
-from everlearn.streams.settings import Settings
+from everlearn.settings import Settings
 
 CONTEXT = ("image_shape", "seed")
 """Arguments that come from the run, not from the user's settings."""

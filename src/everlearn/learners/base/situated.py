@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everlearn.chance import FloatArray, draws
 from everlearn.errors import check_range
 from everlearn.learners.base.environments import BoolArray, Environments, Rules
 from everlearn.learners.base.learner import Footprint, State
@@ -15,7 +14,8 @@ from everlearn.learners.base.tolerance import tolerated_noise
 from everlearn.learners.base.variational import FEWEST, Described, Drawn, Latents, Variational
 from everlearn.networks import load_module, module_state, n_bytes, seeded
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
-from everlearn.streams.batch import Images
+from everlearn.rng import FloatArray, draws
+from everlearn.streams.stream import Images
 
 REFRESH = 500
 """Batches between two searches for the noise that is tolerated."""

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from everlearn.chance import Draws, FloatArray
 from everlearn.networks.autoencoder import Decoder
 from everlearn.networks.divergences import bernoulli_nll
+from everlearn.rng import Draws, FloatArray
 
 N_DREAMS, N_STEPS, RATE = 64, 60, 0.1
 """Pictures that noise is tried on, steps of the search and their size in the logarithm of the noise."""

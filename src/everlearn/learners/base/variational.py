@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.chance import FloatArray, IntArray, draws
 from everlearn.errors import BadInput, check_range
 from everlearn.learners.base.learner import Footprint, Learner, State
 from everlearn.networks import (
@@ -22,7 +21,8 @@ from everlearn.networks import (
 )
 from everlearn.networks.autoencoder import FINEST, Autoencoder, to_pixels
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
-from everlearn.streams.batch import Images
+from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.streams.stream import Images
 
 PIECE = 256
 """Images described together: enough to be fast, few enough to answer a signal soon."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from everlearn.papers.exhibit import Claim, Groups, Verdict
 from everlearn.papers.negative.readings import average, final
 from everlearn.papers.seeds import Measure, gap, measured
-from everlearn.reports.quantities import share
+from everlearn.reports.formatting import share
 
 MEASURES: dict[str, Measure] = {"final": final, "average": average}
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from everlearn.papers.negative.dial import ROLES, along
 from everlearn.papers.negative.readings import final, growing, named, whole
 from everlearn.papers.seeds import measured
+from everlearn.reports.axes import canvas, draw_lines, name_lines, share_axis
 from everlearn.reports.groups import Group
-from everlearn.reports.looks import Look
-from everlearn.reports.panels import canvas, draw_lines, name_lines, share_axis
+from everlearn.reports.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

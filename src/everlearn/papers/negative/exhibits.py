@@ -6,7 +6,7 @@ from everlearn.papers.negative.dial import ROLES, WORN_OUT, along
 from everlearn.papers.negative.readings import average, final, named
 from everlearn.papers.seeds import measured
 from everlearn.reports.comparison import Column
-from everlearn.reports.quantities import share
+from everlearn.reports.formatting import share
 
 
 def of(scenario: str, *variants: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ every test image of the classes met; the sizes here see to it.
 import math
 from collections.abc import Iterator
 
-from everlearn.reports.findings import Findings, Points
+from everlearn.reports.run_results import Findings, Points
 
 
 def growing(run: Findings) -> Points:

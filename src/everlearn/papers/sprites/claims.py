@@ -10,8 +10,8 @@ from everlearn.evaluation import mean_interval
 from everlearn.papers.drawing import pooled_choices
 from everlearn.papers.exhibit import Claim, Groups, Verdict
 from everlearn.papers.sprites.readings import after, best, each_after, first, forgotten, last, said, shortest
+from everlearn.reports.formatting import share
 from everlearn.reports.groups import LEVEL
-from everlearn.reports.quantities import share
 
 EARLY = 10
 """Tasks after which regularisation has failed, the paper says; what comes later is a long run."""

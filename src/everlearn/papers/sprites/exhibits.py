@@ -3,7 +3,7 @@
 from everlearn.papers import drawing
 from everlearn.papers.exhibit import Exhibit
 from everlearn.papers.sprites import claims
-from everlearn.reports import answers
+from everlearn.reports import protocol_figures
 
 DCL, ASKED, PIXELS = "dcl", "dcl, 200 tasks", "pixel matching"
 REGULARISED = ("lwf", "ewc", "si")
@@ -94,7 +94,7 @@ EXHIBITS = (
             claims.one_shot(ASKED, 1000, "standard", 0.95),
             claims.one_shot(ASKED, 10, "generalised", 0.96),
         ),
-        answers.oneshot,
+        protocol_figures.oneshot,
         "Of the paper's table our copy shows four cells; which of them 0.98 and 0.95 are is inferred.",
     ),
     Exhibit(
@@ -102,7 +102,7 @@ EXHIBITS = (
         "Telling new shapes from known ones",
         (ASKED,),
         (claims.open_set(ASKED, 0.92),),
-        answers.openset,
+        protocol_figures.openset,
         "What the authors call precision and recall are known images accepted and new ones rejected; that "
         "curve is drawn first, and real precision and recall beside it.",
     ),
@@ -111,7 +111,7 @@ EXHIBITS = (
         "New shapes that were taken for known ones",
         (ASKED,),
         (claims.mistakes(ASKED),),
-        answers.mistakes,
+        protocol_figures.mistakes,
     ),
     Exhibit(
         "appendix-agem",

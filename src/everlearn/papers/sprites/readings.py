@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from everlearn.papers.exhibit import Groups
-from everlearn.reports.findings import Findings
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
 
 
 def after(groups: Groups, n_tasks: int) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Any
 from everlearn.papers.exhibit import Claim, Groups, Verdict
 from everlearn.papers.seeds import Measure, gap, measured
 from everlearn.papers.vase.readings import kept, surroundings
-from everlearn.reports.quantities import DASH, digits, share
+from everlearn.reports.formatting import DASH, digits, share
 
 HALF = 0.5
 """What VASE may lose of what its baseline loses."""

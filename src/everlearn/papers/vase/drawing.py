@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from everlearn.reports.codes import LATENTS, PROBES
-from everlearn.reports.doubts import AMBIGUITY
-from everlearn.reports.findings import Findings
+from everlearn.reports.axes import Part, draw_lines, name_lines, share_axis, stacked
 from everlearn.reports.groups import Group
-from everlearn.reports.imaginings import TRANSLATED, TRANSLATION, TRAVERSAL
-from everlearn.reports.looks import Look
-from everlearn.reports.panels import Part, draw_lines, name_lines, share_axis, stacked
+from everlearn.reports.latent_figures import AMBIGUITY, TRANSLATED, TRANSLATION, TRAVERSAL
+from everlearn.reports.probe_figures import LATENTS, PROBES
+from everlearn.reports.run_results import Findings
+from everlearn.reports.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase

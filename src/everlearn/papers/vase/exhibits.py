@@ -6,7 +6,7 @@ from everlearn.papers.vase import choices, claims, drawing, imagined
 from everlearn.papers.vase.readings import best_of
 from everlearn.papers.vase.variants import CODES, ENTANGLED, MAIN, RAMAPURAM
 from everlearn.reports.comparison import COLUMNS, Column
-from everlearn.reports.quantities import share
+from everlearn.reports.formatting import share
 
 
 def best_there(place: str) -> Column:

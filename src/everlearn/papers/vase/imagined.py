@@ -8,8 +8,8 @@ import numpy as np
 
 from everlearn.papers.exhibit import Claim, Groups, Verdict
 from everlearn.papers.seeds import Measure, gap, measured
-from everlearn.reports.findings import Findings
-from everlearn.reports.quantities import DASH, share
+from everlearn.reports.formatting import DASH, share
+from everlearn.reports.run_results import Findings
 
 HALF = 0.5
 """What things may be off their place, of what they would be off if they stood still."""

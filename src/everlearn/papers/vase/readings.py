@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.evaluation.retention import Retention, probes_of, retained, retention
+from everlearn.evaluation.probes import Retention, probes_of, retained, retention
 from everlearn.papers.seeds import Measure
-from everlearn.reports.findings import Findings
+from everlearn.reports.run_results import Findings
 
 
 def kept(quantity: str, measure: str) -> Measure:

@@ -7,6 +7,6 @@ it is asked for.
 
 from everlearn.streams.adapters.avalanche import to_avalanche
 from everlearn.streams.adapters.huggingface import to_huggingface
-from everlearn.streams.adapters.pytorch import to_torch, to_torch_iterable, to_torch_tasks
+from everlearn.streams.adapters.torch import to_torch, to_torch_iterable, to_torch_tasks
 
 __all__ = ["to_avalanche", "to_huggingface", "to_torch", "to_torch_iterable", "to_torch_tasks"]

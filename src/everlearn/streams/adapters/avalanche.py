@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from everlearn.streams.adapters.pytorch import Transform
-from everlearn.streams.exports.choose import chosen_tasks, count_labels
-from everlearn.streams.exports.extras import need
-from everlearn.streams.stream import Stream
-from everlearn.streams.task import Split, Task
+from everlearn.errors import need
+from everlearn.streams.adapters.torch import Transform
+from everlearn.streams.exports.write import chosen_tasks, count_labels
+from everlearn.streams.stream import Split, Stream, Task
 
 if TYPE_CHECKING:
     from avalanche.benchmarks import CLScenario, DatasetExperience
@@ -99,7 +98,7 @@ def _dataset(
 ) -> "TaskAwareSupervisedClassificationDataset":
     from avalanche.benchmarks.utils import DataAttribute, TaskAwareSupervisedClassificationDataset
 
-    from everlearn.streams.adapters.pytorch_datasets import ImageDataset
+    from everlearn.streams.adapters.torch import ImageDataset
 
     batch = task.split(split)
     tasks = [0] * len(batch) if batch.tasks is None else batch.tasks.tolist()

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from everlearn.streams.exports.choose import chosen_tasks, count_labels
-from everlearn.streams.exports.extras import need
+from everlearn.errors import need
 from everlearn.streams.exports.manifest import PARTS
 from everlearn.streams.exports.parquet import to_table
+from everlearn.streams.exports.write import chosen_tasks, count_labels
 from everlearn.streams.stream import Stream
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ Gives files that are complete or absent, resumable and checksummed, and `load`, 
 from everlearn.streams.exports.formats import FORMATS
 from everlearn.streams.exports.manifest import Manifest
 from everlearn.streams.exports.read import Exported, load
-from everlearn.streams.exports.share import make_share
-from everlearn.streams.exports.write import Others, Progress, export
+from everlearn.streams.exports.write import Others, Progress, export, make_share
 
 __all__ = ["FORMATS", "Exported", "Manifest", "Others", "Progress", "export", "load", "make_share"]

@@ -1,4 +1,4 @@
-"""What an export says about itself: which stream, which tasks, and a checksum for every file."""
+"""The settings of a stream as an export remembers them."""
 
 import json
 import math
@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from everlearn.errors import BadInput
 from everlearn.files import sha256
+from everlearn.streams.registry import from_mapping, kinds
+from everlearn.streams.settings import StreamSettings
+from everlearn.streams.stream import Stream
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -179,3 +182,29 @@ def _without_manifest(folder: Path) -> str:
     if (folder / UNFINISHED).is_dir():
         return f"{folder} is an unfinished export; run the same export again to finish it"
     return f"{folder} is not an export (no {MANIFEST} in it); give a folder that `export` has written"
+
+
+class Remembered(StreamSettings):
+    """The settings of a kind of stream that is not known here.
+
+    Somebody's own stream can be exported, and read where its code is not installed; only building it anew
+    is impossible.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    stream: str
+    """The kind."""
+
+    def build(self) -> Stream:
+        """Complain: an unknown kind cannot be built."""
+        raise BadInput(f"the stream {self.stream!r} is not known here; only its exports can be loaded")
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The settings as they were written."""
+        return self.model_dump(mode="json")
+
+
+def spec_from(spec: dict[str, Any]) -> StreamSettings:
+    """The settings that `to_mapping` gave."""
+    return from_mapping(spec) if spec.get("stream") in kinds() else Remembered(**spec)

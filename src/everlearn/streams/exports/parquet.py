@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from everlearn.streams.batch import Batch
-from everlearn.streams.exports.codec import Place, Reader
-from everlearn.streams.exports.columns import FACTOR_COLUMNS, from_columns, to_columns
-from everlearn.streams.exports.extras import need
+from everlearn.errors import need
+from everlearn.streams.exports.codec import (
+    FACTOR_COLUMNS,
+    Place,
+    Reader,
+    from_columns,
+    from_png,
+    to_columns,
+    to_png,
+)
 from everlearn.streams.exports.manifest import PartRecord
-from everlearn.streams.exports.pictures import from_png, to_png
+from everlearn.streams.stream import Batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 # Every file carries the names of all classes; beyond this many a plain number serves better.
 MAX_CLASS_NAMES = 10_000

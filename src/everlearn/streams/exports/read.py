@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from everlearn.chance import draws
 from everlearn.errors import BadInput
 from everlearn.files import sha256
-from everlearn.streams.batch import Batch
-from everlearn.streams.exports import columns
+from everlearn.rng import draws
+from everlearn.streams.exports import codec as columns
 from everlearn.streams.exports.codec import Codec, Place
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import (
@@ -21,12 +20,11 @@ from everlearn.streams.exports.manifest import (
     TaskRecord,
     damaged,
     read_manifest,
+    spec_from,
     spoken,
     task_folder,
 )
-from everlearn.streams.exports.spec import spec_from
-from everlearn.streams.stream import FINGERPRINT_TASKS, Stream
-from everlearn.streams.task import Task
+from everlearn.streams.stream import FINGERPRINT_TASKS, Batch, Stream, Task
 
 
 def load(path: str | Path) -> "Exported":

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from everlearn.streams.batch import Batch
-from everlearn.streams.exports.codec import Place, Reader
-from everlearn.streams.exports.columns import from_columns, to_columns
+from everlearn.streams.exports.codec import Place, Reader, from_columns, from_png, to_columns, to_png
 from everlearn.streams.exports.manifest import PartRecord
-from everlearn.streams.exports.pictures import from_png, to_png
+from everlearn.streams.stream import Batch
 
 
 class WebDataset:

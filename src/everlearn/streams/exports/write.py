@@ -4,29 +4,127 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from operator import index
 from pathlib import Path
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.streams.exports.choose import chosen_tasks, count_labels
-from everlearn.streams.exports.desk import Desk
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import (
     MANIFEST,
+    PARTS,
     PLAN,
     README,
     UNFINISHED,
     FormatName,
     Manifest,
+    PartName,
     Plan,
     TaskRecord,
     parse,
     read_manifest,
+    spec_from,
+    spoken,
 )
-from everlearn.streams.exports.readme import readme
-from everlearn.streams.exports.share import wait_for_shares
-from everlearn.streams.stream import Stream, fingerprint_of
-from everlearn.streams.task import Task
+from everlearn.streams.exports.staging import Desk
+from everlearn.streams.stream import Stream, Task, fingerprint_of
+
+
+def chosen_tasks(stream: Stream, tasks: Iterable[int] | None) -> tuple[int, ...]:
+    """The numbers of the tasks that are meant, sorted, each known to exist; all if not said."""
+    if tasks is None:
+        if stream.n_tasks is None:
+            raise BadInput(f"{stream.id} is endless; say which tasks are meant, such as tasks=range(10)")
+        tasks = (task.index for task in stream)
+    numbers = tuple(sorted({index(k) for k in tasks}))
+    if not numbers:
+        raise BadInput("no tasks are meant; give at least one, such as tasks=range(10)")
+    for k in numbers:
+        stream.task(k)
+    return numbers
+
+
+def count_labels(stream: Stream, tasks: Iterable[int]) -> int:
+    """One more than the largest label in some tasks: the outputs that a classifier needs."""
+    return 1 + max((label for k in tasks for label in stream.task(k).labels), default=-1)
+
+
+def make_share(path: str | Path, tasks: Iterable[int]) -> None:
+    """Make some tasks of an export that another process has begun, and will sign.
+
+    Tasks are pure functions of their number and a task is whole or absent, so that it makes no difference
+    who makes which, or how often one is made.
+
+    Args:
+        path: the folder of the export.
+        tasks: which of its tasks; those that are whole are left alone.
+    """
+    folder = Path(path)
+    written = folder / UNFINISHED / PLAN
+    if not written.is_file():
+        raise BadInput(f"{folder} is not an export under way; begin it with `everlearn stream export`")
+    plan = parse(Plan, written)
+    if strange := sorted(set(tasks := tuple(tasks)) - set(plan.tasks)):
+        raise BadInput(f"task {strange[0]} is not one of the export in {folder}; name some of its tasks")
+    stream = spec_from(plan.spec).build()
+    desk = Desk(folder, codec(plan.to), plan.n_labels)
+    with _held(written, alone=False):
+        for k in tasks:
+            if desk.finished(k) is None:
+                desk.make(stream.task(k))
+
+
+def wait_for_shares(folder: Path) -> None:
+    """Until nobody makes shares any more for one who began this export and was killed; they end soon, too."""
+    with _held(folder / UNFINISHED / PLAN, alone=True):
+        pass
+
+
+@contextmanager
+def _held(path: Path, *, alone: bool) -> Iterator[None]:
+    import fcntl  # not on every system; reading exports must not need it
+
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+_HOW_TO_READ = {
+    "npz": 'numpy.load("task-{first:06d}/train.npz")["images"]',
+    "png": 'torchvision.datasets.ImageFolder("task-{first:06d}/train")',
+    "parquet": 'datasets.load_dataset("path/to/this/folder")',
+    "webdataset": 'webdataset.WebDataset("task-{{{first:06d}..{last:06d}}}/train.tar")',
+}
+
+
+def readme(plan: Plan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
+    """What was exported, how to read it and how to cite it, in Markdown."""
+    lines = [
+        *(_split_table(contents) if plan.to == "parquet" else ()),
+        f"# {plan.stream}",
+        "",
+        f"Tasks {spoken(plan.tasks)}, fingerprint `{fingerprint}`, exported by everlearn as {plan.to}.",
+        "Each task has a folder; `manifest.json` holds the settings of the stream and all checksums.",
+        "",
+        "```python",
+        _HOW_TO_READ[plan.to].format(first=plan.tasks[0], last=plan.tasks[-1]),
+        'everlearn.streams.load("path/to/this/folder")  # as a stream again',
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _split_table(contents: Sequence[TaskRecord]) -> list[str]:
+    """What tells Hugging Face which files make up which split."""
+    filled = [part for part in PARTS if any(_has_images(record, part) for record in contents)]
+    splits = [f"  - split: {part}\n    path: '*/{part}.parquet'" for part in filled]
+    return ["---", "configs:", "- config_name: default", "  data_files:", *splits, "---", ""]
+
+
+def _has_images(record: TaskRecord, part: PartName) -> bool:
+    return record.parts[part].rows > 0
+
 
 Progress = Callable[[int, int, str], None]
 Wait = Callable[[int], bool]

@@ -4,7 +4,7 @@ Takes a `Source` of classes and pictures; gives, for every task number, the rows
 it is tested on and what has been seen so far. Knows nothing of pixels.
 """
 
-from everlearn.streams.scenarios.scenario import Labelling, Rows, Scenario, Seen
+from everlearn.streams.scenarios.base import Labelling, Rows, Scenario, Seen
 from everlearn.streams.scenarios.settings import OrderedSettings, ScenarioSettings
 
 __all__ = ["Labelling", "OrderedSettings", "Rows", "Scenario", "ScenarioSettings", "Seen"]

@@ -10,8 +10,8 @@ from math import floor
 
 import numpy as np
 
-from everlearn.chance import Draws, IntArray, draws
-from everlearn.streams.scenarios.scenario import Rows, Scenario, Seen
+from everlearn.rng import Draws, IntArray, draws
+from everlearn.streams.scenarios.base import Rows, Scenario, Seen
 from everlearn.streams.source import Source
 
 

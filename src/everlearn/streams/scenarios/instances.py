@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from everlearn.chance import IntArray, draws
 from everlearn.errors import BadInput
-from everlearn.streams.scenarios.scenario import Rows, Scenario, Seen
+from everlearn.rng import IntArray, draws
+from everlearn.streams.scenarios.base import Rows, Scenario, Seen
 from everlearn.streams.source import Filmed, Source
 
 

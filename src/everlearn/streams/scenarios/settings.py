@@ -5,16 +5,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from everlearn.chance import MAX_SEED
 from everlearn.errors import BadInput
-from everlearn.streams.choices import Count, Percent
+from everlearn.rng import MAX_SEED
+from everlearn.streams.scenarios.base import Labelling, Scenario
 from everlearn.streams.scenarios.blurry import Blurry
-from everlearn.streams.scenarios.gradual import Gradual
+from everlearn.streams.scenarios.class_incremental import ClassSets, Gradual, Recurring, Sharp
 from everlearn.streams.scenarios.instances import NewInstances, NewInstancesAndClasses
-from everlearn.streams.scenarios.recurring import Recurring
-from everlearn.streams.scenarios.scenario import Labelling, Scenario
-from everlearn.streams.scenarios.sharp import ClassSets, Sharp
-from everlearn.streams.settings import StreamSettings
+from everlearn.streams.settings import Count, Percent, StreamSettings
 from everlearn.streams.source import Filmed, Source
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]

@@ -4,12 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from everlearn.studio.drafts import Draft
-from everlearn.studio.edits import Add, Forget, Rename
-from everlearn.studio.holding import holder
-from everlearn.studio.pixels import colour_behind, from_canvas, png
-from everlearn.studio.recognising import remembers
-from everlearn.studio.rooms import Body, Here, Named, saved
+from everlearn.studio.dependencies import Body, Here, Named, saved
+from everlearn.studio.image_decoder_child import colour_behind, from_canvas, png
+from everlearn.studio.memory_editor import Add, Draft, Forget, Rename
+from everlearn.studio.model_views import remembers
+from everlearn.studio.record_index import holder
 
 router = APIRouter(prefix="/api/memory")
 

@@ -11,14 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from everlearn.errors import BadInput
-from everlearn.reports.findings import Findings
-from everlearn.reports.heat import mean_table
-from everlearn.reports.summary import summary
-from everlearn.studio.curves import CURVES
-from everlearn.studio.following import Follower, curves
-from everlearn.studio.holding import holder
-from everlearn.studio.rooms import Here, Named, Several, Span
-from everlearn.studio.thinning import thinned, within
+from everlearn.reports.axes import mean_table
+from everlearn.reports.run_results import Findings, summary
+from everlearn.studio.dependencies import Here, Named, Several, Span
+from everlearn.studio.live_curves import CURVES, Follower, curves, thinned, within
+from everlearn.studio.record_index import holder
 
 router = APIRouter(prefix="/api/records")
 

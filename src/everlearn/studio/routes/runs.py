@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from everlearn.studio import forms
-from everlearn.studio.rooms import Here, Named
+from everlearn.studio.dependencies import Here, Named
 
 router = APIRouter(prefix="/api/runs")
 

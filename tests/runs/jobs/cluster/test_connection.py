@@ -1,7 +1,7 @@
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs.jobs.cluster.connection import check_address
+from everlearn.runs.sweep.ray_executor import check_address
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1:6379", "head.example:1", "some_host:65535"])

@@ -1,7 +1,7 @@
 import pytest
 
-from everlearn.runs.jobs import Capacity
-from everlearn.runs.jobs.cluster.ray_cluster import places
+from everlearn.runs.sweep import Capacity
+from everlearn.runs.sweep.ray_executor import places
 
 GB = 1_000_000_000
 

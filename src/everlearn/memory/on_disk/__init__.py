@@ -1,0 +1,9 @@
+"""An exemplar memory past RAM.
+
+Takes in pictures with their labels, one or a million. Keeps the pictures on disk and 72 bytes of each in RAM.
+Gives out the nearest pictures to one it is shown, and forgets without a trace: `Shelf`.
+"""
+
+from everlearn.memory.on_disk.store import Shelf
+
+__all__ = ["Shelf"]

@@ -1,9 +1,0 @@
-"""An exemplar memory past RAM.
-
-Takes in pictures with their labels, one or a million. Keeps the pictures on disk and 72 bytes of each in RAM.
-Gives out the nearest pictures to one it is shown, and forgets without a trace: `Shelf`.
-"""
-
-from everlearn.memory.shelf.shelf import Shelf
-
-__all__ = ["Shelf"]

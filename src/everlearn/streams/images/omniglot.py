@@ -1,0 +1,105 @@
+"""Omniglot: handwritten characters of many alphabets, straight from its zip files or unpacked."""
+
+import io
+import zipfile
+import zlib
+from functools import lru_cache, partial
+from pathlib import Path
+
+from everlearn.errors import BadInput
+from everlearn.streams.images.dataset import Gallery, Pixels, read_file
+from everlearn.streams.images.decode import MAX_FILE_BYTES
+from everlearn.streams.images.folder import data_root, first_folder, listed, name_order, readable
+
+# Where the same character lies in several of them, the first counts.
+SETS = ("images_background", "images_evaluation", "images_background_small1", "images_background_small2")
+MAX_ARCHIVE_BYTES = 2**28
+
+
+def open_omniglot(data: Path | None = None) -> Gallery:
+    """All characters that are there, as ink on nothing, sorted by alphabet and number.
+
+    Which those are depends on which of the published sets lie in the folder: images_background,
+    images_evaluation, or the small ones; a character in several sets is taken once.
+    """
+    root = data_root(data, "omniglot")
+    folder = first_folder(root, ("omniglot", "omniglot-py"), (*SETS, *(f"{name}.zip" for name in SETS)))
+    if folder is None:
+        raise BadInput(
+            f"omniglot is not in {str(root)!r}; put images_background.zip, images_evaluation.zip or the "
+            f"small sets, zipped or unpacked, into {str(root / 'omniglot')!r}"
+        )
+    return Gallery(files=_index(folder), read=partial(_read, folder), prepare=_ink)
+
+
+def _index(folder: Path) -> dict[str, list[str]]:
+    characters: dict[str, list[str]] = {}
+    for name in SETS:
+        for character, files in _characters(folder, name).items():
+            characters.setdefault(character, files)
+    if not characters:
+        raise BadInput(
+            f"the sets in {str(folder)!r} hold no alphabet/character/drawing.png; put the original ones there"
+        )
+    return {readable(name): characters[name] for name in sorted(characters, key=name_order)}
+
+
+def _characters(folder: Path, name: str) -> dict[str, list[str]]:
+    """The files of every character of one set: "Greek/character03" -> its drawings."""
+    packed = folder / f"{name}.zip"
+    if (folder / name).is_dir():
+        files = _tree(folder / name, name, depth=3)
+    elif packed.is_file():
+        files = _archive(packed).namelist()
+    else:
+        return {}
+    characters: dict[str, list[str]] = {}
+    for file in sorted(files, key=name_order):
+        parts = file.split("/")
+        if len(parts) == 4 and parts[0] == name and file.endswith(".png"):
+            characters.setdefault(f"{parts[1]}/{parts[2]}", []).append(file)
+    return characters
+
+
+def _tree(folder: Path, name: str, depth: int) -> list[str]:
+    """The names of what lies `depth` levels below a folder."""
+    if depth == 0:
+        return [name]
+    entries = [entry.name for entry in listed(folder) if entry.is_dir() or depth == 1]
+    return [path for entry in entries for path in _tree(folder / entry, f"{name}/{entry}", depth - 1)]
+
+
+def _read(folder: Path, file: str) -> bytes:
+    if (folder / file).is_file():
+        return read_file(folder / file)
+    packed = folder / f"{file.split('/')[0]}.zip"
+    try:
+        return _member(_archive(packed), file)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise BadInput(
+            f"{file!r} in {str(packed)!r} is damaged ({error}); put an undamaged copy of the zip in its place"
+        ) from None
+
+
+def _member(archive: zipfile.ZipFile, file: str) -> bytes:
+    size = archive.getinfo(file).file_size
+    if size > MAX_FILE_BYTES:
+        raise zipfile.BadZipFile(f"it claims {size} bytes, a picture may have {MAX_FILE_BYTES}")
+    return archive.read(file)
+
+
+@lru_cache(maxsize=8)
+def _archive(path: Path) -> zipfile.ZipFile:
+    # From memory, so that processes forked later share no file position.
+    if path.stat().st_size > MAX_ARCHIVE_BYTES:
+        raise BadInput(f"{str(path)!r} is larger than any set of omniglot; put the original there")
+    try:
+        return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        raise BadInput(
+            f"{str(path)!r} is not a whole zip file ({error}); put an undamaged copy in its place"
+        ) from None
+
+
+def _ink(rgba: Pixels) -> Pixels:
+    return 255 - rgba[..., :1]
