@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import peer
-from benchmarks.reference import FloatArray, picture
+from benchmarks.reference import FloatArray, image
 from benchmarks.table import Row
 from everlearn.factors import Factors
 from everlearn.rendering import render
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.shapes import Outlines, ShapeFamily
 
 LEVELS = (169.0, 255.0, 0.0)
@@ -23,13 +23,13 @@ def run() -> list[Row]:
 
 
 def _errors(size: int) -> list[Row]:
-    scale, angle, x, y = draws(1, "bench").uniform(4 * N[size]).reshape(4, N[size])
+    scale, angle, x, y = rng_at(1, "bench").uniform(4 * N[size]).reshape(4, N[size])
     factors = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)
     outlines = ShapeFamily(seed=1).outlines(np.arange(N[size]))
-    wanted = np.stack([picture(outlines[i], factors[i], size, LEVELS) for i in range(N[size])])
+    wanted = np.stack([image(outlines[i], factors[i], size, LEVELS) for i in range(N[size])])
     boundary = ~np.isin(wanted, LEVELS)
     ours = np.abs(render(outlines, factors, size) - wanted)
-    theirs = np.abs(_peer_pictures(outlines, factors, size) - wanted)
+    theirs = np.abs(_peer_images(outlines, factors, size) - wanted)
     return [
         Row(f"ours {size} px, all pixels", float(ours.mean()), "levels", goal=0.1, at_most=True),
         Row(
@@ -41,7 +41,7 @@ def _errors(size: int) -> list[Row]:
     ]
 
 
-def _peer_pictures(outlines: Outlines, factors: Factors, size: int) -> FloatArray:
+def _peer_images(outlines: Outlines, factors: Factors, size: int) -> FloatArray:
     data = peer.dataset(size, 1)
     return np.stack([data.draw(_pose(outlines[i], factors[i]))[0] * 255.0 for i in range(len(factors))])
 

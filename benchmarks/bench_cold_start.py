@@ -1,4 +1,4 @@
-"""Seconds from starting Python to the first picture, with and without compiled code on disk."""
+"""Seconds from starting Python to the first image, with and without compiled code on disk."""
 
 import os
 import subprocess
@@ -25,9 +25,9 @@ def run() -> list[Row]:
         first = _seconds(cache)
         later = [_seconds(cache) for _ in range(REPEATS)]
     return [
-        Row("first picture, compiled code on disk", _median(later, 0), "s", goal=2.0, at_most=True),
+        Row("first image, compiled code on disk", _median(later, 0), "s", goal=2.0, at_most=True),
         Row("the same, processor time", _median(later, 1), "s"),
-        Row("first picture ever, compiling (once per machine)", first[0], "s"),
+        Row("first image ever, compiling (once per machine)", first[0], "s"),
         Row("the same, processor time", first[1], "s"),
     ]
 

@@ -1,4 +1,4 @@
-"""Erase a class: does any answer name it still, and is any byte of its picture left?"""
+"""Erase a class: does any answer name it still, and is any byte of its image left?"""
 
 import tempfile
 from pathlib import Path
@@ -29,8 +29,8 @@ def run() -> list[Row]:
     return [
         Row("answers that name a class, of its 625 images, before it is erased", before, "answers"),
         Row("answers that name it afterwards", after, "answers", goal=0, at_most=True),
-        Row("bytes of its picture in the record before", bytes_before, "bytes"),
-        Row("bytes of its picture in the record afterwards", bytes_after, "bytes", goal=0, at_most=True),
+        Row("bytes of its image in the record before", bytes_before, "bytes"),
+        Row("bytes of its image in the record afterwards", bytes_after, "bytes", goal=0, at_most=True),
     ]
 
 
@@ -41,9 +41,9 @@ def _learner(path: Path) -> DCL:
 
 
 def _patches(learner: DCL) -> list[bytes]:
-    """Rows of the class's picture that no other picture has."""
+    """Rows of the class's image that no other image has."""
     rows = learner.memory.images.reshape(-1, learner.image_shape[1])
-    own = learner.memory.pictures(ERASED)[0]
+    own = learner.memory.images_of(ERASED)[0]
     return [row.tobytes() for row in own if (rows == row).all(1).sum() == 1]
 
 

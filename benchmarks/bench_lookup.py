@@ -11,7 +11,7 @@ from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
 from everlearn.networks.similarity import poses_of
-from everlearn.networks.warp import normalise, to_pictures
+from everlearn.networks.warp import normalise, to_images
 from everlearn.streams import sprites
 
 N_TASKS, N_IMAGES, N_CHUNKED = 500, 256, 8
@@ -20,7 +20,7 @@ CHUNK = 64
 
 
 def run() -> list[Row]:
-    """One thread, the same normalised pictures, the same answers."""
+    """One thread, the same normalised images, the same answers."""
     torch.set_num_threads(1)
     stream, memory, fine, coarse = sprites(), ExemplarMemory(), Lookup(block=2), Lookup(block=4)
     for task in stream.take(N_TASKS):
@@ -29,17 +29,17 @@ def run() -> list[Row]:
     coarse.follow(memory)
     probe = stream.probe(N_TASKS, N_IMAGES)
     assert probe.factors is not None
-    pictures = to_pictures(normalise(to_tensor(probe.images), poses_of(probe.factors)))
+    images = to_images(normalise(to_tensor(probe.images), poses_of(probe.factors)))
     exemplars, few = (
         torch.from_numpy(memory.images.astype(np.float32)),
-        torch.from_numpy(pictures[:N_CHUNKED]),
+        torch.from_numpy(images[:N_CHUNKED]),
     )
-    assert (chunked(few, exemplars).numpy() == fine.nearest(pictures[:N_CHUNKED], 1)[0][:, 0]).all()
+    assert (chunked(few, exemplars).numpy() == fine.nearest(images[:N_CHUNKED], 1)[0][:, 0]).all()
     seconds = interleaved(
         {
             "chunked": lambda: chunked(few, exemplars),
-            "exact": lambda: fine.nearest(pictures, 1),
-            "codes": lambda: coarse.candidates(pictures, 5),
+            "exact": lambda: fine.nearest(images, 1),
+            "codes": lambda: coarse.candidates(images, 5),
         },
         rounds=10,
         clock=time.process_time,
@@ -55,9 +55,9 @@ def run() -> list[Row]:
     ]
 
 
-def chunked(pictures: Tensor, exemplars: Tensor) -> Tensor:
+def chunked(images: Tensor, exemplars: Tensor) -> Tensor:
     """Mean squared differences to all exemplars, some at a time; the number of the nearest."""
     distances = [
-        (pictures[:, None] - chunk[None]).square().mean(dim=(2, 3)) for chunk in torch.split(exemplars, CHUNK)
+        (images[:, None] - chunk[None]).square().mean(dim=(2, 3)) for chunk in torch.split(exemplars, CHUNK)
     ]
     return torch.cat(distances, dim=1).argmin(dim=1)

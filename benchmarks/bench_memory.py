@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmarks.memory_images import ERRORS, SIZE, exemplars, queries
 from benchmarks.memory_page import RESULTS, write_page
-from benchmarks.memory_pictures import ERRORS, SIZE, exemplars, queries
 from benchmarks.table import Row, machine
 from everlearn.memory.on_disk import Shelf
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 
 CLASSES = (10_000, 100_000, 1_000_000)
 BATCH, N_SINGLE, N_QUERIES, PIECE = 2_000, 20, 100, 10_000
@@ -68,7 +68,7 @@ def _growing(shelf: Shelf, n_classes: int) -> Figures:
 
 
 def _editing(shelf: Shelf) -> Figures:
-    """One picture at a time: add, rename and forget."""
+    """One image at a time: add, rename and forget."""
     new = int(shelf.classes()[-1]) + 1 + np.arange(N_SINGLE)
     images = exemplars(new)
     edits: dict[str, Callable[[int], object]] = {
@@ -86,7 +86,7 @@ def _editing(shelf: Shelf) -> Figures:
 
 
 def _looking(shelf: Shelf, n_classes: int) -> Figures:
-    labels = draws(0, "who is looked up").permutation(min(n_classes, CLASSES[0]))[:N_QUERIES]
+    labels = rng_at(0, "who is looked up").permutation(min(n_classes, CLASSES[0]))[:N_QUERIES]
     asked = {error: queries(labels, error) for error in ERRORS}
     return {**lookup_times(shelf, asked), **_recalls(shelf, asked, labels, n_classes)}
 
@@ -101,7 +101,7 @@ def lookup_times(shelf: Shelf, asked: dict[str, Floats]) -> Figures:
 
 
 def _recalls(shelf: Shelf, asked: dict[str, Floats], labels: IntArray, n_classes: int) -> Figures:
-    """How often the true nearest picture is found, and how often an exact copy."""
+    """How often the true nearest image is found, and how often an exact copy."""
     true = _brute_force(n_classes, np.concatenate(list(asked.values())))
     figures = {}
     for error, bound in zip(asked, np.split(true, len(asked)), strict=True):
@@ -113,7 +113,7 @@ def _recalls(shelf: Shelf, asked: dict[str, Floats], labels: IntArray, n_classes
 
 
 def _brute_force(n_classes: int, images: Floats) -> npt.NDArray[np.float64]:
-    """The squared distance to the true nearest picture."""
+    """The squared distance to the true nearest image."""
     flat = images.reshape(len(images), -1)
     best = np.full(len(images), np.inf)
     for start in range(0, n_classes, PIECE):

@@ -1,4 +1,4 @@
-"""Pictures per second, beside the peer's `draw`, which gives RGB float32 (3, H, W)."""
+"""Images per second, beside the peer's `draw`, which gives RGB float32 (3, H, W)."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from benchmarks import peer
 from benchmarks.table import Row, interleaved, ratio_row
 from everlearn.factors import Factors
 from everlearn.rendering import render
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.shapes import ShapeFamily
 
 N_SHAPES = 10
@@ -36,15 +36,15 @@ def _beside_peer(size: int) -> list[Row]:
     works: dict[str, Callable[[], object]] = {"peer": lambda: [data.draw(pose) for pose in poses]}
     works |= {name: _our_work(size, BATCH[size], threads=1, **options) for name, options in FORMATS.items()}
     seconds = interleaved(works)
-    per_picture = {name: s / BATCH[size] for name, s in seconds.items()} | {
+    per_image = {name: s / BATCH[size] for name, s in seconds.items()} | {
         "peer": seconds["peer"] / len(poses)
     }
-    rows = [Row(f"peer {size} px RGB float32 CHW", 1 / float(np.median(per_picture["peer"])), "pictures/s")]
+    rows = [Row(f"peer {size} px RGB float32 CHW", 1 / float(np.median(per_image["peer"])), "images/s")]
     for name in FORMATS:
-        ours = per_picture[name]
-        rows.append(Row(f"ours {size} px {name}, 1 thread", 1 / float(np.median(ours)), "pictures/s"))
+        ours = per_image[name]
+        rows.append(Row(f"ours {size} px {name}, 1 thread", 1 / float(np.median(ours)), "images/s"))
         goal = GOALS.get((size, name))
-        rows.append(ratio_row(f"ours {size} px {name} / peer", per_picture["peer"], ours, goal))
+        rows.append(ratio_row(f"ours {size} px {name} / peer", per_image["peer"], ours, goal))
     return rows
 
 
@@ -61,10 +61,10 @@ def _two_threads(size: int) -> list[Row]:
 
 
 def _our_work(size: int, batch: int, threads: int, **options: Any) -> Callable[[], object]:
-    chance = draws(0, "bench")
-    scale, angle, x, y = chance.uniform(4 * batch).reshape(4, batch)
+    rng = rng_at(0, "bench")
+    scale, angle, x, y = rng.uniform(4 * batch).reshape(4, batch)
     factors = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)
-    which = chance.integers(batch, N_SHAPES)
+    which = rng.integers(batch, N_SHAPES)
     outlines = ShapeFamily().outlines(np.arange(N_SHAPES))
     out = render(outlines, factors, size, which=which, **options)
     return lambda: render(outlines, factors, size, which=which, threads=threads, out=out, **options)

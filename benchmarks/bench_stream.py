@@ -17,7 +17,7 @@ PEER_SAMPLE = 50
 
 
 def run() -> list[Row]:
-    """Task 0 and task 1,000,000 with all their pictures, and the probe after 5 and after 500 tasks."""
+    """Task 0 and task 1,000,000 with all their images, and the probe after 5 and after 500 tasks."""
     stream = streams.sprites()
     data = peer.dataset(64, 10)
     poses = peer.poses(data, PEER_SAMPLE)

@@ -37,7 +37,7 @@ MIXED = (
     "/",
     "/static/style.css",
     "/api/records",
-    "/api/sprites/picture.png",
+    "/api/sprites/image.png",
     "/api/records/curves?record=dcl",
     "/api/memory?record=dcl",
 )
@@ -129,12 +129,12 @@ def _shown(browser: str, address: str) -> float:
 def _sliders(client: httpx.Client) -> Iterator[Row]:
     def draw(number: int) -> float:
         angle = 6.28 * number / N_PICTURES
-        return 1000 * _seconds(lambda: client.get(f"/api/sprites/picture.png?shape=7&angle={angle}"))
+        return 1000 * _seconds(lambda: client.get(f"/api/sprites/image.png?shape=7&angle={angle}"))
 
     draw(0)
     times = [draw(number) for number in range(N_PICTURES)]
     yield Row(
-        "slider to picture, 256 px", float(np.median(times)), "ms", _tenths(times), goal=50.0, at_most=True
+        "slider to image, 256 px", float(np.median(times)), "ms", _tenths(times), goal=50.0, at_most=True
     )
 
 
@@ -204,8 +204,8 @@ def _long_curves(client: httpx.Client, records: Path) -> Iterator[Row]:
 
 
 def _uploads(client: httpx.Client, server: psutil.Process) -> Iterator[Row]:
-    """Picture files made to harm, the worst we know: by the clock, and the child's highest memory."""
-    client.post("/api/picture", content=b"x")  # the child is awake
+    """Image files made to harm, the worst we know: by the clock, and the child's highest memory."""
+    client.post("/api/image", content=b"x")  # the child is awake
     seconds, rises = [], []
     for content in _bombs():
         (child,) = [
@@ -220,7 +220,7 @@ def _uploads(client: httpx.Client, server: psutil.Process) -> Iterator[Row]:
 
 
 def _refused(client: httpx.Client, content: bytes) -> None:
-    assert client.post("/api/picture", content=content).status_code == 400, "a file made to harm was taken"
+    assert client.post("/api/image", content=content).status_code == 400, "a file made to harm was taken"
 
 
 def _highest(child: psutil.Process, before: int) -> int:

@@ -11,7 +11,7 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
 
 SHOWN = {
-    "render": "pictures",
+    "render": "images",
     "shapes": "shapes",
     "accuracy": "error against 16 x 16 samples a pixel",
     "stream": "stream",

@@ -11,7 +11,7 @@ FloatArray = npt.NDArray[np.float64]
 SAMPLES = 16
 
 
-def picture(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> FloatArray:
+def image(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> FloatArray:
     """(size, size) mean level of background, shape or mark over the samples of each pixel."""
     background, shape, mark = levels
     unit = 0.45 * size * factors.scale[0]

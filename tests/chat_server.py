@@ -78,9 +78,9 @@ _TROUBLES = {
 
 def _answer(body: dict[str, Any], trouble: str) -> bytes:
     instruction, query, choices = (message["content"] for message in body["messages"])
-    pictures = [_picture(part) for part in (*query, *choices)]
+    images = [_image(part) for part in (*query, *choices)]
     assert f"shown {len(choices)} images" in instruction[0]["text"]
-    text = f"{by_pixels(Question(pictures[0][None], np.stack(pictures[1:]), -1))}"
+    text = f"{by_pixels(Question(images[0][None], np.stack(images[1:]), -1))}"
     said = {"undecided": "0 or 1", "talkative": f"I choose {text}.", "mute": None}.get(trouble, text)
     usage = {} if trouble == "uncounted" else {"prompt_tokens": 1000, "completion_tokens": 10}
     return json.dumps(
@@ -88,7 +88,7 @@ def _answer(body: dict[str, Any], trouble: str) -> bytes:
     ).encode()
 
 
-def _picture(part: dict[str, Any]) -> Any:
+def _image(part: dict[str, Any]) -> Any:
     kind, _, data = part["image_url"]["url"].partition(",")
     assert kind == "data:image/png;base64"
     with Image.open(io.BytesIO(base64.b64decode(data))) as image:

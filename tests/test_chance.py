@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.rng import MAX_SEED, check_seed, draws
+from everlearn.rng import MAX_SEED, check_seed, rng_at
 
 
 def test_words_never_change() -> None:
     # Published results depend on these; a change here is a change of every stream.
-    words = draws(0, "golden", 1, 2, 3).words(4)
+    words = rng_at(0, "golden", 1, 2, 3).words(4)
     assert [hex(word) for word in words.tolist()] == GOLDEN_WORDS
 
 
@@ -18,23 +18,23 @@ def test_every_part_of_the_address_matters() -> None:
     addresses = [
         (0, "a"), (1, "a"), (0, "b"), (0, "a", 1), (0, "a", 0, 1), (0, "a", 0, 0, 1), (0, "a", 2**62),
     ]  # fmt: skip
-    first = {int(draws(*address).words(1)[0]) for address in addresses}  # type: ignore[arg-type]
+    first = {int(rng_at(*address).words(1)[0]) for address in addresses}  # type: ignore[arg-type]
     assert len(first) == len(addresses)
 
 
 def test_missing_numbers_of_an_address_are_zero() -> None:
-    assert (draws(3, "a").words(8) == draws(3, "a", 0, 0, 0).words(8)).all()
+    assert (rng_at(3, "a").words(8) == rng_at(3, "a", 0, 0, 0).words(8)).all()
 
 
 def test_draws_at_neighbouring_addresses_do_not_overlap() -> None:
     # A counter counts blocks; reading far at one address must not run into the next one.
-    here = draws(0, "a", 0).words(10_000)
-    there = draws(0, "a", 1).words(10_000)
+    here = rng_at(0, "a", 0).words(10_000)
+    there = rng_at(0, "a", 1).words(10_000)
     assert not np.intersect1d(here, there).size
 
 
 def test_uniform_stays_in_range_and_is_flat() -> None:
-    numbers = draws(1, "flat").uniform(100_000, -2.0, 3.0)
+    numbers = rng_at(1, "flat").uniform(100_000, -2.0, 3.0)
     assert numbers.min() >= -2.0
     assert numbers.max() < 3.0
     counts, _ = np.histogram(numbers, bins=10, range=(-2.0, 3.0))
@@ -42,27 +42,27 @@ def test_uniform_stays_in_range_and_is_flat() -> None:
 
 
 def test_normal_has_mean_zero_and_variance_one() -> None:
-    numbers = draws(1, "bell").normal(100_000)
+    numbers = rng_at(1, "bell").normal(100_000)
     assert abs(numbers.mean()) < 0.02
     assert abs(numbers.var() - 1) < 0.03
     assert np.isfinite(numbers).all()
 
 
 def test_permutation_is_one() -> None:
-    order = draws(5, "order").permutation(1000)
+    order = rng_at(5, "order").permutation(1000)
     assert sorted(order.tolist()) == list(range(1000))
     assert (order != np.arange(1000)).any()
 
 
 def test_integers_cover_their_range() -> None:
-    numbers = draws(5, "dice").integers(6000, 6)
+    numbers = rng_at(5, "dice").integers(6000, 6)
     assert set(numbers.tolist()) == set(range(6))
     assert abs(np.bincount(numbers) - 1000).max() < 160
 
 
 def test_address_of_four_numbers_is_refused() -> None:
     with pytest.raises(TypeError, match="at most three"):
-        draws(0, "a", 1, 2, 3, 4)
+        rng_at(0, "a", 1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("seed", [-1, MAX_SEED + 1, 1.5, "0", None, True])

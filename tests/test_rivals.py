@@ -14,7 +14,7 @@ from benchmarks.rivals_tuning import SEED, chosen, judged, tried, tune
 from everlearn import learners
 from everlearn.runs import Play, Record
 from everlearn.streams import Batch
-from tests.streams.pictures.files import write_mnist
+from tests.streams.images.files import write_mnist
 
 CASE = Case("er-7", "er", grid={"learner.learning_rate": (0.1, 0.2), "learner.replay_size": (1, 2)})
 
@@ -84,7 +84,7 @@ FEW = Case("naive", "naive", {"batch_size": 8}, grid={"learner.learning_rate": (
 
 @pytest.fixture
 def few_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few pictures in MNIST's place, and a place of its own for all that is written."""
+    """A few images in MNIST's place, and a place of its own for all that is written."""
     write_mnist(tmp_path, n_train=200, n_test=50)
     monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path))
     monkeypatch.setattr(rivals_runs, "RECORDS", tmp_path / "records")

@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 _ROOMS = (
     "errors",
-    "chance",
+    "rng",
     "files",
     "factors",
     "shapes",

@@ -19,13 +19,13 @@ IntArray = npt.NDArray[np.int64]
 MAX_SEED = 2**63 - 1
 
 
-class Draws:
+class Rng:
     """Numbers drawn at one address, in a fixed order.
 
     Example:
-        >>> draws(0, "docs", 7).permutation(5)
+        >>> rng_at(0, "docs", 7).permutation(5)
         array([2, 3, 0, 4, 1])
-        >>> draws(0, "docs", 7).permutation(5)
+        >>> rng_at(0, "docs", 7).permutation(5)
         array([2, 3, 0, 4, 1])
     """
 
@@ -55,13 +55,13 @@ class Draws:
         return np.asarray(np.sqrt(-2.0 * np.log1p(-u)) * np.cos(2.0 * np.pi * v), dtype=np.float64)
 
 
-def draws(seed: int, purpose: str, *address: int) -> Draws:
+def rng_at(seed: int, purpose: str, *address: int) -> Rng:
     """The draws that belong to a seed, a purpose (a word) and up to three non-negative numbers."""
     if len(address) > 3:
         raise TypeError("an address has at most three numbers")
     counter = [0, *address, *[0] * (3 - len(address))]
     key = [check_seed(seed), _purpose_word(purpose)]
-    return Draws(np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64)))
+    return Rng(np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64)))
 
 
 def check_seed(seed: int) -> int:

@@ -1,4 +1,4 @@
-"""Pictures in answers: small, and plain JSON."""
+"""Images in answers: small, and plain JSON."""
 
 import base64
 import hashlib
@@ -91,7 +91,7 @@ def _put_arrays(plain: Any, arrays: dict[str, Array]) -> Any:
 
 
 def packed(image: Images) -> dict[str, Any]:
-    """A picture as plain JSON values.
+    """A image as plain JSON values.
 
     Example:
         >>> unpacked(packed(np.eye(2, dtype=np.uint8))).tolist()

@@ -139,7 +139,7 @@ stream show --set held_out=1000000
 stream show --set 'held_out={{"scale": [0, 9]}}'
 stream show --set 'held_out={{"size": [0, 1]}}'
 stream show --set 'held_out={{"scale": [1, 0.5]}}'
-stream show --set pictures_per_class=0
+stream show --set images_per_class=0
 stream show --set split=0,0,0
 stream show --set split=600,15
 stream show --set split=600,15,1000
@@ -175,11 +175,11 @@ stream show --from {half} --seed 3
 stream show --out
 stream show -o {folder}
 stream show -o {file}
-stream show -o picture.jpg
-stream show -o picture
-stream show -o picture.gif
-stream show -o picture.png --gif
-stream show -o {missing}/picture.png
+stream show -o image.jpg
+stream show -o image
+stream show -o image.gif
+stream show -o image.png --gif
+stream show -o {missing}/image.png
 stream show -o {under_file}.png
 stream show -o a.png -o b.png
 stream show -o {long_name}.png

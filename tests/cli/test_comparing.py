@@ -26,7 +26,7 @@ def test_plot_draws_the_same_bytes_twice(run: Run, records: Path, suffix: str) -
     assert Path(f"a{suffix}").read_bytes() == Path(f"b{suffix}").read_bytes()
 
 
-def test_plot_in_the_dark_is_another_picture(run: Run, records: Path) -> None:
+def test_plot_in_the_dark_is_another_image(run: Run, records: Path) -> None:
     run("plot", "forgetting", "records")
     run("plot", "forgetting", "records", "--dark", "-o", "dark.svg")
     assert Path("everlearn-forgetting.svg").read_bytes() != Path("dark.svg").read_bytes()

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from everlearn import runs
-from everlearn.cli.arguments import read_picture
+from everlearn.cli.arguments import read_image
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import recorder
@@ -29,18 +29,18 @@ def everything(folder: Path) -> bytes:
 def test_list_draws_what_is_remembered(run: Run, records: Path) -> None:
     facts = json.loads(run("memory", "list", RECORD, "-o", "all.png", "--json").out)
     assert [each["label"] for each in facts["classes"]] == list(range(6))
-    assert facts["pictures"] == 6
+    assert facts["images"] == 6
     with Image.open("all.png") as drawn:
         assert drawn.size[0] > 100
-    assert "6 pictures of 6 classes" in run("memory", "list", RECORD).out
+    assert "6 images of 6 classes" in run("memory", "list", RECORD).out
 
 
 def test_forgetting_leaves_no_byte(run: Run, records: Path) -> None:
-    picture = memory().pictures(3)[0].tobytes()
-    assert picture in everything(records / "dcl")
+    image = memory().images_of(3)[0].tobytes()
+    assert image in everything(records / "dcl")
     facts = json.loads(run("memory", "forget", RECORD, "3", "--json").out)
     assert (facts["label"], facts["forgotten"]) == (3, 1)
-    assert picture not in everything(records / "dcl")
+    assert image not in everything(records / "dcl")
     assert memory().classes() == [0, 1, 2, 4, 5]
     assert len(list((records / "dcl" / "checkpoint").glob("*.safetensors"))) == 1
 
@@ -55,8 +55,8 @@ def test_an_erased_class_is_gone_from_every_file_and_every_answer(
     assert run("memory", "rename", "run", "4", "the erased one").code == 0
     play = opened(runs.Record("run"))
     kept = editable_memory(play.learner)
-    others = b"".join(kept.pictures(label).tobytes() for label in kept.classes() if label != 4)
-    rows = {row.tobytes() for row in kept.pictures(4)[0] if len(set(row.tolist())) > 1}
+    others = b"".join(kept.images_of(label).tobytes() for label in kept.classes() if label != 4)
+    rows = {row.tobytes() for row in kept.images_of(4)[0] if len(set(row.tolist())) > 1}
     own = {row for row in rows if row not in others}
     assert len(own) > 10
     assert all(row in everything(Path("run")) for row in own)
@@ -90,7 +90,7 @@ def test_edits_are_part_of_the_story(run: Run, records: Path) -> None:
     for words in (["add", RECORD, "new.png"], ["rename", RECORD, "6", "hat"], ["forget", RECORD, "1"]):
         assert run("memory", *words).code == 0
     told = [event for event in runs.Record(RECORD).events() if event["event"] == "memory-edited"]
-    assert [(e["act"], e["label"], e["n_pictures"], e["n_tasks"]) for e in told] == [
+    assert [(e["act"], e["label"], e["n_images"], e["n_tasks"]) for e in told] == [
         ("add", 6, 1, 2), ("rename", 6, 1, 2), ("forget", 1, 0, 2),
     ]  # fmt: skip
     facts = json.loads(run("show", RECORD, "--json").out)
@@ -131,13 +131,13 @@ def test_a_class_is_known_by_its_name(run: Run, records: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "label"), [((), 6), (("--label", "1"), 1), (("--name", "hat"), 6)])
-def test_add_teaches_a_class_with_one_picture(
+def test_add_teaches_a_class_with_one_image(
     run: Run, records: Path, words: tuple[str, ...], label: int
 ) -> None:
     Image.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save("new.png")
     facts = json.loads(run("memory", "add", RECORD, "new.png", *words, "--json").out)
     assert facts["label"] == label
-    np.testing.assert_array_equal(memory().pictures(label)[-1], np.arange(256).reshape(16, 16))
+    np.testing.assert_array_equal(memory().images_of(label)[-1], np.arange(256).reshape(16, 16))
     assert memory().name(label) == facts["name"]
 
 
@@ -170,9 +170,9 @@ def test_edits_that_cannot_be_are_refused_and_change_nothing(
     assert tree(records) == before
 
 
-def test_a_picture_of_any_size_fits(tmp_path: Path) -> None:
+def test_a_image_of_any_size_fits(tmp_path: Path) -> None:
     Image.new("RGBA", (40, 20), (255, 0, 0, 128)).save(tmp_path / "wide.png")
-    gray, colour = (read_picture(tmp_path / "wide.png", shape) for shape in ((16, 16), (16, 16, 3)))
+    gray, colour = (read_image(tmp_path / "wide.png", shape) for shape in ((16, 16), (16, 16, 3)))
     assert gray.shape == (16, 16)
     assert colour.shape == (16, 16, 3)
     assert tuple(colour[8, 8]) == (128, 0, 0)

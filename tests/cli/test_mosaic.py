@@ -31,5 +31,5 @@ def test_only_what_fits_is_shown() -> None:
     assert drawn(images, width=34).splitlines()[0].count("▀") == 2 * 16
 
 
-def test_a_pipe_gets_no_picture() -> None:
+def test_a_pipe_gets_no_image() -> None:
     assert drawn(np.zeros((1, 16, 16), np.uint8), terminal=False).strip() == ""

@@ -44,27 +44,27 @@ def exemplar(label: int) -> np.ndarray:
 
 def test_filling_again_goes_on(run: Run, shelf: str) -> None:
     done = facts(run, "fill", shelf, *STREAM, "--tasks", "0:3")
-    assert (done["added"], done["pictures"]) == (3, 9)
+    assert (done["added"], done["images"]) == (3, 9)
     listed = facts(run, "list", shelf)
     assert [each["label"] for each in listed["classes"]] == list(range(9))  # type: ignore[attr-defined]
-    assert "9 pictures of 9 classes" in run("memory", "list", shelf).out
+    assert "9 images of 9 classes" in run("memory", "list", shelf).out
 
 
-def test_a_picture_is_found_renamed_and_forgotten(run: Run, shelf: str) -> None:
-    picture = draw("four.png", exemplar(4))
+def test_a_image_is_found_renamed_and_forgotten(run: Run, shelf: str) -> None:
+    image = draw("four.png", exemplar(4))
     facts(run, "rename", shelf, "4", "boot")
-    best, second = facts(run, "find", shelf, picture, "--k", "2")["found"]  # type: ignore[misc]
+    best, second = facts(run, "find", shelf, image, "--k", "2")["found"]  # type: ignore[misc]
     assert (best["label"], best["name"], best["distance"]) == (4, "boot", 0)
     assert second["distance"] > 0
-    assert "boot" in run("memory", "find", shelf, picture).out
+    assert "boot" in run("memory", "find", shelf, image).out
     gone = facts(run, "forget", shelf, "boot")
-    assert (gone["label"], gone["forgotten"], gone["pictures"]) == (4, 1, 5)
+    assert (gone["label"], gone["forgotten"], gone["images"]) == (4, 1, 5)
     kept = b"".join(path.read_bytes() for path in Path(shelf).iterdir())
     assert all(row.tobytes() not in kept for row in exemplar(4) if len(set(row.tolist())) > 8)
-    assert facts(run, "find", shelf, picture)["found"][0]["label"] != 4  # type: ignore[index]
+    assert facts(run, "find", shelf, image)["found"][0]["label"] != 4  # type: ignore[index]
 
 
-def test_pictures_come_from_files_and_folders(run: Run, shelf: str) -> None:
+def test_images_come_from_files_and_folders(run: Run, shelf: str) -> None:
     chance = np.random.Generator(np.random.Philox(1))
     for path in ("zoo/ape.png", "zoo/bear.png", "zoo/.hidden.png"):
         draw(path, chance.integers(0, 255, (32, 32), dtype=np.uint8))
@@ -76,7 +76,7 @@ def test_pictures_come_from_files_and_folders(run: Run, shelf: str) -> None:
     assert facts(run, "add", shelf, "zoo/ape.png", "--name", "monkey")["added"] == 1
     with Shelf(shelf) as held:
         assert held.names() == {6: "ape", 7: "bear", 8: "cat", 9: "monkey"}
-        assert len(held.pictures(8)) == 2
+        assert len(held.images_of(8)) == 2
     found = facts(run, "find", shelf, "zoo/cat/1.png", "--k", "1")["found"]
     assert found == [{"label": 8, "name": "cat", "distance": 0.0}]
 
@@ -88,16 +88,16 @@ def test_pictures_come_from_files_and_folders(run: Run, shelf: str) -> None:
         ("make new --image-size 0", "image_shape is 0"),
         ("find nowhere four.png", "there is no shelf in 'nowhere'"),
         ("find shelf nothing.png", "cannot use 'nothing.png'"),
-        ("find shelf shelf/labels", "is not a picture"),
+        ("find shelf shelf/labels", "is not a image"),
         ("find shelf four.png --k 0", "k is 0"),
-        ("fill shelf --tasks 0:2", "pictures have shape"),
+        ("fill shelf --tasks 0:2", "images have shape"),
         ("fill shelf --tasks x", "'x' names no task"),
         ("forget shelf 99", "nothing is remembered of label 99"),
         ("forget shelf boat", "unknown class 'boat'; did you mean 'boot'?"),
         ("rename shelf 1 \n", "is no name for a class"),
         ("add shelf four.png --label -1", "label is -1"),
         ("add shelf four.png --label 1 --name x", "label 1 is known already"),
-        ("add shelf empty", "holds no pictures"),
+        ("add shelf empty", "holds no images"),
         ("add shelf empty --name x", "leave --label and --name out"),
         ("list shelf -o all.png", "leave --out out"),
     ],

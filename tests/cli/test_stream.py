@@ -66,9 +66,9 @@ def test_show_says_so_on_one_screen(run: Run) -> None:
 
 def test_show_draws_a_sheet(run: Run) -> None:
     assert run("stream", "show", *SMALL, "-o", "sheet.png").code == 0
-    with Image.open("sheet.png") as picture:
-        assert picture.width > 3 * 64
-        assert picture.height > 3 * 64
+    with Image.open("sheet.png") as image:
+        assert image.width > 3 * 64
+        assert image.height > 3 * 64
 
 
 def test_show_draws_a_sheet_where_nothing_is_said(run: Run) -> None:
@@ -78,9 +78,9 @@ def test_show_draws_a_sheet_where_nothing_is_said(run: Run) -> None:
 
 def test_show_can_move(run: Run) -> None:
     facts = json.loads(run("stream", "show", *SMALL, "--gif", "--json").out)
-    with Image.open(facts["picture"]) as picture:
-        assert picture.format == "GIF"
-        assert picture.n_frames > 50
+    with Image.open(facts["image"]) as image:
+        assert image.format == "GIF"
+        assert image.n_frames > 50
 
 
 def test_every_spelling_of_a_setting_means_the_same(run: Run) -> None:

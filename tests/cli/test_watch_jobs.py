@@ -12,7 +12,7 @@ from everlearn.runs.events import Event
 from everlearn.runs.sweep import events as tell
 
 A, B = ("a [b]", "records/a"), ("b", "records/b")
-FAILED = tell.JobFailed(*B, "it has no pictures", again=False)
+FAILED = tell.JobFailed(*B, "it has no images", again=False)
 ENDED = tell.Ended(n_finished=2, n_failed=1, n_left=0, seconds=9.0, signal=None)
 STORY: tuple[Event, ...] = (
     tell.Begun(n_jobs=3, n_finished=1, seconds=90.0),
@@ -20,7 +20,7 @@ STORY: tuple[Event, ...] = (
     tell.JobStarted(*B, attempt=1),
     tell.JobProgress(*A, "playing", done=0, n_tasks=None, accuracy=None),
     tell.JobProgress(*A, "playing", done=3, n_tasks=4, accuracy=0.5),
-    tell.JobFailed(*B, "it has no pictures", again=True),
+    tell.JobFailed(*B, "it has no images", again=True),
     tell.JobStarted(*B, attempt=2),
     FAILED,
     tell.JobProgress(*A, "asking oneshot", done=4, n_tasks=4, accuracy=0.5),
@@ -44,9 +44,9 @@ def test_where_nobody_watches_there_is_a_line_for_what_a_log_ought_to_hold(
         "1 of 3 runs are finished; about 1.5 min to go",
         "a [b]: started",
         "b: started",
-        "b: failed: it has no pictures; it will be tried again",
+        "b: failed: it has no images; it will be tried again",
         "b: started, attempt 2",
-        "b: failed: it has no pictures",
+        "b: failed: it has no images",
         "a [b]: finished after 42 s, accuracy 0.875",
     ]
 
@@ -70,7 +70,7 @@ def test_a_screen_has_a_bar_for_each_job_at_work_and_one_for_all() -> None:
     assert seen[4] == [everything, (r"a \[b]", 3, 4, "accuracy 0.500"), ("b", 0, None, "")]
     assert seen[8] == [everything, (r"a \[b]", 4, 4, "asking oneshot")]
     assert seen[9] == [("all runs", 2, 3, "")]
-    assert "b: failed: it has no pictures; it will be tried again" in text.getvalue()
+    assert "b: failed: it has no images; it will be tried again" in text.getvalue()
 
 
 def test_a_screen_says_that_it_is_stopping() -> None:

@@ -28,7 +28,7 @@ CASES = {
     "recurring tasks": {**SMALL, "boundaries": "recurring", "scenario": "task-incremental"},
     "held-out count": {**SMALL, "held_out": 5},
     "held-out box": {**SMALL, "scale": {"low": 0.5, "high": 1}, "held_out": {"scale": [0.5, 0.6]}},
-    "continuous": {**SMALL, "angle": {"low": 0, "high": 6}, "pictures_per_class": 60},
+    "continuous": {**SMALL, "angle": {"low": 0, "high": 6}, "images_per_class": 60},
     "colour": {**SMALL, "rgb": True, "colour": 3, "scale": 1},
     "nuisances": {**SMALL, "noise": 0.1, "clutter": 2, "occluder": 0.1},
     "alike": {**SMALL, "similarity": 0.8, "difficulty": 0.5},
@@ -40,7 +40,7 @@ CASES = {
         "sequence": ENVIRONMENTS,
         "image_size": 16,
         "shapes": 4,
-        "pictures_per_shape": 30,
+        "images_per_shape": 30,
         "images_per_stage": 60,
         "mix": 0.1,
     },
@@ -68,8 +68,8 @@ def batches(task):
     return [*(task.split(name) for name in SPLITS), task.exemplars]
 
 
-def pictures(batch):
-    """What tells one picture of the stream from another: its pixels and its ground truth."""
+def images(batch):
+    """What tells one image of the stream from another: its pixels and its ground truth."""
     rows = zip(batch.images, batch.factors.array(), batch.factors.colour, strict=True)
     return [(image.tobytes(), factors.tobytes(), colour.tobytes()) for image, factors, colour in rows]
 
@@ -90,14 +90,14 @@ def test_two_passes_are_equal_and_do_not_disturb_each_other(stream):
 
 def test_splits_are_disjoint(stream):
     for task in stream.take(N_TASKS):
-        parts = [set(pictures(task.split(name))) for name in SPLITS]
+        parts = [set(images(task.split(name))) for name in SPLITS]
         assert sum(map(len, parts)) == len(set.union(*parts))
 
 
-def test_no_test_picture_is_ever_trained_on(stream):
+def test_no_test_image_is_ever_trained_on(stream):
     tasks = list(stream.take(N_TASKS))
-    trained = {picture for task in tasks for picture in pictures(task.train)}
-    judged = {picture for task in tasks for name in SPLITS[1:] for picture in pictures(task.split(name))}
+    trained = {image for task in tasks for image in images(task.train)}
+    judged = {image for task in tasks for name in SPLITS[1:] for image in images(task.split(name))}
     assert not trained & judged
 
 
@@ -124,7 +124,7 @@ def test_labels_return_only_if_the_stream_says_so(settings, stream):
         assert len(set(labels)) < len(labels)
 
 
-def test_every_split_has_pictures(stream):
+def test_every_split_has_images(stream):
     for task in stream.take(N_TASKS):
         assert min(len(task.train), len(task.val), len(task.test)) > 0
         assert all(batch.images.dtype == np.uint8 for batch in batches(task))
@@ -149,9 +149,9 @@ def test_another_seed_is_another_stream(settings, stream):
 
 
 def test_the_whole_probe_is_what_was_tested(stream):
-    tested = {picture for task in stream.take(N_TASKS) for picture in pictures(task.test)}
+    tested = {image for task in stream.take(N_TASKS) for image in images(task.test)}
     probe = stream.probe(N_TASKS, size=100_000)
-    assert sorted(pictures(probe)) == sorted(tested)
+    assert sorted(images(probe)) == sorted(tested)
 
 
 def test_a_probe_is_capped_balanced_and_pure(stream):
@@ -159,7 +159,7 @@ def test_a_probe_is_capped_balanced_and_pure(stream):
     probe = stream.probe(N_TASKS, size=size, seed=3)
     assert len(probe) == size
     assert probe == stream.probe(N_TASKS, size=size, seed=3)
-    assert len({str(pictures(stream.probe(N_TASKS, size=size, seed=seed))) for seed in range(10)}) > 1
+    assert len({str(images(stream.probe(N_TASKS, size=size, seed=seed))) for seed in range(10)}) > 1
     rows = probe_rows(stream.source, stream.scenario.seen(N_TASKS), size=size, seed=3)
     counts = np.bincount(np.unique(rows.classes, return_inverse=True)[1])
     assert counts.max() - counts.min() <= 1
@@ -172,16 +172,16 @@ def test_tasks_tell_where_they_come_from_only_if_incremental_by_task(settings, s
     assert stream.gives_tasks == tells
 
 
-def test_a_probe_tells_where_its_pictures_were_tested_first(stream):
+def test_a_probe_tells_where_its_images_were_tested_first(stream):
     tested = {}
     for task in stream.take(N_TASKS):
-        for picture in pictures(task.test):
-            tested.setdefault(picture, task.index)
+        for image in images(task.test):
+            tested.setdefault(image, task.index)
     probe = stream.probe(N_TASKS)
-    assert probe.tasks.tolist() == [tested[picture] for picture in pictures(probe)]
+    assert probe.tasks.tolist() == [tested[image] for image in images(probe)]
 
 
-def test_every_picture_has_the_promised_shape(stream):
+def test_every_image_has_the_promised_shape(stream):
     for task in stream.take(2):
         assert all(batch.images.shape[1:] == stream.image_shape for batch in batches(task))
 
@@ -191,7 +191,7 @@ class Counting:
 
     def __init__(self, source):
         self._source = source
-        self.asked = {"pools": 0, "pictures": 0}
+        self.asked = {"pools": 0, "images": 0}
 
     def __getattr__(self, name):
         return getattr(self._source, name)
@@ -200,9 +200,9 @@ class Counting:
         self.asked["pools"] += 1
         return self._source.pool(class_id, split)
 
-    def draw(self, class_ids, picture_ids):
-        self.asked["pictures"] += len(class_ids)
-        return self._source.draw(class_ids, picture_ids)
+    def draw(self, class_ids, image_ids):
+        self.asked["images"] += len(class_ids)
+        return self._source.draw(class_ids, image_ids)
 
 
 def work(settings, act):
@@ -228,13 +228,13 @@ def test_a_late_blurry_block_takes_no_more_work_than_an_early_one():
         return work(settings, lambda s: [batches(s.task(k)) for k in range(first, first + 5)])
 
     early, late = play(0), play(5_000_000)
-    assert early["pictures"] == late["pictures"]
+    assert early["images"] == late["images"]
     assert early["pools"] == late["pools"]
 
 
 def test_a_task_that_is_only_counted_draws_nothing(settings):
     asked = work(settings, lambda s: [task.labels for task in s.take(N_TASKS)])
-    assert asked["pictures"] == 0
+    assert asked["images"] == 0
 
 
 def test_nothing_is_learned_from_a_view(stream):

@@ -105,7 +105,7 @@ def test_fifty_signals_at_random_moments(server: Server, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("name", learners.names())
 def test_no_learner_is_deaf_for_long(name: str) -> None:
-    """With pictures, batches and network as large as they are if nobody says otherwise."""
+    """With images, batches and network as large as they are if nobody says otherwise."""
     list(play(tiny(name, n_tasks=1)))  # what is compiled once a machine is no part of a run
     heard, stretches = time.process_time(), []
     for event in play(RunSpec.make(learner=name, settings={"stream.factor_values": 2, "n_tasks": 1})):

@@ -1,4 +1,4 @@
-"""Learners made by hand, whose descriptions and drawings are known exactly, and a stream of flat pictures."""
+"""Learners made by hand, whose descriptions and drawings are known exactly, and a stream of flat images."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Silent(Learner):
 
 
 class Mirror(Silent):
-    """Knows bright pictures (environment 0) and their dark negatives (1); its latents are the bright pixels.
+    """Knows bright images (environment 0) and their dark negatives (1); its latents are the bright pixels.
 
     So it loses nothing, and whatever it draws as the other environment is the exact negative.
     """
@@ -68,7 +68,7 @@ class Mirror(Silent):
 
 
 class Still(Mirror):
-    """Draws one and the same picture whatever it is told, in every environment."""
+    """Draws one and the same image whatever it is told, in every environment."""
 
     def draw(self, codes: FloatArray, environment: int = 0) -> FloatArray:
         light = np.zeros((len(codes), *self.image_shape))
@@ -77,7 +77,7 @@ class Still(Mirror):
 
 
 class Sigmoid(Mirror):
-    """Is as sure of environment 0 as pictures are bright, and half sure at a brightness that is known."""
+    """Is as sure of environment 0 as images are bright, and half sure at a brightness that is known."""
 
     HALF, STEEP = 0.61, 30.0
 
@@ -91,7 +91,7 @@ class Sigmoid(Mirror):
 
 
 class Flat(Stream):
-    """Tasks of pictures that are white (even tasks) or black all over."""
+    """Tasks of images that are white (even tasks) or black all over."""
 
     id, n_tasks, image_shape = "flat/test-v1", 3, (16, 16)
 

@@ -1,4 +1,4 @@
-"""White pictures fade into black ones for a learner whose doubt is known, and so when it ends."""
+"""White images fade into black ones for a learner whose doubt is known, and so when it ends."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_company_moves_the_decision_by_just_as_much_as_it_weighs(curves: tuple[C
     assert points["white", 8] is None, "so much white among it that no batch is black"
 
 
-def test_what_is_told_of_single_pictures_and_latents() -> None:
+def test_what_is_told_of_single_images_and_latents() -> None:
     learner = Sigmoid()
     found = ambiguity(learner, Flat(), 2, size=BATCH, between=("black", "white"))
     assert found.names == ("black", "white")

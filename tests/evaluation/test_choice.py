@@ -95,7 +95,7 @@ def test_a_learner_chooses_by_its_memory_and_is_left_as_it_was() -> None:
     ]
     with by_memory(learner) as choose:
         found = multiple_choice(choose, asked)
-    assert [each.n_right for each in found] == [5, 5]  # asked for the very pictures it was shown
+    assert [each.n_right for each in found] == [5, 5]  # asked for the very images it was shown
     assert digest(learner.state()) == before
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import dci, factor_vae_score, mig, sap
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 N = 3000
-SOURCE = draws(0, "oracle factors")
+SOURCE = rng_at(0, "oracle factors")
 FACTORS = np.stack([SOURCE.integers(N, n) for n in (5, 8, 10, 10)], axis=1).astype(float)
 STANDARD = (FACTORS - FACTORS.mean(axis=0)) / FACTORS.std(axis=0)
 NOISE = SOURCE.normal(N * 4).reshape(N, 4)

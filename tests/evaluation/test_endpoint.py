@@ -25,7 +25,7 @@ def endpoint(server: ChatServer, answers: Path, budget: Budget | None = None, mo
     return Endpoint(post, model=model, answers=answers, budget=budget)
 
 
-def test_pictures_arrive_whole_and_in_order(server: ChatServer, tmp_path: Path) -> None:
+def test_images_arrive_whole_and_in_order(server: ChatServer, tmp_path: Path) -> None:
     """The server matches pixels; so does by_pixels on what was sent."""
     found = multiple_choice(endpoint(server, tmp_path), ASKED)
     assert found == multiple_choice(by_pixels, ASKED)

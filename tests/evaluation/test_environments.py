@@ -8,11 +8,11 @@ from everlearn.evaluation.protocols.environments import Latents, Surroundings, p
 from everlearn.factors import Factors
 from everlearn.learners.cci_vae import CciVae
 from everlearn.learners.vase import Vase
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams import Batch, environments
 
 N = 800
-X, Y, Z = draws(0, "places").uniform(3 * N).reshape(3, N)
+X, Y, Z = rng_at(0, "places").uniform(3 * N).reshape(3, N)
 CODES = np.stack(
     [
         3 * X - 1.5,
@@ -71,7 +71,7 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
         sequence=["moving-sprites", "sprites"],
         image_size=16,
         shapes=2,
-        pictures_per_shape=50,
+        images_per_shape=50,
         images_per_stage=80,
     )
     learner = Vase(image_shape=(16, 16), size="tiny", n_latents=6)
@@ -92,7 +92,7 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
 
 
 def test_one_that_does_not_look_for_environments_misses_none() -> None:
-    stream = environments(sequence=["sprites"], image_size=16, shapes=2, pictures_per_shape=50)
+    stream = environments(sequence=["sprites"], image_size=16, shapes=2, images_per_shape=50)
     for learner in (CciVae.tiny(), Vase(image_shape=(16, 16), size="tiny", clustering=False)):
         made = surroundings(learner, stream, [1], size=8)
         assert not made.stages

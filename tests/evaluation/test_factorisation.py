@@ -11,13 +11,11 @@ from everlearn.streams.stream import Images
 
 from .imagined import Flat, Mirror, Silent
 
-STREAM = environments(
-    sequence=["sprites", "moving-sprites"], image_size=16, shapes=2, pictures_per_shape=2000
-)
+STREAM = environments(sequence=["sprites", "moving-sprites"], image_size=16, shapes=2, images_per_shape=2000)
 
 
 class Knowing(Silent):
-    """Was told the factors of all test pictures, and says them, turned by some angle."""
+    """Was told the factors of all test images, and says them, turned by some angle."""
 
     def __init__(self, turn: float = 0.0) -> None:
         super().__init__()

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from everlearn.evaluation.random_forest import importances
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
-COLUMNS = draws(0, "forest test").uniform(4000 * 5).reshape(4000, 5)
+COLUMNS = rng_at(0, "forest test").uniform(4000 * 5).reshape(4000, 5)
 
 
 def test_importance_follows_the_share_of_variance() -> None:
@@ -16,14 +16,14 @@ def test_importance_follows_the_share_of_variance() -> None:
 
 
 def test_noise_is_not_explained() -> None:
-    target = draws(1, "forest noise").normal(4000)
+    target = rng_at(1, "forest noise").normal(4000)
     _, explained = importances(COLUMNS, target)
     assert explained < 0.02
 
 
 def test_half_noise_is_half_explained() -> None:
     signal = COLUMNS[:, 1] * np.sqrt(12)
-    _, explained = importances(COLUMNS, signal + draws(2, "forest noise").normal(4000))
+    _, explained = importances(COLUMNS, signal + rng_at(2, "forest noise").normal(4000))
     assert explained == pytest.approx(0.5, abs=0.05)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile, wilson_interval
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 # From printed tables of Student's distribution.
 KNOWN = {
@@ -50,13 +50,13 @@ def test_worked_by_hand() -> None:
 
 
 def test_the_interval_covers_as_often_as_it_says() -> None:
-    samples = draws(0, "coverage").normal(5 * 4000).reshape(4000, 5)
+    samples = rng_at(0, "coverage").normal(5 * 4000).reshape(4000, 5)
     covered = np.mean([abs(i.mean) <= i.half_width for i in map(mean_interval, samples)])
     assert covered == pytest.approx(0.95, abs=0.012)
 
 
 def test_the_bootstrap_agrees_where_it_should() -> None:
-    sample = draws(1, "bootstrap test").normal(40)
+    sample = rng_at(1, "bootstrap test").normal(40)
     student, bootstrap = mean_interval(sample), bootstrap_interval(sample)
     assert bootstrap.mean == student.mean
     assert bootstrap.half_width == pytest.approx(student.half_width, rel=0.1)

@@ -5,15 +5,15 @@ import pytest
 
 from everlearn.evaluation.image_oracle import Judge, places_of
 from everlearn.factors import Factors
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 
 def things(number: int, *, still: bool = False, dark: bool = False, n: int = 200) -> Batch:
     """Squares (0) and bars (1) of 5 pixels on a canvas of 20, whose places run from 0 to 1."""
-    chance = draws(number, "things")
-    left, top = np.full((2, n), 7) if still else chance.integers(2 * n, 16).reshape(2, n)
+    rng = rng_at(number, "things")
+    left, top = np.full((2, n), 7) if still else rng.integers(2 * n, 16).reshape(2, n)
     labels = np.arange(n) % 2
     images = np.zeros((n, 20, 20), np.uint8)
     for i in range(n):
@@ -49,13 +49,13 @@ def test_resting_things_are_known_by_resting(judge: Judge) -> None:
     assert judge.known(0) == {0, 1}
 
 
-def test_blank_pictures_are_judged_without_a_complaint(judge: Judge) -> None:
+def test_blank_images_are_judged_without_a_complaint(judge: Judge) -> None:
     blank = np.zeros((2, 20, 20), np.uint8)
     assert np.isfinite(judge.places(blank, 0)).all()
     assert judge.labels(blank, 0).tolist() == [judge.labels(blank, 0)[0]] * 2
 
 
-def test_colour_pictures_are_judged_too() -> None:
+def test_colour_images_are_judged_too() -> None:
     grey = things(0, n=40)
     colour = Batch(np.repeat(grey.images[..., None], 3, axis=3), grey.labels, grey.factors)
     assert (Judge([colour, colour]).labels(colour.images, 0) == grey.labels).all()

@@ -7,16 +7,16 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.probes import WIDTH, Layers, identity, read_labels, read_numbers, softmax
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
-CODES = draws(0, "test codes").normal(4000).reshape(1000, 4)
+CODES = rng_at(0, "test codes").normal(4000).reshape(1000, 4)
 
 
 @pytest.mark.parametrize("named", [True, False])
 def test_slopes_are_those_of_torch(named: bool) -> None:
-    layers = Layers(4, 3, draws(1, "test"))
-    layers.weights += 0.1 * draws(2, "test").normal(len(layers.weights))
-    targets = np.eye(3)[draws(3, "test").integers(50, 3)] if named else CODES[:50, :3] ** 2
+    layers = Layers(4, 3, rng_at(1, "test"))
+    layers.weights += 0.1 * rng_at(2, "test").normal(len(layers.weights))
+    targets = np.eye(3)[rng_at(3, "test").integers(50, 3)] if named else CODES[:50, :3] ** 2
     first, bias, last, last_bias = (torch.tensor(part, requires_grad=True) for part in layers.parts)
     assert first.shape == (4, WIDTH)
     said = torch.relu(torch.tensor(CODES[:50]) @ first + bias) @ last + last_bias
@@ -38,7 +38,7 @@ def test_labels_that_codes_name_are_read() -> None:
 
 
 def test_many_codes_teach_what_few_do_not() -> None:
-    codes = draws(8, "test codes").uniform(44_000).reshape(22_000, 2)
+    codes = rng_at(8, "test codes").uniform(44_000).reshape(22_000, 2)
     labels = (codes * 4).astype(int).sum(axis=1) % 2  # a chessboard
     few, many = (
         (read_labels(codes[:n], labels[:n], codes[20_000:]) == labels[20_000:]).mean()
@@ -49,15 +49,15 @@ def test_many_codes_teach_what_few_do_not() -> None:
 
 
 def test_codes_that_say_nothing_give_a_guess() -> None:
-    labels = draws(4, "test").integers(1000, 4)
+    labels = rng_at(4, "test").integers(1000, 4)
     assert (read_labels(CODES[:700], labels[:700], CODES[700:]) == labels[700:]).mean() < 0.4
-    numbers = draws(5, "test").uniform(1000)[:, None]
+    numbers = rng_at(5, "test").uniform(1000)[:, None]
     error = ((read_numbers(CODES[:700], numbers[:700], CODES[700:]) - numbers[700:]) ** 2).mean()
     assert error > 0.8 / 12, "no less than a uniform number varies, but for luck"
 
 
 def test_a_place_is_read_however_it_is_bent() -> None:
-    place = draws(6, "test").uniform(2000).reshape(1000, 2)
+    place = rng_at(6, "test").uniform(2000).reshape(1000, 2)
     codes = np.tanh(4 * (place - 0.5)) + 0.001 * CODES[:, :2]
     error = ((read_numbers(codes[:700], place[:700], codes[700:]) - place[700:]) ** 2).mean()
     assert error < 1e-3

@@ -122,7 +122,7 @@ def test_one_shot_leaves_the_learner_as_it_was(stream: Stream) -> None:
 
 
 def test_one_shot_with_the_real_learner(stream: Stream) -> None:
-    """An untrained DCL recognises each picture it was shown, and is not changed by being asked."""
+    """An untrained DCL recognises each image it was shown, and is not changed by being asked."""
     learner = build("dcl", image_shape=(16, 16), seed=0, width=4)
     for task in stream.take(N_TASKS):
         editable_memory(learner).add(task.exemplars)
@@ -149,7 +149,7 @@ def test_of_each_new_class_that_is_accepted_one_image_is_shown(stream: Stream) -
         assert mistake.label not in known
         assert mistake.taken_for == learner.memory.classes()[0]
         assert learner.truth[mistake.image.tobytes()] == mistake.label
-        np.testing.assert_array_equal(mistake.exemplar, learner.memory.pictures(mistake.taken_for)[0])
+        np.testing.assert_array_equal(mistake.exemplar, learner.memory.images_of(mistake.taken_for)[0])
         np.testing.assert_array_equal(mistake.normalised, mistake.image)  # canonical, so nothing moves
         told = json.loads(json.dumps(mistake.to_json()))
         np.testing.assert_array_equal(unpacked(told["image"]), mistake.image)

@@ -12,12 +12,12 @@ from everlearn.streams import Batch, environments, sprites
 from everlearn.streams.stream import Images
 
 STAGES = environments(
-    sequence=["sprites", "moving-sprites", "sprites"], image_size=16, shapes=3, pictures_per_shape=700
+    sequence=["sprites", "moving-sprites", "sprites"], image_size=16, shapes=3, images_per_shape=700
 )
 
 
 class Knowing:
-    """Describes pictures by what it was told of them, as surely as is wanted."""
+    """Describes images by what it was told of them, as surely as is wanted."""
 
     def __init__(self, *batches: Batch, deviation: float = 0.0) -> None:
         self._told = {image.tobytes(): row for batch in batches for image, row in _rows(batch)}
@@ -57,7 +57,7 @@ def test_tasks_without_names_are_one_scene() -> None:
     assert set(scene.test.labels.tolist()) == set(range(10))
 
 
-def test_without_validation_pictures_probes_learn_from_training_pictures() -> None:
+def test_without_validation_images_probes_learn_from_training_images() -> None:
     stream = sprites(image_size=16, classes_per_task=2, factor_values=2, split=(12, 0, 4))
     task = stream.task(0)
     assert not len(task.val)
@@ -67,7 +67,7 @@ def test_without_validation_pictures_probes_learn_from_training_pictures() -> No
     assert len(scene.lesson) == len(task.train)
 
 
-def test_probes_can_be_taught_by_as_many_training_pictures_as_are_wanted() -> None:
+def test_probes_can_be_taught_by_as_many_training_images_as_are_wanted() -> None:
     found = scenes(STAGES, 3, 40, lesson_size=900)
     for scene, task in zip(found, STAGES.take(2), strict=True):
         assert (len(scene.lesson), len(scene.test)) == (900, 40)

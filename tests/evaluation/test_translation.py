@@ -1,4 +1,4 @@
-"""A learner that loses nothing and one that draws one picture only: scores that are known beforehand."""
+"""A learner that loses nothing and one that draws one image only: scores that are known beforehand."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ from everlearn.streams import environments, sprites
 from .imagined import Mirror, Silent, Still
 
 STREAM = environments(
-    sequence=["moving-sprites", "moving-inverted-sprites"], image_size=16, shapes=2, pictures_per_shape=1500
+    sequence=["moving-sprites", "moving-inverted-sprites"], image_size=16, shapes=2, images_per_shape=1500
 )
 
 
@@ -23,7 +23,7 @@ def asked(kind: type[Mirror]) -> Translation:
     return translation(kind(), STREAM, 2, size=100)
 
 
-def test_whoever_loses_nothing_is_judged_as_real_pictures_are() -> None:
+def test_whoever_loses_nothing_is_judged_as_real_images_are() -> None:
     found = asked(Mirror)
     assert found.names == ("moving-sprites", "moving-inverted-sprites")
     assert found.environments == (0, 1)
@@ -46,7 +46,7 @@ def test_what_is_drawn_as_the_other_shows_it_keeps_its_place_and_name_and_change
     np.testing.assert_array_equal(255 - shown[0], shown[2])
 
 
-def test_whoever_draws_one_picture_only_is_as_far_off_as_standing_still_and_keeps_no_name() -> None:
+def test_whoever_draws_one_image_only_is_as_far_off_as_standing_still_and_keeps_no_name() -> None:
     found = asked(Still)
     for here, there in ((0, 1), (1, 0)):
         outcome = found.outcomes[here][there]
@@ -75,7 +75,7 @@ def test_where_the_learner_was_goes_before_what_it_would_say_now() -> None:
 
 def test_nothing_is_said_of_places_that_never_change_and_names_nobody_shares() -> None:
     stream = environments(
-        sequence=["sprites", "inverted-sprites"], image_size=16, shapes=1, pictures_per_shape=200
+        sequence=["sprites", "inverted-sprites"], image_size=16, shapes=1, images_per_shape=200
     )
     found = translation(Mirror(), stream, 2, size=20)
     assert found.outcomes[0][1] == Judged(found.outcomes[0][1].there, None, None)

@@ -37,11 +37,11 @@ def test_used_latents_come_first_and_a_few_spare_ones_stand_for_all() -> None:
 
 def test_a_walk_changes_one_latent_and_nothing_else() -> None:
     white, black = traversal(Corner(), Flat(), 2).walks
-    tiles = white.pictures.reshape(4, 16, len(VALUES), 16).swapaxes(1, 2)
+    tiles = white.images.reshape(4, 16, len(VALUES), 16).swapaxes(1, 2)
     wanted = np.round(np.clip(VALUES, 0, 1) * 255)
     np.testing.assert_array_equal(tiles[1, :, 0, 1], wanted)
     assert (tiles[1, :, 0, 0] == 255).all(), "the first pixel stays white"
-    negative = black.pictures.reshape(4, 16, len(VALUES), 16).swapaxes(1, 2)
+    negative = black.images.reshape(4, 16, len(VALUES), 16).swapaxes(1, 2)
     np.testing.assert_array_equal(negative[1, :, 0, 1], 255 - wanted)
 
 
@@ -55,10 +55,10 @@ def test_what_is_closed_says_nothing_but_is_walked() -> None:
     assert black.nats[0] == 0
 
 
-def test_the_picture_from_which_walks_begin_can_be_chosen() -> None:
-    stream = environments(sequence=["sprites"], image_size=16, shapes=2, pictures_per_shape=100)
-    first, second = (traversal(Mirror(), stream, 1, picture=n, size=5).walks[0].seed for n in (0, 1))
-    again = traversal(Mirror(), stream, 1, picture=6, size=5).walks[0].seed
+def test_the_image_from_which_walks_begin_can_be_chosen() -> None:
+    stream = environments(sequence=["sprites"], image_size=16, shapes=2, images_per_shape=100)
+    first, second = (traversal(Mirror(), stream, 1, image=n, size=5).walks[0].seed for n in (0, 1))
+    again = traversal(Mirror(), stream, 1, image=6, size=5).walks[0].seed
     assert (first != second).any()
     np.testing.assert_array_equal(again, second)
 
@@ -72,10 +72,10 @@ def test_a_learner_without_environments_is_seen_with_all_latents_open() -> None:
     assert found.n_used + found.n_spare == 24
 
 
-def test_json_gives_pictures_back() -> None:
+def test_json_gives_images_back() -> None:
     found = traversal(Corner(), Flat(), 1)
     told = found.to_json()["walks"][0]
-    np.testing.assert_array_equal(unpacked(told["pictures"]), found.walks[0].pictures)
+    np.testing.assert_array_equal(unpacked(told["images"]), found.walks[0].images)
     np.testing.assert_array_equal(unpacked(told["seed"]), found.walks[0].seed)
 
 
@@ -96,7 +96,7 @@ def test_a_returning_stage_counts_where_it_was_met_last() -> None:
 def test_questions_that_make_no_sense_are_refused() -> None:
     with pytest.raises(BadInput, match="Silent describes and draws nothing"):
         traversal(Silent(), Flat(), 1)
-    with pytest.raises(BadInput, match="picture is -1"):
-        traversal(Mirror(), Flat(), 1, picture=-1)
+    with pytest.raises(BadInput, match="image is -1"):
+        traversal(Mirror(), Flat(), 1, image=-1)
     with pytest.raises(BadInput, match="size is 0"):
         traversal(Mirror(), Flat(), 1, size=0)

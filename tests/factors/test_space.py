@@ -7,7 +7,7 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace
 from everlearn.factors.space import hue_to_rgb
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 def test_the_default_grid_is_the_papers():
@@ -43,7 +43,7 @@ def test_colours():
     assert space.combination([0, 1, 2]).colour.tolist() == np.eye(3).tolist()
     pink = FactorSpace(scale=1, angle=1, x=1, y=1, colour=[(1.0, 0.5, 0.5), (0, 0, 0)])
     assert pink.combination([0]).colour.tolist() == [[1.0, 0.5, 0.5]]
-    greens = FactorSpace(colour={"low": 0.3, "high": 0.4}).sample(draws(0, "t").uniform(50).reshape(10, 5))
+    greens = FactorSpace(colour={"low": 0.3, "high": 0.4}).sample(rng_at(0, "t").uniform(50).reshape(10, 5))
     assert (greens.colour.argmax(axis=1) == 1).all()
 
 
@@ -69,7 +69,7 @@ def test_the_parts_around_a_box_make_up_the_rest():
     box = {"scale": (0.6, 0.8), "x": (0.5, 2.0), "y": (0.0, 0.1)}
     parts = space.without(box)
     assert sum(share for share, _ in parts) + space.share(box) == pytest.approx(1)
-    units = draws(0, "t").uniform(5000).reshape(1000, 5)
+    units = rng_at(0, "t").uniform(5000).reshape(1000, 5)
     for _, part in parts:
         assert not in_box(part.sample(units), box).any()
     assert in_box(space.within(box).sample(units), box).all()
@@ -83,7 +83,7 @@ def in_box(factors, box):
 def test_sampling_fills_the_ranges():
     ranges = {"scale": (0.5, 1.0), "angle": (0.0, 6.0), "x": (0.1, 0.9), "y": (0.0, 1.0)}
     space = FactorSpace(**{name: {"low": a, "high": b} for name, (a, b) in ranges.items()})
-    factors = space.sample(draws(0, "t").uniform(10_000).reshape(-1, 5))
+    factors = space.sample(rng_at(0, "t").uniform(10_000).reshape(-1, 5))
     for name in FACTOR_NAMES:
         low, high = ranges[name]
         values = getattr(factors, name)

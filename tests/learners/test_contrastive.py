@@ -93,7 +93,7 @@ def test_a_class_without_exemplar_goes_by_its_first_image() -> None:
     learner.learn(Batch(batch.images, batch.labels))
     for label in np.unique(batch.labels).tolist():
         first = batch.images[batch.labels == label][0]
-        np.testing.assert_array_equal(learner.memory.pictures(label), first[None])
+        np.testing.assert_array_equal(learner.memory.images_of(label), first[None])
 
 
 def test_impossible_settings_are_refused() -> None:

@@ -79,7 +79,7 @@ def test_each_part_of_the_answer_is_worth_having(expert: DCL) -> None:
     assert accuracy(expert, batch) < plain < full
 
 
-def test_a_class_is_taught_with_one_picture(expert: DCL) -> None:
+def test_a_class_is_taught_with_one_image(expert: DCL) -> None:
     task = STREAM.task(N_TASKS)
     assert accuracy(expert, task.test) == 0
     expert.memory.add(task.exemplars)
@@ -89,15 +89,15 @@ def test_a_class_is_taught_with_one_picture(expert: DCL) -> None:
 def test_an_erased_class_is_gone_from_answers_and_bytes(expert: DCL) -> None:
     task = STREAM.task(1)
     label = task.labels[0]
-    picture = expert.memory.pictures(label)[0].tobytes()
+    image = expert.memory.images_of(label)[0].tobytes()
     shown = task.test.images[task.test.labels == label]
     assert label in expert.predict(shown)
-    assert picture in pack(expert.state())
+    assert image in pack(expert.state())
     expert.memory.rename(label, "a name to be erased")
     expert.memory.forget(label)
     assert label not in expert.predict(shown)
     assert label not in expert.predict(probe(400).images)
-    assert picture not in pack(expert.state())
+    assert image not in pack(expert.state())
     assert b"a name to be erased" not in pack(expert.state())
 
 
@@ -177,11 +177,11 @@ def test_what_does_not_surprise_is_not_learned(expert: DCL) -> None:
 
 
 def test_classes_without_exemplar_are_remembered_as_first_seen() -> None:
-    """The first picture is brought to the canonical frame by its true pose."""
+    """The first image is brought to the canonical frame by its true pose."""
     task, learner = STREAM.task(0), DCL(image_shape=(32, 32))
     learner.learn(task.train)
     assert learner.memory.classes() == list(task.labels)
-    known = np.concatenate([learner.memory.pictures(label) for label in task.labels]).astype(float)
+    known = np.concatenate([learner.memory.images_of(label) for label in task.labels]).astype(float)
     own, others = known - task.exemplars.images, known - np.roll(task.exemplars.images, 1, axis=0)
     assert np.abs(own).mean() < 0.6 * np.abs(others).mean()
 

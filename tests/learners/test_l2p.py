@@ -19,7 +19,7 @@ TASK = STREAM.task(0)
 
 
 def stripes(n: int, first: int) -> Batch:
-    """Pictures with an upright (odd labels) or a lying stripe, at four places from the first on."""
+    """Images with an upright (odd labels) or a lying stripe, at four places from the first on."""
     images, labels = np.zeros((n, 16, 16), np.uint8), np.arange(n) % 2
     for row, label in enumerate(labels):
         place = slice(first + row % 4, first + row % 4 + 3)

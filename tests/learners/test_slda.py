@@ -3,11 +3,11 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.learners.slda import SLDA
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 N = 256
-FEATURES = draws(0, "slda features").normal(90 * N).reshape(90, N) * np.linspace(0.1, 3, N)
-LABELS = draws(0, "slda labels").integers(90, 3)
+FEATURES = rng_at(0, "slda features").normal(90 * N).reshape(90, N) * np.linspace(0.1, 3, N)
+LABELS = rng_at(0, "slda labels").integers(90, 3)
 
 
 def gathered(*cuts: int, shrinkage: float = 1e-4) -> SLDA:
@@ -40,7 +40,7 @@ def test_answers_agree_with_another_implementation() -> None:
             return self
 
     theirs = lda(solver="lsqr", covariance_estimator=Given(), priors=[1 / 3] * 3).fit(FEATURES, LABELS)
-    asked = draws(1, "slda asked").normal(500 * N).reshape(500, N)
+    asked = rng_at(1, "slda asked").normal(500 * N).reshape(500, N)
     np.testing.assert_array_equal(gathered(7, 50, shrinkage=0.1).decide(asked), theirs.predict(asked))
 
 

@@ -9,7 +9,7 @@ import torch
 from everlearn.errors import BadInput
 from everlearn.learners.base.dreaming import proximity
 from everlearn.learners.vase import Vase
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch
 
@@ -29,9 +29,9 @@ QUICK: dict[str, Any] = {
 
 def bars(number: int, *, still: bool = False, dark: bool = False, n: int = 32) -> Batch:
     """White bars of three widths, anywhere or in the middle; or dark ones on white."""
-    chance = draws(1, "bars", number)
-    y, x = np.full((2, n), 5) if still else chance.integers(2 * n, 11).reshape(2, n)
-    width = 3 + chance.integers(n, 3)
+    rng = rng_at(1, "bars", number)
+    y, x = np.full((2, n), 5) if still else rng.integers(2 * n, 11).reshape(2, n)
+    width = 3 + rng.integers(n, 3)
     images = np.zeros((n, 16, 16), np.uint8)
     for i in range(n):
         images[i, y[i] : y[i] + 5, x[i] : x[i] + width[i]] = 255
@@ -85,9 +85,9 @@ def test_place_is_closed_where_nothing_moves_and_kept_for_where_it_does(
     closed = moving.used & ~resting.mask
     assert 2 <= closed.sum() < moving.used.sum()
     assert not (resting.used & closed).any()
-    pictures = bars(1000, n=400)
-    codes = learner.encode(pictures.images)
-    tops = pictures.images.max(2).argmax(1)
+    images = bars(1000, n=400)
+    codes = learner.encode(images.images)
+    tops = images.images.max(2).argmax(1)
     assert explained(codes[:, closed], tops) > 0.5
 
 
@@ -212,7 +212,7 @@ def test_without_d_nothing_is_dreamed() -> None:
 def test_what_is_kept_is_the_sum_of_its_parts() -> None:
     learner = taught(encoder_weight=2.0, decoder_weight=3.0, dream_size=16)
     assert learner.snapshot is not None
-    dream = learner.snapshot.dream(16, [0], draws(0, "vase dream", learner.n_steps))
+    dream = learner.snapshot.dream(16, [0], rng_at(0, "vase dream", learner.n_steps))
     near = proximity(learner.net, dream)
     glance = learner.glance(learner.pixels(bars(0, dark=True).images))
     here = learner._misnamed(glance.described.features, torch.ones(32, dtype=torch.long))
@@ -303,7 +303,7 @@ def test_exploring_moves_half_of_the_batch_and_opens_what_varies_elsewhere(explo
 
 
 def test_what_exploration_opens_is_not_the_environments_own() -> None:
-    """Else a resting picture would differ from its own environment, and one would be made up."""
+    """Else a resting image would differ from its own environment, and one would be made up."""
     learner = taught(exploration="random")
     there = learner.environments
     there.known[0].used[:] = np.arange(12) < 2

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 
 from everlearn.learners.base.classifier import Classifier
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams import Batch, Task, TaskView
 
 FloatArray = npt.NDArray[np.float64]
@@ -20,7 +20,7 @@ FLAT: dict[str, Any] = {
 def batch_of(labels: list[int], number: int = 0) -> Batch:
     """Random images with these labels."""
     n = len(labels)
-    images = draws(3, "toy", number).integers(4 * n, 256).astype(np.uint8).reshape(n, 2, 2)
+    images = rng_at(3, "toy", number).integers(4 * n, 256).astype(np.uint8).reshape(n, 2, 2)
     return Batch(images, np.array(labels, np.int64))
 
 
@@ -50,7 +50,7 @@ def set_head(learner: Classifier, rows: FloatArray) -> None:
 
 def some_head(n_labels: int, number: int = 0) -> FloatArray:
     """Random weights and bias, (n_labels, 5)."""
-    return draws(4, "toy head", number).normal(5 * n_labels).reshape(n_labels, 5)
+    return rng_at(4, "toy head", number).normal(5 * n_labels).reshape(n_labels, 5)
 
 
 def outputs(head: FloatArray, batch: Batch) -> FloatArray:

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from everlearn.errors import BadInput
 from everlearn.memory.class_means import GRAIN, ClassSums
 from everlearn.memory.table import AnyArray
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
-VECTORS = draws(0, "class sums").normal(60 * 3).reshape(60, 3)
-LABELS = draws(0, "class labels").integers(60, 4) * 10
+VECTORS = rng_at(0, "class sums").normal(60 * 3).reshape(60, 3)
+LABELS = rng_at(0, "class labels").integers(60, 4) * 10
 
 
 def of(rows: AnyArray) -> ClassSums:

@@ -11,14 +11,14 @@ from everlearn.memory.table import Rows
 from everlearn.streams.stream import Batch, Images
 
 
-def picture(number: int, size: int = 8) -> Images:
-    """A picture whose bytes cannot be mistaken for another's."""
+def image(number: int, size: int = 8) -> Images:
+    """A image whose bytes cannot be mistaken for another's."""
     return np.random.Generator(np.random.Philox(number)).integers(1, 256, (size, size)).astype(np.uint8)
 
 
 def batch(*labels: int, first: int = 0, size: int = 8) -> Batch:
-    pictures = [picture(first + k, size) for k in range(len(labels))]
-    return Batch(np.stack(pictures), np.array(labels))
+    images = [image(first + k, size) for k in range(len(labels))]
+    return Batch(np.stack(images), np.array(labels))
 
 
 def memory_of(*labels: int) -> ExemplarMemory:
@@ -27,10 +27,10 @@ def memory_of(*labels: int) -> ExemplarMemory:
     return memory
 
 
-def test_pictures_come_back_by_label_not_by_place() -> None:
+def test_images_come_back_by_label_not_by_place() -> None:
     memory = memory_of(9, 4, 9)
     assert memory.classes() == [4, 9]
-    assert np.array_equal(memory.pictures(9), np.stack([picture(0), picture(2)]))
+    assert np.array_equal(memory.images_of(9), np.stack([image(0), image(2)]))
     assert [(e.label, e.which, e.row) for e in memory.exemplars()] == [(4, 0, 1), (9, 0, 0), (9, 1, 2)]
     assert 4 in memory
     assert 5 not in memory
@@ -41,7 +41,7 @@ def test_what_is_added_is_copied() -> None:
     memory = ExemplarMemory()
     memory.add(given)
     given.images[:] = 0
-    assert np.array_equal(memory.pictures(1)[0], picture(0))
+    assert np.array_equal(memory.images_of(1)[0], image(0))
 
 
 def test_every_edit_raises_the_version_once() -> None:
@@ -64,24 +64,24 @@ def test_replacing_keeps_label_and_name() -> None:
     memory = memory_of(1, 2, 1)
     memory.rename(1, "one")
     memory.replace(1, batch(0, first=20).images)
-    assert np.array_equal(memory.pictures(1), picture(20)[None])
+    assert np.array_equal(memory.images_of(1), image(20)[None])
     assert (memory.name(1), memory.name(2), len(memory)) == ("one", "2", 2)
 
 
 def test_one_of_several_can_be_replaced_and_forgotten() -> None:
     memory = memory_of(1, 1, 1)
-    memory.replace(1, picture(30)[None], which=1)
+    memory.replace(1, image(30)[None], which=1)
     assert memory.forget(1, which=0) == 1
-    assert np.array_equal(memory.pictures(1), np.stack([picture(30), picture(2)]))
+    assert np.array_equal(memory.images_of(1), np.stack([image(30), image(2)]))
 
 
-def test_relabelling_moves_pictures_and_name() -> None:
+def test_relabelling_moves_images_and_name() -> None:
     memory = memory_of(1, 2)
     memory.rename(1, "cat")
     memory.relabel(1, 5)
     assert (memory.classes(), memory.name(5), memory.name(1)) == ([2, 5], "cat", "1")
     memory.relabel(5, 2)
-    assert np.array_equal(memory.pictures(2), np.stack([picture(1), picture(0)]))
+    assert np.array_equal(memory.images_of(2), np.stack([image(1), image(0)]))
     assert memory.name(2) == "2"
 
 
@@ -90,8 +90,8 @@ def test_forgetting_leaves_no_trace_in_the_arrays_or_names() -> None:
     memory.rename(2, "secret")
     memory.forget(2)
     everything = b"".join(column.tobytes() for column in memory._rows._columns.values())
-    assert picture(1).tobytes() not in everything
-    assert picture(2).tobytes() in everything
+    assert image(1).tobytes() not in everything
+    assert image(2).tobytes() in everything
     assert memory.name(2) == "2"
     assert "secret" not in str(memory.state())
 
@@ -101,13 +101,13 @@ def test_forgetting_leaves_no_trace_on_disk(tmp_path: Path) -> None:
     memory.rename(7, "secret")
     path = tmp_path / "memory.safetensors"
     memory.save(path)
-    assert picture(7).tobytes() in path.read_bytes()
+    assert image(7).tobytes() in path.read_bytes()
     memory.forget(7)
     memory.save(path)
     on_disk = b"".join(file.read_bytes() for file in tmp_path.iterdir())
-    assert picture(7).tobytes() not in on_disk
+    assert image(7).tobytes() not in on_disk
     assert b"secret" not in on_disk
-    assert picture(19).tobytes() in on_disk
+    assert image(19).tobytes() in on_disk
     assert [file.name for file in tmp_path.iterdir()] == ["memory.safetensors"]
 
 
@@ -176,7 +176,7 @@ def test_an_edit_touches_as_many_rows_late_as_early(monkeypatch: pytest.MonkeyPa
         written = 0
         memory.add(batch(*range(10 * task, 10 * task + 10), size=4))
         memory.forget(10 * task)
-        memory.replace(10 * task + 1, picture(0, 4)[None])
+        memory.replace(10 * task + 1, image(0, 4)[None])
         costs.append(written)
     assert max(costs) <= 2
     assert len(memory) == 9000
@@ -198,15 +198,15 @@ def test_bytes_are_accounted_and_close_to_raw() -> None:
     ("edit", "sentence"),
     [
         (lambda m: m.forget(5), "nothing is remembered of label 5"),
-        (lambda m: m.forget(1, which=1), "no picture 1"),
+        (lambda m: m.forget(1, which=1), "no image 1"),
         (lambda m: m.rename(5, "x"), "label 5"),
         (lambda m: m.rename(1, " "), "no name"),
         (lambda m: m.rename(1, "a\nb"), "no name"),
         (lambda m: m.rename(1, "x" * 201), "1 to 200"),
         (lambda m: m.relabel(5, 6), "label 5"),
         (lambda m: m.replace(1, np.zeros((0, 8, 8), np.uint8)), "n at least 1"),
-        (lambda m: m.replace(1, np.zeros((1, 9, 9), np.uint8)), r"pictures are \(9, 9\)"),
-        (lambda m: m.replace(1, np.zeros((2, 8, 8), np.uint8), which=0), "2 pictures"),
+        (lambda m: m.replace(1, np.zeros((1, 9, 9), np.uint8)), r"images are \(9, 9\)"),
+        (lambda m: m.replace(1, np.zeros((2, 8, 8), np.uint8), which=0), "2 images"),
         (lambda m: m.replace(1, np.zeros((1, 8, 8))), "uint8"),
         (lambda m: m.add(Batch(np.zeros((1, 8, 8, 3), np.uint8), np.array([2]))), "this memory holds"),
     ],
@@ -219,12 +219,12 @@ def test_bad_edits_are_refused_and_change_nothing(edit: object, sentence: str) -
     assert digest(memory.state()) == before
 
 
-def test_a_memory_that_never_held_a_picture_cannot_show_any() -> None:
+def test_a_memory_that_never_held_a_image_cannot_show_any() -> None:
     with pytest.raises(BadInput, match="never held"):
         _ = ExemplarMemory().images
 
 
-def test_colour_pictures_are_welcome() -> None:
+def test_colour_images_are_welcome() -> None:
     memory = ExemplarMemory()
     memory.add(Batch(np.full((1, 4, 4, 3), 9, np.uint8), np.array([0])))
     assert memory.images.shape == (1, 4, 4, 3)

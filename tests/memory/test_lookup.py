@@ -19,9 +19,9 @@ def filled(images: npt.NDArray[np.uint8]) -> ExemplarMemory:
     return memory
 
 
-def brute_force(pictures: npt.NDArray[np.float32], memory: ExemplarMemory) -> npt.NDArray[np.float64]:
+def brute_force(images: npt.NDArray[np.float32], memory: ExemplarMemory) -> npt.NDArray[np.float64]:
     known = memory.images.astype(np.float64)
-    return np.stack([np.square(known - p).reshape(len(known), -1).sum(1) for p in pictures])
+    return np.stack([np.square(known - p).reshape(len(known), -1).sum(1) for p in images])
 
 
 @given(
@@ -38,15 +38,15 @@ def test_nearest_is_brute_force(seed: int, n: int, k: int, block: int, colour: b
     images = noise(seed, *shape) // (40 if smooth else 1)
     memory, lookup = filled(images), Lookup(block=block)
     lookup.follow(memory)
-    pictures = noise(seed + 1, 5, *shape[1:]).astype(np.float32)
-    rows, distances = lookup.nearest(pictures, k)
-    exact = brute_force(pictures, memory)
+    queries = noise(seed + 1, 5, *shape[1:]).astype(np.float32)
+    rows, distances = lookup.nearest(queries, k)
+    exact = brute_force(queries, memory)
     np.testing.assert_allclose(distances, np.sort(exact, axis=1)[:, :k], rtol=1e-6)
     np.testing.assert_allclose(np.take_along_axis(exact, rows, 1), distances, rtol=1e-6)
 
 
 def test_the_search_goes_on_until_it_is_proved() -> None:
-    """Stripes that average to the same gray: codes alone cannot tell the pictures apart."""
+    """Stripes that average to the same gray: codes alone cannot tell the queries apart."""
     images = np.full((300, 16, 16), 100, np.uint8)
     images[:, ::2] += np.arange(300, dtype=np.uint8)[:, None, None] % 90
     images[:, 1::2] -= np.arange(300, dtype=np.uint8)[:, None, None] % 90
@@ -58,7 +58,7 @@ def test_the_search_goes_on_until_it_is_proved() -> None:
     np.testing.assert_allclose(distances, np.sort(brute_force(turned, memory), 1)[:, :3])
 
 
-def test_code_distances_never_exceed_those_of_pictures() -> None:
+def test_code_distances_never_exceed_those_of_images() -> None:
     images = noise(3, 40, 16, 16)
     codes, rests = encode(images, 4)
     for i in range(0, 40, 7):
@@ -112,7 +112,7 @@ def test_asking_for_more_than_there_is_gives_all(k: int) -> None:
     assert lookup.nearest(memory.images.astype(np.float32), k)[0].shape == (4, min(k, 4))
 
 
-def test_nothing_of_a_forgotten_picture_stays_in_the_codes() -> None:
+def test_nothing_of_a_forgotten_image_stays_in_the_codes() -> None:
     images = noise(0, 3, 8, 8)
     memory, lookup = filled(images), Lookup(block=2)
     lookup.follow(memory)

@@ -8,7 +8,7 @@ from everlearn.networks.autoencoder import SIZES, Autoencoder, to_pixels
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("image_shape", [(32, 32), (16, 48), (32, 32, 3)])
-def test_pictures_come_back_in_their_shape(size: str, image_shape: tuple[int, ...]) -> None:
+def test_images_come_back_in_their_shape(size: str, image_shape: tuple[int, ...]) -> None:
     net = Autoencoder(image_shape, size=size, n_latents=5, n_environments=3)
     height, width, *colours = image_shape
     pixels = torch.rand(2, *(colours or [1]), height, width, generator=torch.Generator().manual_seed(0))

@@ -84,7 +84,7 @@ def test_wasserstein_is_that_of_sorted_samples() -> None:
     assert found.item() == pytest.approx((one - two).square().mean().item(), rel=1e-3)
 
 
-def test_errors_of_pixels_are_those_of_torch_summed_over_a_picture() -> None:
+def test_errors_of_pixels_are_those_of_torch_summed_over_a_image() -> None:
     logits, pixels = some(3, 1, 4, 4), some(3, 1, 4, 4, seed=1).sigmoid().round()
     theirs = -Bernoulli(logits=logits).log_prob(pixels).flatten(1).sum(1)
     torch.testing.assert_close(bernoulli_nll(logits, pixels), theirs)

@@ -5,7 +5,7 @@ from everlearn.errors import BadInput
 from everlearn.networks.pose_net import Average, PoseNet, look
 from everlearn.networks.practice import anywhere
 from everlearn.networks.similarity import CANONICAL, matrices_of
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 @pytest.mark.parametrize("numbers", ["similarity", "matrix"])
@@ -36,7 +36,7 @@ def test_it_learns_to_see(numbers: str) -> None:
     optimiser = torch.optim.Adam(net.parameters(), lr=2e-3)
     losses = []
     for step in range(100):
-        loss = net.errors(*anywhere(corner, draws(0, "test", step))).square().mean()
+        loss = net.errors(*anywhere(corner, rng_at(0, "test", step))).square().mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -62,7 +62,7 @@ def test_the_average_follows_the_net() -> None:
 
 def test_looking_again_corrects_by_what_is_seen_then() -> None:
     class Half(torch.nn.Module):
-        """Sees half of the shift that is there, in a picture that is one bright point."""
+        """Sees half of the shift that is there, in a image that is one bright point."""
 
         def forward(self, images: torch.Tensor) -> torch.Tensor:
             n, _, _, W = images.shape
@@ -70,8 +70,8 @@ def test_looking_again_corrects_by_what_is_seen_then() -> None:
             zero = torch.zeros(n)
             return torch.stack([zero + 1, zero, 0.5 * x, zero], 1)
 
-    picture = torch.zeros(1, 1, 33, 33)
-    picture[0, 0, 16, 24] = 1
-    once, thrice = look(Half(), picture, 1), look(Half(), picture, 3)
+    image = torch.zeros(1, 1, 33, 33)
+    image[0, 0, 16, 24] = 1
+    once, thrice = look(Half(), image, 1), look(Half(), image, 3)
     truth = (2 * 24 + 1) / 33 - 1
     assert abs(float(thrice[0, 2]) - truth) < abs(float(once[0, 2]) - truth) / 2

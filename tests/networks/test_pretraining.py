@@ -8,7 +8,7 @@ from everlearn.streams import Batch
 
 
 def bars(n: int) -> Batch:
-    """Pictures with a bright bar on the left (label 7) or on top (label 3), in a place that varies."""
+    """Images with a bright bar on the left (label 7) or on top (label 3), in a place that varies."""
     images, labels = np.zeros((n, 16, 16), np.uint8), np.where(np.arange(n) % 2, 7, 3)
     for row, label in enumerate(labels):
         bar = slice(row % 5, row % 5 + 3)
@@ -34,7 +34,7 @@ def test_same_seed_same_network_whatever_the_global_numbers() -> None:
     assert not torch.equal(first.pos_embed, other.pos_embed)
 
 
-def test_colour_pictures_make_a_colour_network() -> None:
+def test_colour_images_make_a_colour_network() -> None:
     gray = bars(8)
     coloured = Batch(np.repeat(gray.images[..., None], 3, axis=3), gray.labels)
     assert pretrain(coloured, epochs=1, image_size=16).n_channels == 3

@@ -24,7 +24,7 @@ from everlearn.networks import (
 @pytest.mark.parametrize(
     ("shape", "expected"), [((4, 16, 20), (4, 1, 16, 20)), ((4, 16, 20, 3), (4, 3, 16, 20))]
 )
-def test_pictures_become_tensors(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def test_images_become_tensors(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
     tensor = to_tensor(images)
     assert tensor.shape == expected

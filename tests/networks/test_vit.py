@@ -65,17 +65,17 @@ def test_a_block_is_attention_and_a_dense_layer_each_beside_what_was_there() -> 
 
 def test_patches_are_read_row_by_row() -> None:
     net = ViT(image_size=16, patch_size=8, depth=1)
-    picture = torch.zeros(1, 1, 16, 16)
-    picture[..., :8, 8:] = 1  # the second of four
+    image = torch.zeros(1, 1, 16, 16)
+    image[..., :8, 8:] = 1  # the second of four
     with torch.no_grad():
-        change = (net.tokens(picture) - net.tokens(torch.zeros_like(picture))).abs().sum(2)[0]
+        change = (net.tokens(image) - net.tokens(torch.zeros_like(image))).abs().sum(2)[0]
     assert (change > 1e-6).tolist() == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize(
     ("n_channels", "shape"), [(1, (64, 64, 3)), (3, (64, 64)), (3, (20, 28, 3)), (1, (32, 32))]
 )
-def test_any_picture_is_brought_to_its_size_and_colours(n_channels: int, shape: tuple[int, ...]) -> None:
+def test_any_image_is_brought_to_its_size_and_colours(n_channels: int, shape: tuple[int, ...]) -> None:
     net = ViT(image_size=32, n_channels=n_channels)
     for level, value in ((0, -1.0), (255, 1.0)):
         seen = net.seen(np.full((2, *shape), level, np.uint8))

@@ -47,7 +47,7 @@ def test_first_tasks_are_the_same_run_cut_short(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", SPRITES.scale("paper").begun(1, "cpu").lines, ids=lambda line: line.name)
 def test_the_papers_size_can_be_played(line: Line, tmp_path: Path) -> None:
-    """Pictures, networks, buffers and learners are the paper's; only two classes of 16 images, seen once."""
+    """Images, networks, buffers and learners are the paper's; only two classes of 16 images, seen once."""
     few: dict[str, Any] = {
         "stream.factor_values": 2,
         "stream.classes_per_task": 2,

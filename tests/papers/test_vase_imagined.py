@@ -69,7 +69,7 @@ def test_better_is_less_for_errors_and_more_for_shares(
     assert not judged(claim, ours=group(better), theirs=group(better)).holds
 
 
-def test_what_pictures_cannot_tell_apart_is_no_better() -> None:
+def test_what_images_cannot_tell_apart_is_no_better() -> None:
     claim = imagined.translates_better("", "kept", "ours", "theirs")
     ours, theirs = translating(kept=0.136), translating(kept=0.131)
     assert not judged(claim, ours=group(ours), theirs=group(theirs)).holds

@@ -13,7 +13,7 @@ import pytest
 
 from everlearn.factors import Factors
 from everlearn.rendering import Nuisances, render
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.shapes import ShapeFamily
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -31,13 +31,13 @@ FORMATS: dict[str, dict[str, object]] = {
 }
 
 
-def pictures(
+def images(
     options: dict[str, object], rows: np.ndarray | None = None, threads: int | None = None
 ) -> np.ndarray:
     """Some rows of one fixed batch that uses every part of the renderer."""
     rows = np.arange(N) if rows is None else rows
-    chance = draws(3, "determinism")
-    scale, angle, x, y, *colour = chance.uniform(7 * N).reshape(7, N)
+    rng = rng_at(3, "determinism")
+    scale, angle, x, y, *colour = rng.uniform(7 * N).reshape(7, N)
     factors = Factors(
         scale=0.3 + 1.9 * scale,
         angle=7 * angle,
@@ -62,40 +62,40 @@ def sha(array: np.ndarray) -> str:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_golden_bytes(name: str) -> None:
-    assert sha(pictures(FORMATS[name])) == HASHES[f"pictures, {name}"]
+    assert sha(images(FORMATS[name])) == HASHES[f"images, {name}"]
 
 
-def test_golden_pictures() -> None:
-    """Beside the hashes a few pictures in full, so that a difference can be looked at."""
+def test_golden_images() -> None:
+    """Beside the hashes a few images in full, so that a difference can be looked at."""
     with np.load(GOLDEN / "pictures.npz") as golden:
-        drawn = pictures({}, rows=np.arange(12))
+        drawn = images({}, rows=np.arange(12))
         assert np.array_equal(drawn, golden["gray"])
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_threads_change_nothing(name: str) -> None:
-    one = pictures(FORMATS[name], threads=1)
+    one = images(FORMATS[name], threads=1)
     for threads in (2, 3, 5):
-        assert np.array_equal(one, pictures(FORMATS[name], threads=threads))
+        assert np.array_equal(one, images(FORMATS[name], threads=threads))
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_order_and_company_change_nothing(name: str) -> None:
-    whole = pictures(FORMATS[name])
-    order = draws(0, "order").permutation(N)
-    assert np.array_equal(pictures(FORMATS[name], rows=order), whole[order])
+    whole = images(FORMATS[name])
+    order = rng_at(0, "order").permutation(N)
+    assert np.array_equal(images(FORMATS[name], rows=order), whole[order])
     for row in (0, 17, N - 1):
-        assert np.array_equal(pictures(FORMATS[name], rows=np.array([row]))[0], whole[row])
+        assert np.array_equal(images(FORMATS[name], rows=np.array([row]))[0], whole[row])
 
 
 def test_forked_processes_draw_the_same() -> None:
-    whole = pictures({}, threads=2)  # threads have been used before the fork
+    whole = images({}, threads=2)  # threads have been used before the fork
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map(_hash_with_threads, [1, 2, 2]) == [sha(whole)] * 3
 
 
 def _hash_with_threads(threads: int) -> str:
-    return sha(pictures({}, threads=threads))
+    return sha(images({}, threads=threads))
 
 
 @pytest.mark.slow
@@ -110,10 +110,10 @@ def test_another_processor_draws_the_same(tmp_path: Path) -> None:
     here = Path(__file__)
     script = f"""
 import sys; sys.path.insert(0, {str(here.parent)!r})
-from {here.stem} import FORMATS, pictures, sha
-print(*(sha(pictures(options)) for options in FORMATS.values()))
+from {here.stem} import FORMATS, images, sha
+print(*(sha(images(options)) for options in FORMATS.values()))
 """
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == [HASHES[f"pictures, {name}"] for name in FORMATS]
+    assert done.stdout.split() == [HASHES[f"images, {name}"] for name in FORMATS]

@@ -2,23 +2,23 @@
 
 import numpy as np
 import pytest
-from benchmarks.reference import picture
+from benchmarks.reference import image
 
 from everlearn.factors import Factors
 from everlearn.rendering import render
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.shapes import ShapeFamily
 
 LEVELS = (169.0, 255.0, 0.0)
 
 
 def random_factors(n: int, scale: tuple[float, float], place: tuple[float, float], seed: int) -> Factors:
-    chance = draws(seed, "exactness")
+    rng = rng_at(seed, "exactness")
     return Factors(
-        scale=chance.uniform(n, *scale),
-        angle=chance.uniform(n, -10, 10),
-        x=chance.uniform(n, *place),
-        y=chance.uniform(n, *place),
+        scale=rng.uniform(n, *scale),
+        angle=rng.uniform(n, -10, 10),
+        x=rng.uniform(n, *place),
+        y=rng.uniform(n, *place),
     )
 
 
@@ -26,12 +26,12 @@ def errors(size: int, factors: Factors, family: ShapeFamily) -> tuple[np.ndarray
     """Absolute errors of all pixels, and which of them lie on a boundary."""
     outlines = family.outlines(np.arange(len(factors)))
     drawn = render(outlines, factors, size)
-    wanted = np.stack([picture(outlines[i], factors[i], size, LEVELS) for i in range(len(factors))])
+    wanted = np.stack([image(outlines[i], factors[i], size, LEVELS) for i in range(len(factors))])
     return np.abs(drawn - wanted), ~np.isin(wanted, LEVELS)
 
 
 @pytest.mark.parametrize(("size", "n"), [(16, 12), (50, 8), (64, 12), (100, 4)])
-def test_pictures_agree_with_the_reference(size: int, n: int) -> None:
+def test_images_agree_with_the_reference(size: int, n: int) -> None:
     error, boundary = errors(size, random_factors(n, (0.5, 1), (0, 1), seed=size), ShapeFamily(seed=1))
     assert error.mean() < 0.1
     assert error[boundary].mean() < 1
@@ -39,7 +39,7 @@ def test_pictures_agree_with_the_reference(size: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("size", [16, 33, 64])
-def test_shapes_that_leave_the_picture(size: int) -> None:
+def test_shapes_that_leave_the_image(size: int) -> None:
     error, boundary = errors(size, random_factors(12, (0.3, 6), (-1.2, 2.2), seed=size), ShapeFamily(seed=2))
     assert boundary.any()
     assert error[boundary].mean() < 1
@@ -62,7 +62,7 @@ def test_area_is_kept_whatever_the_place() -> None:
     assert drawn.sum(axis=(1, 2)) == pytest.approx(float(outline.area[0]) * (0.45 * 128) ** 2, rel=2e-4)
 
 
-def test_large_pictures_shrink_to_small_ones() -> None:
+def test_large_images_shrink_to_small_ones() -> None:
     outlines = ShapeFamily(seed=5).outlines(np.arange(10))
     factors = random_factors(10, (0.5, 1), (0, 1), seed=1)
     large = render(outlines, factors, 512, dtype=np.float32)
@@ -83,14 +83,14 @@ def test_the_marked_half_is_the_right_one() -> None:
         assert drawn[63 - row, 63 - column] == 255
 
 
-def test_sampling_a_picture_on_its_matrix_gives_the_canonical_one() -> None:
+def test_sampling_a_image_on_its_matrix_gives_the_canonical_one() -> None:
     size = 256
     outlines = ShapeFamily(seed=6).outlines(np.arange(6))
     factors = random_factors(6, (0.5, 1), (0.2, 0.8), seed=2)
     drawn = render(outlines, factors, size).astype(float)
     canonical = render(outlines, Factors(), size).astype(float)
-    for image, target, matrix in zip(drawn, canonical, factors.matrices(), strict=True):
-        assert np.abs(sample(image, matrix) - target).mean() / 255 < 0.004
+    for posed, target, matrix in zip(drawn, canonical, factors.matrices(), strict=True):
+        assert np.abs(sample(posed, matrix) - target).mean() / 255 < 0.004
 
 
 def sample(image: np.ndarray, matrix: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ def test_blur_spreads_a_dot_into_a_gaussian(radius: float) -> None:
     assert np.array_equal(spot, spot.T)
 
 
-def test_blur_leaves_even_pictures_alone() -> None:
+def test_blur_leaves_even_images_alone() -> None:
     even = np.full((2, 3, 16, 16), 0.7, np.float32)
     assert blur(even, 3.0) == pytest.approx(even, abs=1e-6)
 

@@ -21,7 +21,7 @@ def test_none_of_them_changes_nothing() -> None:
 
 
 def test_almost_none_changes_almost_nothing() -> None:
-    """The layers are painted by another road than plain pictures, and lead to the same place."""
+    """The layers are painted by another road than plain images, and lead to the same place."""
     for options in ({}, {"rgb": True}, {"rgb": True, "channels_first": True}):
         plain = render(OUTLINES, FACTORS, **options).astype(float)
         faint = render(OUTLINES, FACTORS, nuisances=Nuisances(lighting=1e-9), **options)

@@ -40,7 +40,7 @@ def test_halves_lie_on_their_own_side() -> None:
         assert (ends[:, np.isin(codes[:-1], [DIVIDER, RETURN])] == 0).all()
 
 
-def test_larger_pictures_get_more_chords_and_polygons_never() -> None:
+def test_larger_images_get_more_chords_and_polygons_never() -> None:
     small, large = paths(7.2), paths(230.4)
     curved = OUTLINES.orders == 3
     growth = np.array([len(b[1]) / len(a[1]) for a, b in zip(small, large, strict=True)])

@@ -138,7 +138,7 @@ def test_no_factor_writes_outside(
     render(FAMILY.outline(index), factors, size, out=out, **options)
     assert (guarded[:margin] == CANARY).all()
     assert (guarded[-margin:] == CANARY).all()
-    # A picture after a wild one is as clean as one before it: nothing is left in the buffers.
+    # A image after a wild one is as clean as one before it: nothing is left in the buffers.
     assert np.array_equal(out[0], out[2])
 
 
@@ -165,7 +165,7 @@ def test_no_factor_writes_outside(
         ({"dtype": "bytes8"}, "dtype"),
         ({"threads": 0}, "threads is 0; it must be a whole number from 1 up"),
         ({"seed": -1}, "seed is -1"),
-        ({"rows": [1, 2]}, "rows has shape (2,); it must hold one whole number for each of 3 pictures"),
+        ({"rows": [1, 2]}, "rows has shape (2,); it must hold one whole number for each of 3 images"),
         ({"rows": [0.5, 1, 2]}, "rows"),
     ],
 )
@@ -178,7 +178,7 @@ def test_bad_requests_are_refused_before_anything_is_drawn(options: dict[str, ob
     assert (out == CANARY).all()
 
 
-def test_the_largest_picture() -> None:
+def test_the_largest_image() -> None:
     drawn = render(THREE, Factors(scale=16.0, x=[0.5, 16.0, -16.0]), 512)
     assert drawn.shape == (3, 512, 512)
     assert set(np.unique(drawn[1])) == {169}

@@ -15,7 +15,7 @@ SETTINGS = {
     "stream.sequence": ["moving-sprites", "inverted-sprites"],
     "stream.image_size": 16,
     "stream.shapes": 2,
-    "stream.pictures_per_shape": 60,
+    "stream.images_per_shape": 60,
     "stream.images_per_stage": 96,
     "batch_size": 32,
     "evaluation.inside_every": 2,

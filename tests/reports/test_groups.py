@@ -55,7 +55,7 @@ def test_an_edited_run_is_no_second_seed_and_no_copy(runs: dict[str, Record], tm
         "n_tasks": 3,
         "act": "forget",
         "label": 1,
-        "n_pictures": 0,
+        "n_images": 0,
         "memory_bytes": 9,
     }
     with (copy.folder / "events.jsonl").open("a") as log:

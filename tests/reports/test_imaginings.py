@@ -22,7 +22,7 @@ SETTINGS: dict[str, Any] = {
     "stream.sequence": ["moving-sprites", "inverted-sprites"],
     "stream.image_size": 16,
     "stream.shapes": 2,
-    "stream.pictures_per_shape": 400,
+    "stream.images_per_shape": 400,
     "stream.images_per_stage": 640,
     "batch_size": 32,
     "learner.size": "tiny",
@@ -79,7 +79,7 @@ def test_walks_are_those_of_the_record(dreamt: Record) -> None:
     blocks = latent_figures.traversal(group([dreamt]), LOOK).get_axes()
     for axes, walks in zip(blocks, answer["walks"], strict=True):
         page = np.asarray(axes.get_images()[0].get_array())
-        tiles = unpacked(walks["pictures"])
+        tiles = unpacked(walks["images"])
         np.testing.assert_array_equal(page[1:17, 1:17, 0], tiles[:16, :16])
         np.testing.assert_array_equal(page[18:34, 18:34, 2], tiles[16:32, 16:32])
         assert axes.get_title() == walks["name"]
@@ -129,8 +129,8 @@ def test_runs_that_were_not_asked_are_told_how(kind: str, runs: dict[str, Record
 
 
 def test_gaps_are_gray_and_tiles_stay_what_they_are() -> None:
-    picture = np.arange(32, dtype=np.uint8).reshape(4, 8)
-    page = latent_figures.spaced(picture, 1, 2)
+    image = np.arange(32, dtype=np.uint8).reshape(4, 8)
+    page = latent_figures.spaced(image, 1, 2)
     assert page.shape == (6, 11, 3)
-    np.testing.assert_array_equal(page[1:5, 6:10, 1], picture[:, 4:])
+    np.testing.assert_array_equal(page[1:5, 6:10, 1], image[:, 4:])
     assert (page[:, 5] == latent_figures.GAP).all()

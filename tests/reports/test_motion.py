@@ -21,7 +21,7 @@ def test_motion_is_that_of_the_renderer() -> None:
     assert np.abs(_posed(exemplar, pose).astype(int) - drawn).mean() < 1.0
 
 
-def test_the_canonical_pose_leaves_the_picture_alone() -> None:
+def test_the_canonical_pose_leaves_the_image_alone() -> None:
     exemplar = _fine(_large_exemplars(small, 0)[0])
     assert np.array_equal(_posed(exemplar, Factors()), np.asarray(exemplar.reduce(FINE // TILE)))
 

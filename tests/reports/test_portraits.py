@@ -63,7 +63,7 @@ def test_where_factors_are_unknown_images_come_as_they_come() -> None:
     assert grays(page, 0) == [1, *range(10, 22)]
 
 
-def test_a_stream_without_canonical_pictures_has_no_such_column() -> None:
+def test_a_stream_without_canonical_images_has_no_such_column() -> None:
     page = np.asarray(portrait(task(exemplars=False, factors=False)))
     assert grays(page, 1) == list(range(10, 22))
 
@@ -74,7 +74,7 @@ def test_at_most_so_many_rows() -> None:
 
 
 @pytest.mark.parametrize("size", [16, 32, 64, 128, 512])
-def test_pictures_of_any_size_make_a_page_of_one_size(size: int) -> None:
+def test_images_of_any_size_make_a_page_of_one_size(size: int) -> None:
     assert portrait(task(size=size)).size == portrait(task()).size
 
 

@@ -13,7 +13,7 @@ from everlearn.reports.contact_sheet import GROUP_GAP, INK, MARGIN, PAPER
 
 
 def numbered(n: int, size: int = 8, colour: bool = False) -> np.ndarray:
-    """Flat pictures, each of its own gray."""
+    """Flat images, each of its own gray."""
     shape = (n, size, size, 3) if colour else (n, size, size)
     return np.broadcast_to(
         np.arange(1, n + 1, dtype=np.uint8).reshape(-1, *[1] * (len(shape) - 1)), shape
@@ -22,7 +22,7 @@ def numbered(n: int, size: int = 8, colour: bool = False) -> np.ndarray:
 
 @given(st.integers(1, 30), st.integers(1, 9), st.integers(0, 6), st.integers(1, 3), st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_every_picture_is_whole_and_in_its_place(
+def test_every_image_is_whole_and_in_its_place(
     n: int, columns: int, gap: int, upscale: int, colour: bool
 ) -> None:
     images = numbered(n, colour=colour)

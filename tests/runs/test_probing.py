@@ -17,7 +17,7 @@ STAGES = {
     "stream.sequence": ["moving-sprites", "sprites", "moving-sprites"],
     "stream.image_size": 16,
     "stream.shapes": 2,
-    "stream.pictures_per_shape": 40,
+    "stream.images_per_shape": 40,
     "stream.images_per_stage": 64,
     "batch_size": 16,
     "evaluation.probe_size": 8,
@@ -48,7 +48,7 @@ def test_a_run_does_not_notice_that_it_is_probed() -> None:
     assert often.digest == seldom.digest
 
 
-def test_how_many_pictures_teach_probes_is_a_setting() -> None:
+def test_how_many_images_teach_probes_is_a_setting() -> None:
     shown = Play(spec(**{"evaluation.lesson_size": 20}))._scenes
     assert [len(scene.lesson) for scene in shown] == [20, 20]
     assert RunSpec.from_mapping(spec().to_mapping()).evaluation.lesson_size is None

@@ -6,7 +6,7 @@ import pytest
 from everlearn import streams
 from everlearn.errors import BadInput
 
-SMALL = {"image_size": 16, "shapes": 4, "pictures_per_shape": 40, "images_per_stage": 80}
+SMALL = {"image_size": 16, "shapes": 4, "images_per_shape": 40, "images_per_stage": 80}
 ALL = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "moving-inverted-sprites")
 
 
@@ -39,7 +39,7 @@ def test_gray_stages_stay_gray():
     assert stages(["sprites", "coloured-sprites"]).image_shape == (16, 16, 3)
 
 
-def test_a_recurring_sequence_begins_again_with_other_pictures():
+def test_a_recurring_sequence_begins_again_with_other_images():
     stream = stages(["sprites", "moving-sprites"], recurring=True)
     assert stream.n_tasks is None
     assert [task.name for task in stream.take(5)] == ["sprites", "moving-sprites"] * 2 + ["sprites"]
@@ -48,7 +48,7 @@ def test_a_recurring_sequence_begins_again_with_other_pictures():
     assert stream.task(10**9).name == "sprites"
 
 
-def test_training_pictures_are_even_over_classes():
+def test_training_images_are_even_over_classes():
     counts = np.bincount(stages(["sprites"], images_per_stage=30).task(0).train.labels)
     assert sorted(counts) == [7, 7, 8, 8]
 
@@ -98,14 +98,14 @@ def test_impossible_sequences_are_refused(settings, sentence):
     assert sentence in str(error.value)
 
 
-with_pictures = pytest.mark.skipif(
-    not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA names no folder of real pictures"
+with_images = pytest.mark.skipif(
+    not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA names no folder of real images"
 )
 
 
-@with_pictures
+@with_images
 @pytest.mark.parametrize(("drawn_size", "widest"), [(None, 14), (14, 14), (20, 20), (24, 24)])
-def test_real_pictures_are_as_large_as_is_said(drawn_size, widest):
+def test_real_images_are_as_large_as_is_said(drawn_size, widest):
     stream = streams.environments(
         sequence=("fashion", "moving-fashion"), image_size=32, images_per_stage=200, drawn_size=drawn_size
     )
@@ -118,7 +118,7 @@ def test_real_pictures_are_as_large_as_is_said(drawn_size, widest):
     assert (middles.min(), middles.max()) == (first, 32 - first)
 
 
-@with_pictures
+@with_images
 def test_labels_of_data_sets_do_not_clash():
     stream = streams.environments(
         sequence=("moving-fashion", "mnist", "moving-mnist", "sprites"), image_size=32, images_per_stage=50

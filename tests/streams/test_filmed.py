@@ -35,15 +35,15 @@ def test_every_session_of_every_class_comes_once_in_nic():
 def rows(stream, k):
     """Class and session of what is learned in a task."""
     train = stream.scenario.train(k)
-    return np.unique(np.stack([train.classes, train.pictures // 2], axis=1), axis=0).tolist()
+    return np.unique(np.stack([train.classes, train.images // 2], axis=1), axis=0).tolist()
 
 
 def test_a_task_of_nic_is_one_session():
     stream = sprites_50(image_size=16, frames=30, scenario="nic")
     for k in (1, 200, 390):
-        pictures = np.sort(stream.scenario.train(k).pictures)
-        assert pictures[0] % 30 == 0
-        assert (np.diff(pictures) == 1).all()
+        images = np.sort(stream.scenario.train(k).images)
+        assert images[0] % 30 == 0
+        assert (np.diff(images) == 1).all()
 
 
 def test_motion_is_smooth_inside_a_session_and_jumps_between_them():
@@ -58,7 +58,7 @@ def test_motion_is_smooth_inside_a_session_and_jumps_between_them():
     assert abs(turns.sum()) <= np.pi
 
 
-def test_paths_stay_in_the_picture():
+def test_paths_stay_in_the_image():
     units = np.random.default_rng(0).uniform(size=(10_000, 9))
     factors = path(units, np.linspace(0, 1, 10_000))
     assert 0.75 < factors.scale.min() < factors.scale.max() < 1.45

@@ -66,7 +66,7 @@ def test_a_probe_costs_the_same_however_much_was_seen():
     few, many = toy(), toy()
     few.probe(200, size=500)
     many.probe(2_000_000, size=500)
-    assert few.source.asked == many.source.asked == {"pools": 500, "pictures": 500}
+    assert few.source.asked == many.source.asked == {"pools": 500, "images": 500}
 
 
 def test_a_probe_depends_on_its_arguments_only():

@@ -60,7 +60,7 @@ def test_batches_are_pure():
     assert first[0] != first[1]
 
 
-def test_pictures_show_what_the_factors_say():
+def test_images_show_what_the_factors_say():
     batch = Relations(GRID, n_shapes=20).analogies(0, size=5).d
     stream = GRID.build()
     assert (batch.images == stream.source.show(batch.labels, batch.factors)).all()

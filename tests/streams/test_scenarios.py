@@ -49,7 +49,7 @@ def test_training_rows_come_mixed():
     assert (np.diff(labels) != 0).mean() > 0.5
 
 
-def test_domain_and_task_incremental_show_the_same_pictures_under_other_names():
+def test_domain_and_task_incremental_show_the_same_images_under_other_names():
     streams = [toy(scenario=f"{s}-incremental", classes_per_task=3) for s in ("class", "domain", "task")]
     by_class, by_domain, by_task = (stream.task(5) for stream in streams)
     assert rows_of(by_class.train) == rows_of(by_domain.train) == rows_of(by_task.train)
@@ -128,7 +128,7 @@ def test_recurring_tells_the_task_in_which_classes_first_came():
         assert rows_of(stream.task(home).test) == rows_of(stream.task(k).test)
 
 
-def test_gradual_uses_every_picture_once():
+def test_gradual_uses_every_image_once():
     stream = toy(n_there=8, boundaries="gradual", classes_per_task=2)
     assert Counter(train_rows(stream, range(4))) == everything(range(8))
 
@@ -153,7 +153,7 @@ def test_gradual_starts_with_the_first_set_alone():
 @given(
     st.integers(2, 6), st.integers(1, 4), st.integers(0, 100), st.integers(0, 100), st.integers(0, 2**63 - 1)
 )
-def test_blurry_blocks_use_every_picture_once(block, each, disjoint, blurry, seed):
+def test_blurry_blocks_use_every_image_once(block, each, disjoint, blurry, seed):
     stream = toy(
         boundaries="blurry",
         block_tasks=block,
@@ -215,7 +215,7 @@ def test_a_finite_blurry_stream_ends_with_a_shorter_block():
         ({"n_there": 5}, "there are 5 classes, too few for a task of 10"),
         ({"n_there": 5, "n_classes": 6}, "n_classes is 6, but there are only 5"),
         ({"n_there": 30, "n_tasks": 4}, "n_tasks is 4, but toy/class-incremental-v1 has only 3"),
-        ({"scenario": "ni", "sessions": 25}, "24 training pictures, too few for 25 sessions"),
+        ({"scenario": "ni", "sessions": 25}, "24 training images, too few for 25 sessions"),
     ],
 )
 def test_contradictions_are_refused(wrong, words):

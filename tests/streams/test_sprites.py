@@ -57,7 +57,7 @@ def test_the_same_fingerprint_from_worker_processes():
         assert list(workers.map(fingerprint, parts)) == [fingerprint(part) for part in parts]
 
 
-def test_pictures_are_what_their_factors_and_labels_say():
+def test_images_are_what_their_factors_and_labels_say():
     stream = streams.sprites(seed=4, **SMALL)
     batch = stream.task(1).test
     family = ShapeFamily(seed=4)
@@ -79,14 +79,14 @@ def test_each_class_is_split_in_its_own_way():
     assert len(poses) == 10
 
 
-def test_scenarios_show_the_same_pictures():
+def test_scenarios_show_the_same_images():
     by_class, by_domain = (
         streams.sprites(scenario=f"{s}-incremental", **SMALL).task(5) for s in ("class", "domain")
     )
     assert (by_class.train.images == by_domain.train.images).all()
 
 
-def test_a_picture_does_not_depend_on_its_batch():
+def test_a_image_does_not_depend_on_its_batch():
     stream = streams.sprites(noise=0.1, clutter=3, **SMALL)
     task, probe = stream.task(1), stream.probe(2, size=5)
     known = {image.tobytes() for image in task.test.images}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from everlearn import streams
 from everlearn.errors import BadInput
 from everlearn.streams import SpriteSettings, StreamSettings
-from everlearn.streams.images.settings import PictureSettings
+from everlearn.streams.images.settings import ImageSettings
 from everlearn.streams.scenarios.settings import OrderedSettings
 
 
@@ -30,7 +30,7 @@ def test_a_kind_that_forgot_how_to_be_built_is_noticed_at_once():
     class Untitled(OrderedSettings):
         build = TextSettings.build
 
-    class Empty(PictureSettings):
+    class Empty(ImageSettings):
         kind = "empty"
 
     for model, missing in ((Forgetful, "build"), (Untitled, "title"), (Empty, "collection")):
@@ -90,12 +90,12 @@ def test_settings_are_frozen():
         ({"seed": -1}, "seed is -1; it must be at least 0"),
         ({"classes_per_task": 0}, "classes_per_task is 0; it must be at least 1"),
         ({"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
-        ({"held_out": 624}, "1 pictures per class cannot be split"),
+        ({"held_out": 624}, "1 images per class cannot be split"),
         ({"vertices": [8, 5]}, "vertices is (8, 5); the fewest must not be more than the most"),
         ({"vertices": 5}, "vertices is 5; it must be a list, such as [5, 8]"),
         ({"vertices": [5]}, "vertices is [5]; a value is missing"),
         ({"spline_orders": []}, "spline_orders is []; it must have at least 1 item"),
-        ({"split": [600, 15, 100]}, "625 pictures per class cannot be split into 600 for train"),
+        ({"split": [600, 15, 100]}, "625 images per class cannot be split into 600 for train"),
         ({"split": [0.5, 0.1, 0.1]}, "split is (0.5, 0.1, 0.1); give three counts"),
         ({"similarity": 0.5, "scenario": "nc", "first_classes": 15}, "families of 10"),
     ],

@@ -1,10 +1,10 @@
-"""A source without drawing: its pictures are their own numbers, and it counts what it is asked for."""
+"""A source without drawing: its images are their own numbers, and it counts what it is asked for."""
 
 from collections import Counter
 
 import numpy as np
 
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 SIZES = {"train": 24, "val": 3, "test": 5, "held_out": 2}
 
@@ -21,14 +21,14 @@ class ToySource:
 
     def pool(self, class_id, split):
         self.asked["pools"] += 1
-        order = draws(9, "toy", class_id).permutation(sum(self.sizes.values()))
+        order = rng_at(9, "toy", class_id).permutation(sum(self.sizes.values()))
         ends = np.cumsum([0, *self.sizes.values()])
         i = list(self.sizes).index(split)
         return order[ends[i] : ends[i + 1]]
 
-    def draw(self, class_ids, picture_ids):
-        self.asked["pictures"] += len(class_ids)
-        numbers = np.stack([class_ids, picture_ids], axis=1).astype("<u4")
+    def draw(self, class_ids, image_ids):
+        self.asked["images"] += len(class_ids)
+        numbers = np.stack([class_ids, image_ids], axis=1).astype("<u4")
         return numbers.view(np.uint8).reshape(-1, 2, 4), None
 
     def exemplars(self, class_ids):
@@ -36,6 +36,6 @@ class ToySource:
 
 
 def rows_of(batch):
-    """The (class, picture) pairs of a batch drawn by a ToySource."""
+    """The (class, image) pairs of a batch drawn by a ToySource."""
     numbers = np.ascontiguousarray(batch.images).reshape(len(batch), 8).view("<u4")
     return [tuple(row) for row in numbers.tolist()]

@@ -11,7 +11,7 @@ from .visits import SETTINGS, Studio, serving
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with records of a learner that remembers pictures, and of one that does not."""
+    """A folder with records of a learner that remembers images, and of one that does not."""
     folder = tmp_path_factory.mktemp("kept")
     for learner, extra in (("dcl", {"learner.width": 4}), ("nearest", {})):
         spec = runs.RunSpec.make(learner=learner, settings={**SETTINGS, **extra})

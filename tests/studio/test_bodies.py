@@ -27,7 +27,7 @@ def code(raw: socket.socket) -> bytes:
 
 
 def test_a_body_that_says_it_is_too_large_is_not_read(studio: Studio) -> None:
-    with begin(studio, "/api/picture", f"Content-Length: {LARGE}") as raw:
+    with begin(studio, "/api/image", f"Content-Length: {LARGE}") as raw:
         assert code(raw) == b"413"
 
 
@@ -36,7 +36,7 @@ def test_an_endless_body_is_given_up(studio: Studio) -> None:
         piece = b"10000\r\n" + bytes(0x10000) + b"\r\n"
         return itertools.repeat(piece, LARGE // 0x10000 + 2)
 
-    with begin(studio, "/api/picture", "Transfer-Encoding: chunked") as raw:
+    with begin(studio, "/api/image", "Transfer-Encoding: chunked") as raw:
         try:
             for piece in pieces():
                 raw.sendall(piece)
@@ -49,7 +49,7 @@ def test_an_endless_body_is_given_up(studio: Studio) -> None:
 
 def test_a_slow_body_is_given_up(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "PATIENCE", 0.3)
-    with begin(studio, "/api/picture", "Content-Length: 100") as raw:
+    with begin(studio, "/api/image", "Content-Length: 100") as raw:
         raw.sendall(b"a")
         assert code(raw) == b"408"
 
@@ -57,10 +57,10 @@ def test_a_slow_body_is_given_up(studio: Studio, monkeypatch: pytest.MonkeyPatch
 def test_many_who_wait_keep_nobody_else_waiting(studio: Studio) -> None:
     with ExitStack() as stack:
         for number in range(400):
-            path, headers = ("/api/picture", ("Content-Length: 9",)) if number % 2 else ("/api/x", ())
+            path, headers = ("/api/image", ("Content-Length: 9",)) if number % 2 else ("/api/x", ())
             stack.enter_context(begin(studio, path, *headers))
         assert studio.get("/api/records").status_code == 200
-        assert studio.get("/api/sprites/picture.png", image_size=16).status_code == 200
+        assert studio.get("/api/sprites/image.png", image_size=16).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_a_body_that_makes_no_sense_is_a_sentence(studio: Studio, body: bytes) -
 def test_pixels_that_are_no_square_are_refused(studio: Studio, size: int) -> None:
     answer = studio.post("/api/recognise", bytes(size), record="dcl")
     assert answer.status_code == 400
-    assert "no square picture" in answer.json()["error"]
+    assert "no square image" in answer.json()["error"]

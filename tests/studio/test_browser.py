@@ -39,7 +39,7 @@ NAMELESS = """() => [
 SEEN = """[...document.querySelectorAll('.wall img')]
     .filter(image => image.getBoundingClientRect().top < innerHeight)
     .every(image => image.naturalWidth)"""
-"""Whether every picture in view is there."""
+"""Whether every image in view is there."""
 
 expect.set_options(timeout=PATIENCE)
 
@@ -69,14 +69,14 @@ def slide(page: Page, label: str, value: float) -> None:
 
 def test_sprites_follow_the_sliders(browser: Browser, studio: Studio) -> None:
     with visit(browser, studio, "#/sprites") as page:
-        picture = page.locator("#sprite")
-        expect(picture).to_have_js_property("naturalWidth", 256)
-        before = picture.get_attribute("src")
+        image = page.locator("#sprite")
+        expect(image).to_have_js_property("naturalWidth", 256)
+        before = image.get_attribute("src")
         slide(page, "Angle", 1.5)
         slide(page, "Difficulty", 0.5)
         expect(page.locator("#code")).to_contain_text("Factors(angle=1.5)")
         expect(page.locator("#code")).to_contain_text("ShapeFamily(difficulty=0.5).outline(7)")
-        assert picture.get_attribute("src") != before
+        assert image.get_attribute("src") != before
         page.get_by_role("button", name="Next shape").click()
         expect(page.get_by_label("Shape", exact=True)).to_have_value("8")
         expect(page.get_by_role("link", name="Download PNG")).to_have_attribute("download", "shape-8.png")
@@ -157,7 +157,7 @@ def test_a_run_is_started_and_stopped_from_the_page(browser: Browser, studio: St
         page.get_by_role("button", name="New run").click()
         form = page.get_by_role("form", name="New run")
         form.get_by_label("Learner", exact=True).select_option("nearest")
-        expect(form).to_contain_text("average picture is nearest")
+        expect(form).to_contain_text("average image is nearest")
         form.get_by_text("Settings of sprites").click()
         form.get_by_label("image size", exact=True).fill("16")
         form.get_by_label("factor values", exact=True).fill("2")
@@ -229,9 +229,9 @@ def test_a_drawing_is_recognised_taught_and_moved(browser: Browser, studio: Stud
         red = "pad => pad.getContext('2d').getImageData(10, 10, 1, 1).data[0]"
         page.get_by_role("button", name="Back to the middle").click()
         until(lambda: page.locator(".pad").evaluate(red) == 200)
-        (tmp_path / "words.png").write_text("not a picture")
+        (tmp_path / "words.png").write_text("not a image")
         page.locator("#upload").set_input_files(tmp_path / "words.png")
-        expect(page.get_by_role("alert").filter(has_text="not a picture")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="not a image")).to_be_visible()
 
 
 def test_empty_states_say_what_to_do(browser: Browser, tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ LAST = {"runs": "canvas.heat", "vase": ".empty"}
 
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_can_be_used_by_everybody(browser: Browser, studio: Studio, name: str) -> None:
-    """Every control has a name, every picture words, a phone shows all of it, and dark is dark."""
+    """Every control has a name, every image words, a phone shows all of it, and dark is dark."""
     with visit(browser, studio, f"#/{name}", width=390, look="dark") as page:
         expect(page.locator("h1")).to_be_visible()
         if name in LAST:
@@ -274,7 +274,7 @@ def test_pages_can_be_used_by_everybody(browser: Browser, studio: Studio, name: 
 
 
 def test_screenshots(browser: Browser, kept: Path, tmp_path: Path) -> None:
-    """The pictures of the documentation: everyday into nowhere, into docs when a folder is named."""
+    """The images of the documentation: everyday into nowhere, into docs when a folder is named."""
     out = Path(os.environ.get(SCREENSHOTS, tmp_path))
     folder = Path(os.environ.get(SHOWN) or shutil.copytree(kept, tmp_path / "records"))
     with serving(folder) as studio:
@@ -321,7 +321,7 @@ def _drawn(page: Page) -> None:
 
 def _walked(page: Page) -> None:
     page.locator(".empty, .walks img").first.wait_for()
-    page.get_by_role("heading", name=re.compile("A picture|No record")).evaluate("h2 => h2.scrollIntoView()")
+    page.get_by_role("heading", name=re.compile("A image|No record")).evaluate("h2 => h2.scrollIntoView()")
     page.wait_for_timeout(1000)
 
 

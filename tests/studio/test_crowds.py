@@ -46,7 +46,7 @@ def served(url: httpx.URL) -> None:
     with httpx.Client(base_url=url.copy_with(query=None), headers=headers, timeout=60) as client:
         assert client.get("/").status_code == 200
         assert client.get("/api/records").json()["total"] == 2
-        assert client.get("/api/sprites/picture.png", params={"image_size": 16}).status_code == 200
+        assert client.get("/api/sprites/image.png", params={"image_size": 16}).status_code == 200
 
 
 def test_a_thousand_open_connections(records: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_thousand_open_connections(records: Path) -> None:
         ways = (
             b"",
             b"GET /api/records HTTP/1.1\r\nHost: local",
-            begin(url, "POST", "/api/picture", "Content-Length: 1000") + b"a",
+            begin(url, "POST", "/api/image", "Content-Length: 1000") + b"a",
             begin(url, "GET", "/api/records/live?record=dcl"),
         )
         for number in range(CROWD):

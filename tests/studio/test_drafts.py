@@ -24,12 +24,12 @@ from .visits import SETTINGS, Studio
 CLIENTS, EACH = 8, 500
 
 
-def picture(number: int) -> Images:
+def image(number: int) -> Images:
     return np.full((16, 16), number % 251, np.uint8)
 
 
 def canvas(number: int) -> bytes:
-    gray = picture(number)
+    gray = image(number)
     return np.dstack([gray, gray, gray, np.full_like(gray, 255)]).tobytes()
 
 
@@ -48,13 +48,13 @@ def saved(folder: Path) -> Play:
 def test_an_edit_is_tried_before_it_is_saved(records: Path) -> None:
     before = everything(records / "dcl")
     draft = Draft(Record(records / "dcl"))
-    assert draft.edit(Add(picture(9), name="new"), seen=0) == 6
+    assert draft.edit(Add(image(9), name="new"), seen=0) == 6
     assert draft.edit(Rename(0, "first"), seen=0) == 0
     assert draft.edit(Forget(1), seen=0) == 1
     assert draft.memory.classes() == [0, 2, 3, 4, 5, 6]
     assert everything(records / "dcl") == before
     events = draft.save()
-    assert [(event.act, event.label, event.n_pictures) for event in events] == [
+    assert [(event.act, event.label, event.n_images) for event in events] == [
         ("add", 6, 1),
         ("rename", 0, 1),
         ("forget", 1, 0),
@@ -91,7 +91,7 @@ def test_undoing_leaves_no_trace(records: Path) -> None:
 
 def test_what_is_forgotten_is_in_no_file(records: Path) -> None:
     draft = Draft(Record(records / "dcl"))
-    gone = draft.memory.pictures(4)[0].tobytes()
+    gone = draft.memory.images_of(4)[0].tobytes()
     assert gone in everything(records / "dcl")
     draft.edit(Forget(4), seen=0)
     draft.save()
@@ -113,7 +113,7 @@ def test_a_stale_edit_is_refused(records: Path) -> None:
 def test_a_refused_edit_leaves_nothing_behind(records: Path) -> None:
     draft = Draft(Record(records / "dcl"))
     before = digest(draft.learner.state())
-    for edit in (Add(picture(1), name="\n"), Add(np.zeros((8, 8), np.uint8)), Rename(0, ""), Forget(77)):
+    for edit in (Add(image(1), name="\n"), Add(np.zeros((8, 8), np.uint8)), Rename(0, ""), Forget(77)):
         with pytest.raises(ValueError, match=r"."):
             draft.edit(edit, seen=0)
     assert (digest(draft.learner.state()), draft.edits) == (before, [])
@@ -210,7 +210,7 @@ def test_concurrent_edits_lose_nothing(studio: Studio, records: Path, each: int)
             name = f"{client}-{number}"
             answer = studio.post("/api/memory/add", canvas(number), record="dcl", seen=0, name=name).json()
             label, seen = answer["label"], answer["edition"]
-            done.append((seen, Add(picture(number), label, name)))
+            done.append((seen, Add(image(number), label, name)))
             act, more = ("rename", {"name": f"{name}!"}) if number % 4 else ("forget", {})
             answer = studio.post(f"/api/memory/{act}", record="dcl", seen=seen, label=label, **more).json()
             done.append((answer["edition"], Rename(label, f"{name}!") if more else Forget(label)))

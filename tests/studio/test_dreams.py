@@ -1,4 +1,4 @@
-"""The page of VASE shows what the learner itself says of environments and pictures."""
+"""The page of VASE shows what the learner itself says of environments and images."""
 
 import base64
 import io
@@ -81,34 +81,34 @@ def test_time_is_told_by_what_was_written_down(dreamt: Path) -> None:
     assert points["capacity"][0][0] == pytest.approx(1 / 20)
 
 
-def test_a_picture_is_drawn_again_in_every_environment(play: Play) -> None:
-    learner, picture = dreaming(play.learner), sample(play, 0, 3)
-    found = imagined(learner, picture, None)
-    assert np.array_equal(pixels(found["seen"]), picture)
-    chances = learner.chances(picture[None])[0]
+def test_a_image_is_drawn_again_in_every_environment(play: Play) -> None:
+    learner, image = dreaming(play.learner), sample(play, 0, 3)
+    found = imagined(learner, image, None)
+    assert np.array_equal(pixels(found["seen"]), image)
+    chances = learner.chances(image[None])[0]
     assert found["chosen"] == chances.argmax()
     assert [each["chance"] for each in found["again"]] == pytest.approx(chances.tolist())
     for number, each in enumerate(found["again"]):
-        latents = learner.encode(picture[None]) * learner.environments.known[number].mask
+        latents = learner.encode(image[None]) * learner.environments.known[number].mask
         drawn = np.round(learner.draw(latents, number)[0] * 255)
-        assert np.array_equal(pixels(each["picture"]), drawn)
+        assert np.array_equal(pixels(each["image"]), drawn)
 
 
 def test_a_walk_moves_one_latent_and_no_other(play: Play) -> None:
-    learner, picture = dreaming(play.learner), sample(play, 1, 0)
-    found = imagined(learner, picture, 0)
+    learner, image = dreaming(play.learner), sample(play, 1, 0)
+    found = imagined(learner, image, 0)
     there = learner.environments.known[0]
     walks = found["walks"]
     assert sorted(each["latent"] for each in walks) == np.flatnonzero(there.used & there.mask).tolist()
     assert [each["nats"] for each in walks] == sorted((each["nats"] for each in walks), reverse=True)
     for each in walks:
-        latents = learner.encode(picture[None]) * there.mask
-        for value, shown in zip(WALK, each["pictures"], strict=True):
+        latents = learner.encode(image[None]) * there.mask
+        for value, shown in zip(WALK, each["images"], strict=True):
             latents[0, each["latent"]] = value
             assert np.array_equal(pixels(shown), np.round(learner.draw(latents, 0)[0] * 255))
 
 
-def test_pictures_are_those_of_the_stage(play: Play) -> None:
+def test_images_are_those_of_the_stage(play: Play) -> None:
     images = play.stream.task(1).test.images
     assert np.array_equal(sample(play, 1, len(images) + 2), images[2])
     with pytest.raises(BadInput, match="not played"):

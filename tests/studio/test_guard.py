@@ -88,7 +88,7 @@ def test_the_app_tells_its_routes(studio: Studio) -> None:
         "/api/records",
         "/api/memory/save",
         "/api/runs",
-        "/api/picture",
+        "/api/image",
     }
 
 
@@ -144,7 +144,7 @@ def test_a_token_in_the_address_is_for_reading_only(studio: Studio) -> None:
 
 def test_reading_changes_nothing(studio: Studio) -> None:
     """Whatever a page could be tricked into loading is a GET; none of them may be an act."""
-    acts = {"/api/runs", "/api/runs/stop", "/api/runs/resume", "/api/recognise", "/api/picture"}
+    acts = {"/api/runs", "/api/runs/stop", "/api/runs/resume", "/api/recognise", "/api/image"}
     acts |= {"/api/dreams/imagine"}
     acts |= {f"/api/memory/{act}" for act in ("add", "rename", "forget", "undo", "save")}
     found = routes(studio)
@@ -160,8 +160,7 @@ def test_legitimate_requests_are_answered(studio: Studio, host: str) -> None:
     assert ask(studio, "GET", "/static/colours.css", {"Host": host, "Sec-Fetch-Site": "same-origin"}) == 200
     assert ask(studio, "GET", "/api/records", own) == 200
     assert (
-        ask(studio, "GET", "/api/sprites/picture.png?image_size=16", {**own, "Origin": f"http://{host}"})
-        == 200
+        ask(studio, "GET", "/api/sprites/image.png?image_size=16", {**own, "Origin": f"http://{host}"}) == 200
     )
     assert ask(studio, "GET", f"/api/records/curves?record=dcl&token={studio.token}", {"Host": host}) == 200
     assert (
@@ -241,7 +240,7 @@ def test_no_name_leads_out_of_the_folder(studio: Studio, tmp_path: Any) -> None:
 
 
 def test_every_answer_tells_the_browser_to_be_careful(studio: Studio) -> None:
-    for path in ("/", "/static/colours.css", "/api/records", "/api/none", "/api/sprites/picture.png"):
+    for path in ("/", "/static/colours.css", "/api/records", "/api/none", "/api/sprites/image.png"):
         headers = studio.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy

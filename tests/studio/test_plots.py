@@ -1,4 +1,4 @@
-"""Whatever the page shows can be saved as a picture, as a drawing and as a table."""
+"""Whatever the page shows can be saved as a image, as a drawing and as a table."""
 
 import csv
 import io
@@ -30,8 +30,8 @@ def test_every_curve_is_saved_in_every_form(studio: Studio, records: Path, curve
     drawing = studio.get("/api/exports/curve", **query, ending="svg")
     assert drawing.headers["content-disposition"] == f'attachment; filename="{curve}.svg"'
     assert ElementTree.fromstring(drawing.content).tag.endswith("svg")
-    pictures = [studio.get("/api/exports/curve", **query, ending="png", dark=dark).content for dark in (0, 1)]
-    light, dark = (np.asarray(Image.open(io.BytesIO(each)).convert("L")) for each in pictures)
+    images = [studio.get("/api/exports/curve", **query, ending="png", dark=dark).content for dark in (0, 1)]
+    light, dark = (np.asarray(Image.open(io.BytesIO(each)).convert("L")) for each in images)
     assert light.mean() > 200 > 60 > dark.mean()
     table = rows(studio.get("/api/exports/curve", **query, ending="csv").text)
     for name in ("dcl", "nearest"):
@@ -69,8 +69,8 @@ def test_all_curves_are_one_table(studio: Studio, records: Path) -> None:
 def test_the_score_table_is_saved_in_every_form(studio: Studio, records: Path) -> None:
     (records / "dcl" / "name.txt").write_text(NASTY)
     assert b"<svg" in studio.get("/api/exports/scores", record="dcl", ending="svg").content
-    picture = studio.get("/api/exports/scores", record="dcl", ending="png").content
-    with Image.open(io.BytesIO(picture)) as image:
+    content = studio.get("/api/exports/scores", record="dcl", ending="png").content
+    with Image.open(io.BytesIO(content)) as image:
         assert min(image.size) > 400
     table = rows(studio.get("/api/exports/scores", record="dcl", ending="csv").text)
     expected = [

@@ -1,4 +1,4 @@
-"""What a learner makes of a picture is what it would answer."""
+"""What a learner makes of a image is what it would answer."""
 
 from pathlib import Path
 
@@ -20,18 +20,18 @@ def draft(records: Path) -> Draft:
 
 def test_the_answer_is_the_learners(draft: Draft) -> None:
     for label in draft.memory.classes():
-        picture = draft.memory.pictures(label)[0]
-        found = recognised(draft.learner, picture)
-        assert found["label"] == label == int(draft.learner.predict(picture[None])[0])
-        assert found["novelty"] == pytest.approx(float(draft.learner.novelty(picture[None])[0]))  # type: ignore[attr-defined]
+        image = draft.memory.images_of(label)[0]
+        found = recognised(draft.learner, image)
+        assert found["label"] == label == int(draft.learner.predict(image[None])[0])
+        assert found["novelty"] == pytest.approx(float(draft.learner.novelty(image[None])[0]))  # type: ignore[attr-defined]
         assert found["leading"][0]["label"] == label
         assert found["leading"][0]["residual"] < 1
 
 
 def test_the_leading_memories_come_best_first(draft: Draft) -> None:
-    pictures = sprites(image_size=16, factor_values=2).task(0).train.images[:5]
-    for picture in pictures:
-        found = recognised(draft.learner, np.array(picture))
+    images = sprites(image_size=16, factor_values=2).task(0).train.images[:5]
+    for image in images:
+        found = recognised(draft.learner, np.array(image))
         residuals = [each["residual"] for each in found["leading"]]
         assert len(residuals) == min(LEADING, len(draft.memory))
         assert residuals == sorted(residuals)
@@ -40,19 +40,19 @@ def test_the_leading_memories_come_best_first(draft: Draft) -> None:
 
 
 def test_a_forgotten_class_is_no_answer_any_more(draft: Draft) -> None:
-    picture = draft.memory.pictures(3)[0]
+    image = draft.memory.images_of(3)[0]
     draft.edit(Forget(3), seen=0)
-    found = recognised(draft.learner, picture)
+    found = recognised(draft.learner, image)
     assert found["label"] != 3
     assert 3 not in [each["label"] for each in found["leading"]]
     draft.undo(seen=1)
-    assert recognised(draft.learner, picture)["label"] == 3
+    assert recognised(draft.learner, image)["label"] == 3
 
 
 def test_who_cannot_be_asked_says_so(draft: Draft) -> None:
-    picture = np.zeros((16, 16), np.uint8)
-    with pytest.raises(BadInput, match="does not answer with a picture"):
-        recognised(build("nearest", image_shape=(16, 16), seed=0), picture)
+    image = np.zeros((16, 16), np.uint8)
+    with pytest.raises(BadInput, match="does not answer with a image"):
+        recognised(build("nearest", image_shape=(16, 16), seed=0), image)
     with pytest.raises(BadInput, match="remembers nothing"):
-        recognised(build("dcl", image_shape=(16, 16), seed=0), picture)
+        recognised(build("dcl", image_shape=(16, 16), seed=0), image)
     assert [name for name in ("dcl", "dcl-paper", "er", "nobody") if remembers(name)] == ["dcl", "dcl-paper"]

@@ -167,7 +167,7 @@ def test_the_score_table(studio: Studio, kept: Path) -> None:
 
 
 def test_two_hundred_requests_at_sixteen_at_a_time(studio: Studio) -> None:
-    paths = ["/", "/api/records", "/api/sprites/picture.png?image_size=32", "/api/records/curves?record=dcl"]
+    paths = ["/", "/api/records", "/api/sprites/image.png?image_size=32", "/api/records/curves?record=dcl"]
     paths += ["/api/memory?record=dcl", "/api/records/summary?record=nearest", "/api/runs/learner?name=er"]
     paths += ["/static/app.js"]
     asked = [paths[number % len(paths)] for number in range(200)]

@@ -19,27 +19,27 @@ SOME = (
 
 
 @pytest.mark.parametrize("sprite", SOME)
-def test_the_code_draws_the_picture(sprite: Sprite) -> None:
+def test_the_code_draws_the_image(sprite: Sprite) -> None:
     names: dict[str, object] = {}
-    exec(f"{sprite.imports()}\npictures = {sprite.code()}", names)
-    pictures = names["pictures"]
-    assert isinstance(pictures, np.ndarray)
-    assert np.array_equal(pictures[0], sprite.picture())
+    exec(f"{sprite.imports()}\nimages = {sprite.code()}", names)
+    images = names["images"]
+    assert isinstance(images, np.ndarray)
+    assert np.array_equal(images[0], sprite.image())
 
 
 @pytest.mark.parametrize("sprite", SOME)
-def test_the_picture_arrives_pixel_by_pixel(studio: Studio, sprite: Sprite) -> None:
-    answer = studio.get("/api/sprites/picture.png", **sprite.model_dump())
+def test_the_image_arrives_pixel_by_pixel(studio: Studio, sprite: Sprite) -> None:
+    answer = studio.get("/api/sprites/image.png", **sprite.model_dump())
     assert answer.headers["content-type"] == "image/png"
-    with Image.open(io.BytesIO(answer.content)) as picture:
-        assert np.array_equal(np.asarray(picture), sprite.picture())
+    with Image.open(io.BytesIO(answer.content)) as image:
+        assert np.array_equal(np.asarray(image), sprite.image())
 
 
 def test_the_sheet_begins_with_the_shape(studio: Studio) -> None:
     sheet = Sprite(shape=12).sheet()
     assert sheet.shape == (64, 64, 64)
-    assert np.array_equal(sheet[0], Sprite(shape=12, image_size=64).picture())
-    assert np.array_equal(sheet[63], Sprite(shape=75, image_size=64).picture())
+    assert np.array_equal(sheet[0], Sprite(shape=12, image_size=64).image())
+    assert np.array_equal(sheet[63], Sprite(shape=75, image_size=64).image())
     assert studio.get("/api/sprites/sheet.png", shape=2**53 - 1).status_code == 200
 
 
@@ -59,6 +59,6 @@ def test_the_sheet_begins_with_the_shape(studio: Studio) -> None:
 def test_what_cannot_be_drawn_is_said_in_a_sentence(
     studio: Studio, wrong: dict[str, object], word: str
 ) -> None:
-    answer = studio.get("/api/sprites/picture.png", **wrong)
+    answer = studio.get("/api/sprites/image.png", **wrong)
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(f"{word} is ")

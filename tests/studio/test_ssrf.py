@@ -72,7 +72,7 @@ def test_no_address_is_followed(studio: Studio, calls: list[str]) -> None:
             {"learner.weights": url},
             {"device": url},
         ):
-            for stream in ("sprites", "pictures", "environments"):
+            for stream in ("sprites", "images", "environments"):
                 wish = {"stream": stream, "learner": "nearest", "settings": settings, "name": url}
                 assert studio.client.post("/api/runs", json=wish).status_code in (400, 409)
         with pytest.raises(TimeoutError):

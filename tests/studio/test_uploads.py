@@ -1,4 +1,4 @@
-"""Picture files made to harm, and pictures that are not."""
+"""Image files made to harm, and images that are not."""
 
 import io
 import struct
@@ -77,7 +77,7 @@ def hostile() -> dict[str, bytes]:
     files |= {
         "nothing": b"",
         "a letter": b"A",
-        "words": b"hello, I am a picture",
+        "words": b"hello, I am a image",
         "a page": b"<!doctype html><script>alert(1)</script>",
         "svg": b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
         "svg that reads files": b'<?xml version="1.0"?><!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</svg>',
@@ -149,7 +149,7 @@ def test_hostile_files_are_refused_quickly_and_cheaply(decoder: Decoder) -> None
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "WEBP", "PPM"])
 @pytest.mark.parametrize("size", [(1, 1), (40, 30), (3000, 2000)])
-def test_pictures_are_opened(decoder: Decoder, kind: str, size: tuple[int, int]) -> None:
+def test_images_are_opened(decoder: Decoder, kind: str, size: tuple[int, int]) -> None:
     with Image.open(io.BytesIO(decoder.open(encoded(kind, size)))) as small:
         assert small.format == "PNG"
         assert max(small.size) <= LARGEST
@@ -157,7 +157,7 @@ def test_pictures_are_opened(decoder: Decoder, kind: str, size: tuple[int, int])
 
 
 def test_nothing_but_pixels_comes_through(decoder: Decoder) -> None:
-    """Notes, places and profiles stay behind, and so does what hides after the picture."""
+    """Notes, places and profiles stay behind, and so does what hides after the image."""
     exif = Image.Exif()
     exif[0x010E] = "a secret place"
     content = encoded("JPEG", exif=exif, comment=b"a secret word") + b"<script>a secret end</script>"
@@ -165,7 +165,7 @@ def test_nothing_but_pixels_comes_through(decoder: Decoder) -> None:
     assert b"secret" not in decoder.open(content)
 
 
-def test_the_first_picture_of_ten_thousand_is_enough(decoder: Decoder) -> None:
+def test_the_first_image_of_ten_thousand_is_enough(decoder: Decoder) -> None:
     frame = encoded("GIF", (8, 8), "L")
     body = frame[frame.index(b",") : -1]
     frames = frame[: frame.index(b",")] + body * 10_000 + b";"
@@ -189,12 +189,12 @@ def test_the_child_ends_with_its_input() -> None:
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def test_the_pixels_are_the_pictures(decoder: Decoder) -> None:
-    picture = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(30, 40, 3)
+def test_the_pixels_are_the_images(decoder: Decoder) -> None:
+    image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(30, 40, 3)
     file = io.BytesIO()
-    Image.fromarray(picture).save(file, "PNG")
+    Image.fromarray(image).save(file, "PNG")
     with Image.open(io.BytesIO(decoder.open(file.getvalue()))) as small:
-        assert np.array_equal(np.asarray(small)[..., :3], picture)
+        assert np.array_equal(np.asarray(small)[..., :3], image)
 
 
 def test_whoever_gave_the_file_need_not_wait_for_the_next_child(

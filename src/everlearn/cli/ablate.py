@@ -70,7 +70,7 @@ def _row(idea: str, spec: "RunSpec", records: Path, new: int, screen: Screen) ->
 
 
 def _asked(record: "Record", new: int) -> dict[str, Any]:
-    """How well, and how fast, new classes are recognised beside the old ones after one picture each."""
+    """How well, and how fast, new classes are recognised beside the old ones after one image each."""
     import time
 
     from everlearn.evaluation.protocols import one_shot

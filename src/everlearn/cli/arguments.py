@@ -150,8 +150,8 @@ def read_whole(_: type[int], tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=read_whole)]
 
 
-def read_picture(path: Path, shape: tuple[int, ...]) -> Images:
-    """The picture, fitted into (H, W) gray or (H, W, 3) colour on black, its proportions kept."""
+def read_image(path: Path, shape: tuple[int, ...]) -> Images:
+    """The image, fitted into (H, W) gray or (H, W, 3) colour on black, its proportions kept."""
     return fitted(decode(check_path(path).read_bytes(), str(path)), shape)
 
 

@@ -53,7 +53,7 @@ def _torch() -> dict[str, Any]:
 
 
 def _data() -> dict[str, bool]:
-    """Which streams of real pictures can be built from what lies here."""
+    """Which streams of real images can be built from what lies here."""
     from everlearn import streams
     from everlearn.errors import BadInput
 
@@ -108,7 +108,7 @@ def _view(facts: dict[str, Any]) -> Any:
             "computes on",
             f"{', '.join(facts['devices'])}; {facts['processors']} processors, {facts['threads']} threads",
         ),
-        ("real pictures", f"{', '.join(data)} (in $EVERLEARN_DATA)"),
+        ("real images", f"{', '.join(data)} (in $EVERLEARN_DATA)"),
         ("free disk", f"{facts['free_disk_bytes'] / 1e9:.1f} GB"),
         ("draws", f"{facts['drawn_per_second']:,} images a second"),
         ("learns from", f"{facts['learned_per_second']:,} images a second (naive, 64 px)"),

@@ -36,7 +36,7 @@ def list_(
 
     Args:
         record: The folder of the record or shelf.
-        out: A .png file to draw all remembered pictures to.
+        out: A .png file to draw all remembered images to.
     """
     from everlearn.evaluation.protocols import editable_memory
     from everlearn.reports import save, sheet
@@ -48,42 +48,42 @@ def list_(
         check_format(check_path(out), moving=False)
     if memory_store.is_shelf(record):
         if out is not None:
-            raise BadInput("a shelf may hold a million pictures; leave --out out")
+            raise BadInput("a shelf may hold a million images; leave --out out")
         held = memory_store.list_(record)
         return Answer(held, lambda: _view(held))
     memory = editable_memory(opened(Record(record)).learner)
     facts = {"record": str(record), **_facts(memory)}
     if out is not None:
         rows = [exemplar.row for exemplar in memory.exemplars()]
-        facts["picture"] = str(save(sheet(memory.images[rows], columns=COLUMNS), out))
+        facts["image"] = str(save(sheet(memory.images[rows], columns=COLUMNS), out))
     return Answer(facts, lambda: _view(facts))
 
 
 @app.command
 def add(
     record: Path,
-    picture: Path,
+    image: Path,
     /,
     *,
     label: Whole | None = None,
     name: str | None = None,
     screen: Shown,
 ) -> Answer:
-    """Teach a class with one picture; nothing is trained.
+    """Teach a class with one image; nothing is trained.
 
     Args:
         record: The folder of the record or shelf.
-        picture: A picture of the thing upright, large and in the middle; for a shelf also a folder of
-            pictures, whose classes are named after files or sub-folders.
+        image: A image of the thing upright, large and in the middle; for a shelf also a folder of
+            images, whose classes are named after files or sub-folders.
         label: The class it shows; a new one if not said.
         name: What people call the class.
         screen: Where progress is shown.
     """
     if memory_store.is_shelf(record):
-        return memory_store.add(record, picture, label, name, screen)
+        return memory_store.add(record, image, label, name, screen)
     import numpy as np
 
-    from everlearn.cli.arguments import read_picture
+    from everlearn.cli.arguments import read_image
     from everlearn.streams import Batch
 
     def edit(memory: "ExemplarMemory") -> int:
@@ -91,14 +91,14 @@ def add(
             raise BadInput(f"{record} remembers nothing yet; play it with `everlearn resume {record}`")
         chosen = max(memory.classes()) + 1 if label is None else label
         check_range("label", chosen, 0, MAX_LABEL)  # -1 is the answer of who does not know
-        pixels = read_picture(picture, memory.images.shape[1:])
+        pixels = read_image(image, memory.images.shape[1:])
         memory.add(Batch(pixels[None], np.array([chosen])))
         if name is not None:
             memory.rename(chosen, name)
         return chosen
 
     done = _edited(record, "add", edit)
-    words = f"label {done.label} is remembered by {picture} ({_count(done.n_pictures)} of it in all)"
+    words = f"label {done.label} is remembered by {image} ({_count(done.n_images)} of it in all)"
     return _answer(record, done, words, name=name or str(done.label))
 
 
@@ -125,7 +125,7 @@ def rename(record: Path, label: str, name: str, /) -> Answer:
 
 @app.command
 def forget(record: Path, label: str, /) -> Answer:
-    """Erase a class: afterwards no file of the record or shelf holds a byte of its pictures.
+    """Erase a class: afterwards no file of the record or shelf holds a byte of its images.
 
     Args:
         record: The folder of the record or shelf.
@@ -133,17 +133,17 @@ def forget(record: Path, label: str, /) -> Answer:
     """
     if memory_store.is_shelf(record):
         return memory_store.forget(record, label)
-    n_pictures = 0
+    n_images = 0
 
     def edit(memory: "ExemplarMemory") -> int:
-        nonlocal n_pictures
+        nonlocal n_images
         found = _label(memory, label)
-        n_pictures = memory.forget(found)
+        n_images = memory.forget(found)
         return found
 
     done = _edited(record, "forget", edit)
-    words = f"label {done.label} is forgotten: {_count(n_pictures)} erased from every file of the record"
-    return _answer(record, done, words, forgotten=n_pictures)
+    words = f"label {done.label} is forgotten: {_count(n_images)} erased from every file of the record"
+    return _answer(record, done, words, forgotten=n_images)
 
 
 def _edited(record: Path, act: "Act", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
@@ -160,8 +160,8 @@ def _answer(record: Path, done: "MemoryEdited", words: str, **facts: Any) -> Ans
     return Answer(held, lambda: f"{words}; {done.memory_bytes:,} bytes are remembered")
 
 
-def _count(n_pictures: int) -> str:
-    return "1 picture" if n_pictures == 1 else f"{n_pictures:,} pictures"
+def _count(n_images: int) -> str:
+    return "1 image" if n_images == 1 else f"{n_images:,} images"
 
 
 def _label(memory: "ExemplarMemory", word: str) -> int:
@@ -178,25 +178,25 @@ def _label(memory: "ExemplarMemory", word: str) -> int:
 
 def _facts(memory: "ExemplarMemory") -> dict[str, Any]:
     classes = [
-        {"label": label, "name": memory.name(label), "pictures": len(memory.pictures(label))}
+        {"label": label, "name": memory.name(label), "images": len(memory.images_of(label))}
         for label in memory.classes()
     ]
-    return {"pictures": len(memory), "bytes": memory.nbytes, "classes": classes}
+    return {"images": len(memory), "bytes": memory.nbytes, "classes": classes}
 
 
 def _view(facts: dict[str, Any]) -> Any:
-    """Most classes are a label and one picture, and said together; the others get a line each."""
+    """Most classes are a label and one image, and said together; the others get a line each."""
     from rich.console import Group
 
     from everlearn.cli.output import table
 
-    plain = [c["label"] for c in facts["classes"] if c["pictures"] == 1 and c["name"] == str(c["label"])]
+    plain = [c["label"] for c in facts["classes"] if c["images"] == 1 and c["name"] == str(c["label"])]
     special = [tuple(map(str, c.values())) for c in facts["classes"] if c["label"] not in set(plain)]
-    count = f"{facts['pictures']:,} pictures of {len(facts['classes']):,} classes, {facts['bytes']:,} bytes"
-    lines: list[Any] = [f"one picture each, without a name: {_ranges(plain)}"] if plain else []
-    lines += [table(("label", "name", "pictures"), special[:SHOWN])] if special else []
+    count = f"{facts['images']:,} images of {len(facts['classes']):,} classes, {facts['bytes']:,} bytes"
+    lines: list[Any] = [f"one image each, without a name: {_ranges(plain)}"] if plain else []
+    lines += [table(("label", "name", "images"), special[:SHOWN])] if special else []
     lines += [f"… and {len(special) - SHOWN:,} more (--json lists all)"] if len(special) > SHOWN else []
-    lines += [f"drawn to {facts['picture']}"] if "picture" in facts else []
+    lines += [f"drawn to {facts['image']}"] if "image" in facts else []
     return Group(count, *lines)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 2000
-"""Pictures added in one edit."""
+"""Images added in one edit."""
 
 Named = tuple[str, list[Path]]
 
@@ -28,12 +28,12 @@ def is_shelf(folder: Path) -> bool:
 
 
 def make(shelf: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Answer:
-    """Make an empty shelf: a memory on disk for a million classes, one picture each.
+    """Make an empty shelf: a memory on disk for a million classes, one image each.
 
     Args:
         shelf: A new folder.
-        image_size: Width and height of its pictures in pixels.
-        colour: Keep colours; pictures are gray otherwise.
+        image_size: Width and height of its images in pixels.
+        colour: Keep colours; images are gray otherwise.
     """
     from everlearn.memory.on_disk import Shelf
 
@@ -62,24 +62,24 @@ def fill(shelf: Path, /, stream: StreamChoice = ANY_STREAM, *, tasks: str = "0:1
             labels, first = np.unique(exemplars.labels, return_index=True)
             new = first[~np.isin(labels, held.labels())]
             held.add(exemplars.labels[new], exemplars.images[new])
-            progress(done, len(wanted), f"{len(held):,} pictures")
+            progress(done, len(wanted), f"{len(held):,} images")
         facts = {"shelf": str(shelf), "added": len(held) - before, **_size(held)}
-    return Answer(facts, lambda: _said(facts, f"{facts['added']:,} pictures of {chosen.id} were added"))
+    return Answer(facts, lambda: _said(facts, f"{facts['added']:,} images of {chosen.id} were added"))
 
 
-def find(shelf: Path, picture: Path, /, *, k: Whole = 3) -> Answer:
-    """Find the pictures on a shelf that are most like one.
+def find(shelf: Path, image: Path, /, *, k: Whole = 3) -> Answer:
+    """Find the images on a shelf that are most like one.
 
     Args:
         shelf: The folder of the shelf.
-        picture: A picture of the thing upright, large and in the middle.
+        image: A image of the thing upright, large and in the middle.
         k: How many.
     """
-    from everlearn.cli.arguments import read_picture
+    from everlearn.cli.arguments import read_image
     from everlearn.memory.on_disk import Shelf
 
     with Shelf(check_path(shelf)) as held:
-        labels, distances = held.lookup(read_picture(picture, held.image_shape)[None], k)
+        labels, distances = held.lookup(read_image(image, held.image_shape)[None], k)
         found = [
             {"label": label, "name": held.name(label), "distance": distance}
             for label, distance in zip(labels[0].tolist(), distances[0].tolist(), strict=True)
@@ -97,29 +97,27 @@ def list_(shelf: Path) -> dict[str, Any]:
         names = held.names()
         labels, counts = np.unique(held.labels(), return_counts=True)
         classes = [
-            {"label": label, "name": names.get(label, str(label)), "pictures": count}
+            {"label": label, "name": names.get(label, str(label)), "images": count}
             for label, count in zip(labels.tolist(), counts.tolist(), strict=True)
         ]
         return {"shelf": str(shelf), **_size(held), "classes": classes}
 
 
 def add(shelf: Path, given: Path, label: int | None, name: str | None, screen: Shown) -> Answer:
-    """A picture, or all pictures of a folder."""
+    """A image, or all images of a folder."""
     from everlearn.memory.on_disk import Shelf
 
     with Shelf(shelf) as held:
         before = len(held)
         if given.is_dir():
             if label is not None or name is not None:
-                raise BadInput(
-                    "pictures of a folder are named after their files; leave --label and --name out"
-                )
+                raise BadInput("images of a folder are named after their files; leave --label and --name out")
             with screen.progress(f"Filling {shelf}") as progress:
                 _add_folder(held, given, progress)
         else:
             _add_one(held, given, label, name)
         facts = {"shelf": str(shelf), "added": len(held) - before, **_size(held)}
-    words = "1 picture was added" if facts["added"] == 1 else f"{facts['added']:,} pictures were added"
+    words = "1 image was added" if facts["added"] == 1 else f"{facts['added']:,} images were added"
     return Answer(facts, lambda: _said(facts, words))
 
 
@@ -141,9 +139,9 @@ def forget(shelf: Path, word: str) -> Answer:
 
     with Shelf(shelf) as held:
         label = _label(held, word)
-        n_pictures = held.forget([label])
-        facts = {"shelf": str(shelf), "label": label, "forgotten": n_pictures, **_size(held)}
-    count = "1 picture" if n_pictures == 1 else f"{n_pictures:,} pictures"
+        n_images = held.forget([label])
+        facts = {"shelf": str(shelf), "label": label, "forgotten": n_images, **_size(held)}
+    count = "1 image" if n_images == 1 else f"{n_images:,} images"
     return Answer(facts, lambda: _said(facts, f"label {label} is forgotten: {count} erased from every file"))
 
 
@@ -159,13 +157,13 @@ def _exemplars(stream: "Stream", tasks: Sequence[int]) -> "Iterator[tuple[int, B
             parts = []
 
 
-def _add_one(shelf: "Shelf", picture: Path, label: int | None, name: str | None) -> None:
-    from everlearn.cli.arguments import read_picture
+def _add_one(shelf: "Shelf", image: Path, label: int | None, name: str | None) -> None:
+    from everlearn.cli.arguments import read_image
     from everlearn.memory.on_disk.store import MAX_LABEL
 
     chosen = _next_label(shelf) if label is None else label
     check_range("label", chosen, 0, MAX_LABEL)
-    pixels = read_picture(picture, shelf.image_shape)
+    pixels = read_image(image, shelf.image_shape)
     shelf.add([chosen], pixels[None], None if name is None else [name])
 
 
@@ -178,25 +176,25 @@ def _add_folder(shelf: "Shelf", folder: Path, progress: Progress) -> None:
     for some in _batches(new):
         _add_classes(shelf, some)
         done += len(some)
-        progress(done, len(classes), f"{len(shelf):,} pictures")
+        progress(done, len(classes), f"{len(shelf):,} images")
 
 
 def _add_classes(shelf: "Shelf", classes: list[Named]) -> None:
-    """First pictures in one edit, with their names, so that whoever has a name has a picture."""
+    """First images in one edit, with their names, so that whoever has a name has a image."""
     import numpy as np
 
-    from everlearn.cli.arguments import read_picture
+    from everlearn.cli.arguments import read_image
 
     start, names = _next_label(shelf), [name for name, _ in classes]
-    read = [[read_picture(file, shelf.image_shape) for file in files] for _, files in classes]
-    shelf.add(start + np.arange(len(names)), np.stack([pictures[0] for pictures in read]), names)
-    more = [(start + i, picture) for i, pictures in enumerate(read) for picture in pictures[1:]]
+    read = [[read_image(file, shelf.image_shape) for file in files] for _, files in classes]
+    shelf.add(start + np.arange(len(names)), np.stack([images[0] for images in read]), names)
+    more = [(start + i, image) for i, images in enumerate(read) for image in images[1:]]
     if more:
-        shelf.add([label for label, _ in more], np.stack([picture for _, picture in more]))
+        shelf.add([label for label, _ in more], np.stack([image for _, image in more]))
 
 
 def _classes_in(folder: Path) -> dict[str, list[Path]]:
-    """Pictures by class: a sub-folder is one, named like it, and so is each loose picture."""
+    """Images by class: a sub-folder is one, named like it, and so is each loose image."""
     from everlearn.streams.images.decode import SUFFIXES
 
     classes: dict[str, list[Path]] = {}
@@ -205,7 +203,7 @@ def _classes_in(folder: Path) -> dict[str, list[Path]]:
             name = path.stem if path.parent == folder else path.parent.name
             classes.setdefault(name, []).append(path)
     if not classes:
-        raise BadInput(f"{str(folder)!r} holds no pictures; name a picture, or a folder of some")
+        raise BadInput(f"{str(folder)!r} holds no images; name a image, or a folder of some")
     return classes
 
 
@@ -235,11 +233,11 @@ def _label(shelf: "Shelf", word: str) -> int:
 
 
 def _size(shelf: "Shelf") -> dict[str, int]:
-    return {"pictures": len(shelf), "bytes": shelf.disk_bytes, "ram_bytes": shelf.nbytes}
+    return {"images": len(shelf), "bytes": shelf.disk_bytes, "ram_bytes": shelf.nbytes}
 
 
 def _said(facts: dict[str, Any], words: str) -> str:
-    return f"{words}; {facts['pictures']:,} pictures are on {facts['shelf']}, {facts['bytes']:,} bytes"
+    return f"{words}; {facts['images']:,} images are on {facts['shelf']}, {facts['bytes']:,} bytes"
 
 
 def _found_table(found: list[dict[str, Any]]) -> Any:

@@ -19,14 +19,14 @@ DASH = "–"
 SCORES = ("disentanglement", "completeness", "informativeness", "mig", "sap")
 
 
-def traversal(record: Path, /, *, picture: Whole = 0) -> Answer:
-    """Draw a picture of each environment while one latent after another goes from -2 to 2.
+def traversal(record: Path, /, *, image: Whole = 0) -> Answer:
+    """Draw a image of each environment while one latent after another goes from -2 to 2.
 
     Args:
         record: The folder of a record whose learner describes and draws.
-        picture: The number of the test picture from which walks begin.
+        image: The number of the test image from which walks begin.
     """
-    facts = _imagined(record, "traversal", picture=picture)
+    facts = _imagined(record, "traversal", image=image)
     shown = facts["latents"][: facts["n_used"]]
     rows = [
         (each["name"], str(each["environment"]), _numbers(n for n in shown if _is_used(each, n)))
@@ -36,11 +36,11 @@ def traversal(record: Path, /, *, picture: Whole = 0) -> Answer:
 
 
 def translation(record: Path, /, *, size: Whole = 500) -> Answer:
-    """Draw pictures of each environment as every other shows them; judge what became of them.
+    """Draw images of each environment as every other shows them; judge what became of them.
 
     Args:
         record: The folder of a record whose learner tells environments apart.
-        size: Pictures of each environment.
+        size: Images of each environment.
     """
     facts = _imagined(record, "translation", size=size)
     rows = [
@@ -48,29 +48,29 @@ def translation(record: Path, /, *, size: Whole = 500) -> Answer:
         for name, row in zip(facts["names"], facts["outcomes"], strict=True)
         for other, judged in zip(facts["names"], row, strict=True)
     ]
-    return _answer(facts, ("pictures of", "as in", "look so", "off their place", "keep their name"), rows)
+    return _answer(facts, ("images of", "as in", "look so", "off their place", "keep their name"), rows)
 
 
 def ambiguity(record: Path, /, *, between: str = "", size: Whole = 256) -> Answer:
-    """Mix pictures of two environments; which of them is a batch taken for, alone and in company?
+    """Mix images of two environments; which of them is a batch taken for, alone and in company?
 
     Args:
         record: The folder of a record whose learner tells environments apart.
         between: Two environments such as mnist,inverted-fashion; the first two that came if not said.
-        size: Pairs of pictures that are mixed.
+        size: Pairs of images that are mixed.
     """
     names = tuple(name for name in between.split(",") if name)
     facts = _imagined(record, "ambiguity", between=names, size=size)
     rows = [(each["context"] or DASH, str(each["n_mixed"]), *_flip(each["flip"])) for each in facts["curves"]]
-    return _answer(facts, ("in company of", "mixed pictures", f"{facts['names'][0]} from", "within"), rows)
+    return _answer(facts, ("in company of", "mixed images", f"{facts['names'][0]} from", "within"), rows)
 
 
 def disentanglement(record: Path, /, *, size: Whole = 1000) -> Answer:
-    """Compare codes with the factors that pictures really show: DCI, MIG and SAP in each environment.
+    """Compare codes with the factors that images really show: DCI, MIG and SAP in each environment.
 
     Args:
         record: The folder of a record whose learner describes images by numbers.
-        size: Pictures of each environment.
+        size: Images of each environment.
     """
     facts = _imagined(
         record,
@@ -150,7 +150,7 @@ for question in (traversal, translation, ambiguity, disentanglement):
 
 @app.command
 def oneshot(record: Path, /, *, new: str = "10,100,1000", size: Whole = 1000) -> Answer:
-    """Show one picture of each new class; ask for them in other poses.
+    """Show one image of each new class; ask for them in other poses.
 
     Args:
         record: The folder of the record.
@@ -221,7 +221,7 @@ def environments(record: Path, /, *, size: Whole = 1000) -> Answer:
 
     Args:
         record: The folder of the record.
-        size: Pictures of each environment that are looked at.
+        size: Images of each environment that are looked at.
     """
     from everlearn.evaluation.protocols.environments import surroundings
     from everlearn.reports.run_results import Findings

@@ -19,7 +19,7 @@ from everlearn.cli.output import Answer, Screen, Shown
 from everlearn.cli.sweep import Address, On, Workers, place
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.reports import moving_portrait, portrait, save
-from everlearn.reports.contact_sheet import Pictures, check_format
+from everlearn.reports.contact_sheet import Images, check_format
 from everlearn.streams.stream import SPLITS, Stream, Task
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ UPPER_HALF = "▀"
 
 
 class Mosaic:
-    """As many small pictures in a row as fit; nothing where colours cannot be shown.
+    """As many small images in a row as fit; nothing where colours cannot be shown.
 
     A letter is about twice as high as wide, so each shows two pixels: its upper half in the ink's colour,
     its lower half in the paper's.
@@ -41,7 +41,7 @@ class Mosaic:
         images: (n, H, W) gray or (n, H, W, 3) colour.
     """
 
-    def __init__(self, images: Pictures) -> None:
+    def __init__(self, images: Images) -> None:
         colour = images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
         self._tiles = [_shrunk(image) for image in colour]
 
@@ -56,8 +56,8 @@ class Mosaic:
             yield Segment.line()
 
 
-def _shrunk(image: Pictures) -> Pictures:
-    """A picture of 16 x 16 pixels, each the mean of those it stands for."""
+def _shrunk(image: Images) -> Images:
+    """A image of 16 x 16 pixels, each the mean of those it stands for."""
     cut = [np.linspace(0, side, SIDE, endpoint=False).astype(int) for side in image.shape[:2]]
     sums = np.add.reduceat(np.add.reduceat(image.astype(np.int64), cut[0], axis=0), cut[1], axis=1)
     # A side below 16 has places that stand for no pixel of their own; they repeat their neighbour's.
@@ -68,7 +68,7 @@ def _shrunk(image: Pictures) -> Pictures:
     return np.asarray(means.round(), dtype=np.uint8)
 
 
-def _letters(upper: Pictures, lower: Pictures) -> Iterator[Segment]:
+def _letters(upper: Images, lower: Images) -> Iterator[Segment]:
     for above, below in zip(upper.tolist(), lower.tolist(), strict=True):
         yield Segment(UPPER_HALF, Style(color=_hex(above), bgcolor=_hex(below)))
 
@@ -87,7 +87,7 @@ def portray(stream: Stream, k: int | None, out: Path | None, *, moving: bool, sc
             save(moving_portrait(stream, task.index, progress), path)
     else:
         save(portrait(task), path)
-    facts = {**_facts(stream, task), "picture": str(path)}
+    facts = {**_facts(stream, task), "image": str(path)}
     return Answer(facts, lambda: _view(facts, task))
 
 
@@ -129,14 +129,14 @@ def _view(facts: dict[str, Any], task: Task) -> RenderableType:
     for word, value in _lines(facts):
         grid.add_row(word, value)
     title = Text(f" {facts['stream']}", style="bold")
-    pictures = task.exemplars if len(task.exemplars) else task.train
+    images = task.exemplars if len(task.exemplars) else task.train
     return Group(
         "",
         title,
         "",
         Padding(grid, (0, 1), expand=False),
         "",
-        Padding(Mosaic(pictures.images[:10]), (0, 1), expand=False),
+        Padding(Mosaic(images.images[:10]), (0, 1), expand=False),
     )
 
 
@@ -152,7 +152,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("factors", "\n".join(factors) or "unknown, or always the same"),
         ("settings", "\n".join(settings) or "all defaults"),
         ("fingerprint", facts["fingerprint"]),
-        ("picture", facts["picture"]),
+        ("image", facts["image"]),
     ]
 
 
@@ -201,7 +201,7 @@ def show(
     Args:
         choice: Which stream.
         task: The number of the task that is drawn; the first if not said.
-        out: The picture to write; everlearn-KIND.png (or .gif) here if not said.
+        out: The image to write; everlearn-KIND.png (or .gif) here if not said.
         gif: Draw the task moving through its factors, as an animated GIF.
         screen: Where progress is shown.
     """

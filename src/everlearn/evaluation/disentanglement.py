@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.random_forest import importances
-from everlearn.rng import Draws, FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
 
 def mig(codes: npt.ArrayLike, factors: npt.ArrayLike, *, n_bins: int = 20) -> float:
@@ -75,7 +75,7 @@ def factor_vae_score(
         return 0.0
     z = z / z.std(axis=0)
     values = np.stack([discrete(column, n_bins) for column in v.T], axis=1)
-    votes = [_vote(z, values, draws(seed, "factor vae", k), group) for k in range(2 * n_votes)]
+    votes = [_vote(z, values, rng_at(seed, "factor vae", k), group) for k in range(2 * n_votes)]
     table = np.zeros((2, z.shape[1], v.shape[1]), np.int64)
     for k, (still, moved_least) in enumerate(votes):
         table[k % 2, moved_least, still] += 1
@@ -130,7 +130,7 @@ def _varies(centred: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(np.abs(centred).max(axis=0) > 1e-12)
 
 
-def _vote(z: FloatArray, values: IntArray, source: Draws, group: int) -> tuple[int, int]:
+def _vote(z: FloatArray, values: IntArray, source: Rng, group: int) -> tuple[int, int]:
     still = int(source.integers(1, values.shape[1])[0])
     example = int(source.integers(1, len(values))[0])
     alike = np.flatnonzero(values[:, still] == values[example, still])

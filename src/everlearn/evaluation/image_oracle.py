@@ -1,10 +1,10 @@
-"""Judges of pictures: which scene they are of, what they show, and where that is.
+"""Judges of images: which scene they are of, what they show, and where that is.
 
-A judge compares pictures with real ones whose truth is known (kernel ridge regression). What is compared is
+A judge compares images with real ones whose truth is known (kernel ridge regression). What is compared is
 the ink: how far every pixel is from the background, a little blurred, moved to the middle, of one strength,
 so that neither place nor sharpness nor contrast of a drawing matters for what it shows. On moving digits and
 clothes at 32 px this named 0.94 and 0.82 of all rightly, where small convolutional networks, taught by twice
-as many pictures for eight seconds each, named 0.79 and 0.65.
+as many images for eight seconds each, named 0.79 and 0.65.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 MOST = 800
-"""Pictures that a judge compares with."""
+"""Images that a judge compares with."""
 BLURRED, VERY_BLURRED = 1, 7
-"""How often pictures are blurred; half of those compared with also are a second time, much more."""
+"""How often images are blurred; half of those compared with also are a second time, much more."""
 RIDGE = 0.1
 FAINT = 0.1
 """Ink that is weaker than this share of the strongest is taken for dirt."""
 
 
 class Judge:
-    """Somebody who has seen real pictures of several scenes, and judges others.
+    """Somebody who has seen real images of several scenes, and judges others.
 
     Args:
-        lessons: pictures of each scene, with labels and (where they are known) factors.
+        lessons: images of each scene, with labels and (where they are known) factors.
 
     Example:
         >>> left, right = np.zeros((2, 8, 16, 16), np.uint8)
@@ -50,15 +50,15 @@ class Judge:
         self._scenes = _Likeness(np.concatenate([each.look.whole for each in fewer]), _told(numbers))
 
     def scenes(self, images: Images) -> IntArray:
-        """The number of the scene that each picture looks like."""
+        """The number of the scene that each image looks like."""
         return np.asarray(self._scenes(_look(images).whole).argmax(axis=1), np.int64)
 
     def labels(self, images: Images, scene: int) -> IntArray:
-        """What each picture shows, of what a scene shows."""
+        """What each image shows, of what a scene shows."""
         return np.asarray(self._labels[scene][self._names[scene](_look(images).ink).argmax(axis=1)], np.int64)
 
     def places(self, images: Images, scene: int) -> FloatArray:
-        """Where the thing in each picture is, (n, 2), if it is one of a scene."""
+        """Where the thing in each image is, (n, 2), if it is one of a scene."""
         return self._places[scene](_look(images))
 
     def known(self, scene: int) -> frozenset[int]:
@@ -71,14 +71,14 @@ class Judge:
 
 
 def places_of(batch: Batch) -> FloatArray:
-    """Where the thing in each picture is, (n, 2), from 0 to 1; in the middle where nobody knows."""
+    """Where the thing in each image is, (n, 2), from 0 to 1; in the middle where nobody knows."""
     if batch.factors is None:
         return np.full((len(batch), 2), 0.5)
     return np.stack([batch.factors.x, batch.factors.y], axis=1)
 
 
 class _Look(NamedTuple):
-    """Pictures as a judge sees them: ink (n, H * W), where its centre was (n, 2), the background (n, 1)."""
+    """Images as a judge sees them: ink (n, H * W), where its centre was (n, 2), the background (n, 1)."""
 
     ink: FloatArray
     centre: FloatArray
@@ -97,7 +97,7 @@ class _Lesson(NamedTuple):
 
     @classmethod
     def of(cls, batch: Batch) -> "_Lesson":
-        """Pictures with their truth, half of them a second time, as very blurred ones."""
+        """Images with their truth, half of them a second time, as very blurred ones."""
         again = batch[::2]
         looks = zip(_look(batch.images), _look(again.images, VERY_BLURRED), strict=True)
         places = np.concatenate([places_of(batch), places_of(again)])
@@ -170,7 +170,7 @@ def _centre(ink: FloatArray) -> FloatArray:
 
 
 def _in_the_middle(ink: FloatArray, centre: FloatArray) -> FloatArray:
-    """Pictures rolled by whole pixels until their ink is in the middle."""
+    """Images rolled by whole pixels until their ink is in the middle."""
     _, height, width = ink.shape
     moved = np.rint(centre - [(height - 1) / 2, (width - 1) / 2]).astype(int)
     rows, columns = ((np.arange(n) + by[:, None]) % n for n, by in zip((height, width), moved.T, strict=True))

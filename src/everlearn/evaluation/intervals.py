@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.rng import FloatArray, draws
+from everlearn.rng import FloatArray, rng_at
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def bootstrap_interval(
     n = len(sample)
     if n == 1:
         return Interval(float(sample[0]), math.nan, math.nan, 1)
-    rows = draws(seed, "bootstrap", n).integers(n_resamples * n, n).reshape(n_resamples, n)
+    rows = rng_at(seed, "bootstrap", n).integers(n_resamples * n, n).reshape(n_resamples, n)
     low, high = np.quantile(sample[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
     return Interval(math.fsum(sample) / n, float(low), float(high), n)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.rng import Draws, FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
 WIDTH = 50
 """Units between codes and answer."""
@@ -37,7 +37,7 @@ def read_labels(lesson: FloatArray, labels: npt.ArrayLike, test: FloatArray, *, 
         seed: decides everything that is left to chance.
 
     Example:
-        >>> codes = draws(0, "docs").normal(800).reshape(400, 2)
+        >>> codes = rng_at(0, "docs").normal(800).reshape(400, 2)
         >>> inside = (codes**2).sum(axis=1) < 1
         >>> bool((read_labels(codes[:300], inside[:300], codes[300:]) == inside[300:]).mean() > 0.95)
         True
@@ -59,7 +59,7 @@ def read_numbers(
         seed: decides everything that is left to chance.
 
     Example:
-        >>> codes = draws(0, "docs").normal(800).reshape(400, 2)
+        >>> codes = rng_at(0, "docs").normal(800).reshape(400, 2)
         >>> squares = codes[:, :1] ** 2
         >>> float(np.abs(read_numbers(codes[:300], squares[:300], codes[300:]) - squares[300:]).mean()) < 0.1
         True
@@ -86,15 +86,15 @@ class Layers:
     Args:
         n_codes: numbers that come in.
         n_answers: numbers that come out.
-        chance: where the first weights come from.
+        rng: where the first weights come from.
     """
 
-    def __init__(self, n_codes: int, n_answers: int, chance: Draws) -> None:
+    def __init__(self, n_codes: int, n_answers: int, rng: Rng) -> None:
         self._shapes = ((n_codes, WIDTH), (WIDTH,), (WIDTH, n_answers), (n_answers,))
         self.weights, self._slope = np.zeros((2, sum(map(math.prod, self._shapes))))
         self.parts, self._slopes = self.parted(self.weights), self.parted(self._slope)
         for part, size in ((self.parts[0], math.sqrt(2 / n_codes)), (self.parts[2], math.sqrt(1 / WIDTH))):
-            part[:] = size * chance.normal(part.size).reshape(part.shape)
+            part[:] = size * rng.normal(part.size).reshape(part.shape)
 
     def parted(self, vector: FloatArray) -> list[FloatArray]:
         """A vector as long as the weights, seen in the shapes of the layers."""
@@ -133,19 +133,19 @@ class _Probe:
                 f"codes have shape {codes.shape} for {len(targets)} truths; give (n, n_codes), one truth each"
             )
         self._middle, self._spread = codes.mean(axis=0), codes.std(axis=0) + STILL
-        self._layers = Layers(codes.shape[1], targets.shape[1], draws(seed, "probe weights"))
-        self._learn((codes - self._middle) / self._spread, targets, link, draws(seed, "probe order"))
+        self._layers = Layers(codes.shape[1], targets.shape[1], rng_at(seed, "probe weights"))
+        self._learn((codes - self._middle) / self._spread, targets, link, rng_at(seed, "probe order"))
 
     def __call__(self, test: FloatArray) -> FloatArray:
         return self._layers((np.asarray(test, np.float64) - self._middle) / self._spread)
 
-    def _learn(self, codes: FloatArray, targets: FloatArray, link: Link, chance: Draws) -> None:
+    def _learn(self, codes: FloatArray, targets: FloatArray, link: Link, rng: Rng) -> None:
         """Adam with decoupled weight decay, with its usual constants."""
         weights = self._layers.weights
         mean, square = np.zeros((2, len(weights)))
         n_steps = max(STEPS, PASSES * len(codes) // BATCH)
         decay = min(MOST_DECAY, DECAY / len(codes))
-        for step, some in zip(range(n_steps), _batches(len(codes), chance), strict=False):
+        for step, some in zip(range(n_steps), _batches(len(codes), rng), strict=False):
             slope = self._layers.slope(codes[some], targets[some], link)
             mean += 0.1 * (slope - mean)
             square += 0.001 * (slope * slope - square)
@@ -154,11 +154,11 @@ class _Probe:
             weights -= rate * (mean / (1 - 0.9 ** (step + 1)) / size + decay * weights)
 
 
-def _batches(n: int, chance: Draws) -> Iterator[IntArray]:
+def _batches(n: int, rng: Rng) -> Iterator[IntArray]:
     """Rows of n, all of them again and again, in orders that chance decides."""
     size = min(BATCH, n)
     while True:
-        order = chance.permutation(n)
+        order = rng.permutation(n)
         yield from (order[start : start + size] for start in range(0, n - size + 1, size))
 
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from everlearn.rng import Draws, FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
 N_BINS = 32
 MIN_LEAF = 5
@@ -27,18 +27,18 @@ def importances(
         One importance for each column, adding up to 1 (or all 0), and R² on the rows held back, at least 0.
 
     Example:
-        >>> columns = draws(0, "docs").uniform(2000).reshape(1000, 2)
+        >>> columns = rng_at(0, "docs").uniform(2000).reshape(1000, 2)
         >>> weights, explained = importances(columns, 3 * columns[:, 1])
         >>> bool(weights[1] > 0.95), bool(explained > 0.95)
         (True, True)
     """
     bins = np.stack([_binned(column) for column in columns.T], axis=1)
-    order = draws(seed, "forest split").permutation(len(target))
+    order = rng_at(seed, "forest split").permutation(len(target))
     held_back, taught = np.split(order, [len(target) // 4])
     y = target - target[taught].mean()
     total, predicted = np.zeros(columns.shape[1]), np.zeros(len(target))
     for tree in range(n_trees):
-        source = draws(seed, "forest tree", tree)
+        source = rng_at(seed, "forest tree", tree)
         weights = np.zeros(len(target))
         np.add.at(weights, taught[source.integers(len(taught), len(taught))], 1.0)
         gains, values = _grow(bins, y, weights, depth, source)
@@ -60,7 +60,7 @@ def _binned(column: FloatArray) -> IntArray:
 
 
 def _grow(
-    bins: IntArray, y: FloatArray, weights: FloatArray, depth: int, source: Draws
+    bins: IntArray, y: FloatArray, weights: FloatArray, depth: int, source: Rng
 ) -> tuple[FloatArray, FloatArray]:
     """One tree: the gain due to each column, and the prediction for each row."""
     gains, predicted = np.zeros(bins.shape[1]), np.zeros(len(y))
@@ -93,7 +93,7 @@ def _histograms(
 
 
 def _best_splits(
-    counts: FloatArray, sums: FloatArray, by_chance: FloatArray, source: Draws
+    counts: FloatArray, sums: FloatArray, by_chance: FloatArray, source: Rng
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """For each node the gain, the column and the last bin to the left of its best split.
 

@@ -1,4 +1,4 @@
-"""The ground truth of a batch of pictures."""
+"""The ground truth of a batch of images."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -20,7 +20,7 @@ class Factors:
     """Where, how large, how turned and in which colour each of n things is shown.
 
     Single numbers are repeated to the length of the longest array. The canonical form (scale 1, angle 0,
-    in the middle, white) is the default, so `Factors()` is one canonical picture.
+    in the middle, white) is the default, so `Factors()` is one canonical image.
 
     Args:
         scale: size relative to the canonical form, above 0.
@@ -63,7 +63,7 @@ class Factors:
         return len(self.scale)
 
     def __getitem__(self, which: Any) -> "Factors":
-        """The factors of some of the pictures: an index array, a mask, a slice or one number."""
+        """The factors of some of the images: an index array, a mask, a slice or one number."""
         rows = np.atleast_1d(np.arange(len(self))[which])
         return Factors(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
@@ -93,10 +93,10 @@ class Factors:
         return np.stack([self.scale, self.angle, self.x, self.y], axis=1)
 
     def matrices(self) -> FloatArray:
-        """The (n, 2, 3) matrices that lead from the canonical frame to the picture.
+        """The (n, 2, 3) matrices that lead from the canonical frame to the image.
 
         Both frames run from -1 to 1 across the image, as torch's `affine_grid` expects: sampling the
-        picture on the grid of its matrix gives back its canonical form.
+        image on the grid of its matrix gives back its canonical form.
         """
         c, s = self.scale * np.cos(self.angle), self.scale * np.sin(self.angle)
         rows = [np.stack([c, -s, self.x - 0.5], axis=1), np.stack([s, c, self.y - 0.5], axis=1)]

@@ -5,7 +5,7 @@ import numpy as np
 from everlearn.errors import BadInput
 from everlearn.factors.factors import Factors
 from everlearn.factors.space import Box, FactorSpace
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 
 POSES_OF_A_RANGE = 625
 
@@ -81,7 +81,7 @@ class Poses:
             raise BadInput(
                 f"held_out is {count}, but a range has no combinations to count; give a box of values"
             )
-        return np.sort(draws(self._seed, "held out").permutation(self._n)[:count])
+        return np.sort(rng_at(self._seed, "held out").permutation(self._n)[:count])
 
     def _boxed(self, box: Box) -> IntArray:
         share = self.space.share(box)
@@ -96,7 +96,7 @@ class Poses:
 
     def _drawn(self, class_id: int, numbers: IntArray) -> Factors:
         n_draws = len(self.space.axes) + 1
-        units = draws(self._seed, "poses", class_id).uniform(self._n * n_draws).reshape(-1, n_draws)[numbers]
+        units = rng_at(self._seed, "poses", class_id).uniform(self._n * n_draws).reshape(-1, n_draws)[numbers]
         part = self._part(units[:, 0])
         spaces = [*(space for _, space in self._around), self._inside]
         part[numbers < len(self.held_out)] = len(spaces) - 1

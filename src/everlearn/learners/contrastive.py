@@ -102,7 +102,7 @@ class Contrastive(Learner):
         """One step on the images of a batch and the exemplars of their classes."""
         self._remember(batch)  # a class without exemplar goes by its first image
         labels, own = np.unique(batch.labels, return_inverse=True)
-        shown = np.stack([self.memory.pictures(label)[0] for label in labels.tolist()])
+        shown = np.stack([self.memory.images_of(label)[0] for label in labels.tolist()])
         self.net.train()
         codes = self._codes(np.concatenate([batch.images, shown]))
         losses = self._losses(
@@ -148,7 +148,7 @@ class Contrastive(Learner):
         self.n_steps, self.flops, self._known = state["n_steps"], state["flops"], None
 
     def footprint(self) -> Footprint:
-        """The bytes of the network, and of the pictures remembered."""
+        """The bytes of the network, and of the images remembered."""
         return Footprint(weights=n_bytes(self.net), memory=self.memory.nbytes)
 
     def _losses(self, codes: Tensor, exemplars: Tensor, own: Tensor) -> dict[str, Tensor]:
@@ -170,7 +170,7 @@ class Contrastive(Learner):
         return self._codes_in_pieces(images) @ self._known[2].T
 
     def _codes_in_pieces(self, images: Images) -> Tensor:
-        # Copies, since torch warns of pictures that a memory lends for reading only.
+        # Copies, since torch warns of images that a memory lends for reading only.
         parts = [self._codes(images[i : i + PIECE].copy()).cpu() for i in range(0, len(images), PIECE)]
         return torch.cat([torch.zeros(0, self.n_codes, dtype=torch.double), *parts])
 

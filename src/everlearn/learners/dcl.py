@@ -26,7 +26,7 @@ from everlearn.networks import (
 from everlearn.networks.pose_net import Average, PoseNet, look
 from everlearn.networks.practice import anywhere, nearly_canonical
 from everlearn.networks.similarity import poses_of, upright
-from everlearn.rng import Draws, draws
+from everlearn.rng import Rng, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
@@ -34,18 +34,18 @@ SUPERVISION = ("factors", "exemplars")
 RISE, FALL = 50, 500
 """The learning rate rises over the first steps and falls with the root of their number after more."""
 CHECKED = 32
-"""Pictures on which a batch is found surprising or not."""
+"""Images on which a batch is found surprising or not."""
 CALM = 8
 """Batches let by unseen after one that did not surprise."""
 
 
 class DCL(Recogniser):
-    """A network learns how any object moves; one picture per class is written into an editable memory.
+    """A network learns how any object moves; one image per class is written into an editable memory.
 
     The network sees the pose of what is shown, (s cos a, s sin a, x, y), and learns it by squared error. An
-    answer brings the picture to the canonical frame, asks the memory for pictures like it, fits each of these
-    candidates to the picture as it was given, and names the one that fits best. Nothing particular is in the
-    network, so nothing is forgotten; a class is taught with one picture and erased with it.
+    answer brings the image to the canonical frame, asks the memory for images like it, fits each of these
+    candidates to the image as it was given, and names the one that fits best. Nothing particular is in the
+    network, so nothing is forgotten; a class is taught with one image and erased with it.
 
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
@@ -53,19 +53,19 @@ class DCL(Recogniser):
         supervision: "factors" trains on given images and their true factors; "exemplars" needs no factors
             and trains on exemplars that the learner moves about itself.
         backbone: "small" or "resnet18", which costs about fifty times as much.
-        sight: pixels a side of what the network looks at; larger pictures are averaged down.
+        sight: pixels a side of what the network looks at; larger images are averaged down.
         width: channels of the small network's first layer.
         numbers: "similarity" learns the four numbers of a pose, "matrix" the six of its matrix.
         learning_rate: Adam's first step size; it falls with the root of the number of steps.
         looks: how often a pose is looked at, each time in the frame of the last; 1 looks once.
         averaging: how much of the averaged weights stays at each step; 0 answers with the newest.
-        candidates: remembered pictures fitted to an image in doubt; 0 answers with the nearest.
+        candidates: remembered images fitted to an image in doubt; 0 answers with the nearest.
         rounds: how often the memory is asked for candidates, each time with the pose fitted last.
         turns: angles tried for each image, spread over the full circle. With 1 the network sees the angle, as
             it can where things have an up; with more it learns place and size only (try 24 for characters).
         sizes: sizes tried for an image in doubt, each 9 % larger than the last; 1 trusts the size seen.
         surprise: error in pose (in half image widths) below which a batch teaches nothing; 0 learns all.
-        block: side of the blocks averaged for the memory's compact codes; 1 compares pictures themselves.
+        block: side of the blocks averaged for the memory's compact codes; 1 compares images themselves.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -167,7 +167,7 @@ class DCL(Recogniser):
         )
 
     def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
-        """The share of the picture that stays unexplained, less where the second best explains much less."""
+        """The share of the image that stays unexplained, less where the second best explains much less."""
         flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
         contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
         unexplained: npt.NDArray[np.float64] = found.misfits / np.maximum(contrast, 1.0)
@@ -194,15 +194,15 @@ class DCL(Recogniser):
         self.n_steps, self.n_calm, self.error = state["n_steps"], state["n_calm"], state["error"]
 
     def footprint(self) -> Footprint:
-        """The bytes of both networks, and of the pictures remembered."""
+        """The bytes of both networks, and of the images remembered."""
         return Footprint(weights=n_bytes(self.net) + n_bytes(self.average.net), memory=self.memory.nbytes)
 
     def _lesson(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Images whose poses are known: given, or of our own making."""
         if self.supervision == "exemplars":
-            chance = self._chance("anywhere")
-            rows = chance.integers(len(batch), len(self.memory))
-            images, poses = anywhere(self._tensor(self.memory.images[rows]), chance)
+            rng = self._rng("anywhere")
+            rows = rng.integers(len(batch), len(self.memory))
+            images, poses = anywhere(self._tensor(self.memory.images[rows]), rng)
         elif batch.factors is not None:
             images, poses = self._tensor(batch.images), poses_of(batch.factors)
         else:
@@ -214,7 +214,7 @@ class DCL(Recogniser):
         if self.looks == 1:
             return images, poses
         half = (len(images) + 1) // 2
-        near, their_poses = nearly_canonical(images[:half], poses[:half], self._chance("near"))
+        near, their_poses = nearly_canonical(images[:half], poses[:half], self._rng("near"))
         return torch.cat([near, images]), torch.cat([self._seen(their_poses), poses])
 
     def _seen(self, poses: Tensor) -> Tensor:
@@ -239,8 +239,8 @@ class DCL(Recogniser):
         self.changed()
         return float(errors.detach().abs().mean())
 
-    def _chance(self, purpose: str) -> Draws:
-        return draws(self.seed, f"dcl {purpose}", self.n_steps)
+    def _rng(self, purpose: str) -> Rng:
+        return rng_at(self.seed, f"dcl {purpose}", self.n_steps)
 
     def _tensor(self, images: Images) -> Tensor:
         return to_tensor(images, self.net.head.weight.device)

@@ -26,13 +26,13 @@ from everlearn.networks import (
     to_tensor,
 )
 from everlearn.networks.similarity import nearest_similarity
-from everlearn.networks.warp import sample, to_pictures
+from everlearn.networks.warp import sample, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 
 class DCLPaper(Recogniser):
-    """Regress the 2x3 matrix of a picture's pose, undo it, and name the nearest exemplar, pixel by pixel.
+    """Regress the 2x3 matrix of a image's pose, undo it, and name the nearest exemplar, pixel by pixel.
 
     ResNet-18, squared error to the true matrix, bilinear sampling with border values. The paper trains five
     epochs with Adam at 0.001. Costs about fifty times as much as `dcl` for each image.
@@ -42,7 +42,7 @@ class DCLPaper(Recogniser):
         seed: decides everything that is left to chance.
         backbone: "resnet18", or "small" for a trial.
         learning_rate: Adam's step size.
-        reconstruction: weight of a second loss, the squared error between the normalised picture and its
+        reconstruction: weight of a second loss, the squared error between the normalised image and its
             exemplar.
 
     Example:
@@ -52,7 +52,7 @@ class DCLPaper(Recogniser):
         >>> sorted(learner.learn(task.train[:8]))
         ['loss', 'pose']
         >>> learner.memory
-        <ExemplarMemory: 7 pictures of 7 classes>
+        <ExemplarMemory: 7 images of 7 classes>
 
     Reference: Dziadzio et al. 2023, "Infinite dSprites for disentangled continual learning",
     arXiv:2312.16731.
@@ -97,11 +97,11 @@ class DCLPaper(Recogniser):
 
     @torch.no_grad()
     def recognise(self, images: Images) -> Recognition:
-        """The exemplar nearest to the normalised picture."""
+        """The exemplar nearest to the normalised image."""
         self.net.eval()
         given = self._tensor(images)
         matrices = self.net(given).reshape(-1, 2, 3)
-        rows, distances = self.lookup.nearest(to_pictures(sample(given, matrices).cpu()), 2)
+        rows, distances = self.lookup.nearest(to_images(sample(given, matrices).cpu()), 2)
         return decide(
             self.memory.labels[rows], distances, nearest_similarity(matrices.cpu().double()).numpy()
         )
@@ -125,7 +125,7 @@ class DCLPaper(Recogniser):
         load_optimiser(self.optimiser, state["optimiser"])
 
     def footprint(self) -> Footprint:
-        """The bytes of the network, and of the pictures remembered."""
+        """The bytes of the network, and of the images remembered."""
         return Footprint(weights=n_bytes(self.net), memory=self.memory.nbytes)
 
     def _losses(self, images: Tensor, matrices: Tensor, batch: Batch) -> dict[str, Tensor]:
@@ -133,7 +133,7 @@ class DCLPaper(Recogniser):
         seen = self.net(images).reshape(-1, 2, 3)
         losses = {"pose": functional.mse_loss(seen, matrices)}
         if self.reconstruction:
-            known = np.stack([self.memory.pictures(label)[0] for label in batch.labels.tolist()])
+            known = np.stack([self.memory.images_of(label)[0] for label in batch.labels.tolist()])
             error = functional.mse_loss(sample(images, seen), self._tensor(known))
             losses["reconstruction"] = self.reconstruction * error
         return losses

@@ -39,7 +39,7 @@ class L2P(Learner):
     before its tokens, and the mean of what they become is classified. With q the query and k the keys chosen,
     the loss is cross-entropy over the labels of the current task - pull · sum of cosines (q, k). Expect it to
     do well where the transformer was trained on things like these, and to fail elsewhere: prompts cannot
-    teach it to see. Pictures are resized to the transformer's size, gray ones repeated for its colours.
+    teach it to see. Images are resized to the transformer's size, gray ones repeated for its colours.
 
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.

@@ -18,10 +18,10 @@ AT_ONCE = 256
 
 
 class Nearest(Learner):
-    """Answer with the class whose average picture is nearest, pixel by pixel.
+    """Answer with the class whose average image is nearest, pixel by pixel.
 
-    No network and nothing to forget: each class is its mean picture, and a class never touches another.
-    It is the floor for methods that keep pictures, and the measure of what the pose of things costs:
+    No network and nothing to forget: each class is its mean image, and a class never touches another.
+    It is the floor for methods that keep images, and the measure of what the pose of things costs:
     expect it to do well where things stand still and poorly where they move.
 
     Args:
@@ -42,7 +42,7 @@ class Nearest(Learner):
         self._row_of: dict[int, int] = {}
 
     def learn(self, batch: Batch) -> Losses:
-        """Add the pictures to the sums of their classes."""
+        """Add the images to the sums of their classes."""
         images = self._flat(batch.images)
         rows, own = np.unique(self._rows_for(batch.labels), return_inverse=True)
         sums, counts = self._rows["sums"][rows], self._rows["counts"][rows]
@@ -101,5 +101,5 @@ class Nearest(Learner):
 
 
 def _means(sums: AnyArray, counts: AnyArray) -> AnyArray:
-    """Average pictures in whole STEPS of a gray level, as floats that hold them exactly."""
+    """Average images in whole STEPS of a gray level, as floats that hold them exactly."""
     return np.asarray(STEPS * sums // np.maximum(counts, 1)[:, None], np.float64)

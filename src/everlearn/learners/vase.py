@@ -15,7 +15,7 @@ from everlearn.learners.base.learner import Footprint, Losses, State
 from everlearn.learners.base.situated import Glance, Places, Situated
 from everlearn.learners.base.variational import Drawn
 from everlearn.networks import load_module, module_state, n_bytes
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams import Batch
 
 ALONE = 2500
@@ -29,10 +29,10 @@ class Vase(Situated):
     1. describe x by Gaussians q over latents, which depend on x alone;
     2. A: close every latent whose average over the batch is unlike N(0, 1): it stands for something that does
        not occur here, and must not be overwritten;
-    3. S: x comes from the likeliest environment s unless s draws it worse than kappa times its own pictures,
+    3. S: x comes from the likeliest environment s unless s draws it worse than kappa times its own images,
        or its mask differs on latents that s uses; then s is new, and gets a C of its own;
     4. minimise E_q[-log p(x | z, s)] + gamma (KL(q || N(0, I)) - C)^2, closed latents being noise;
-    5. D: keep encoder and decoder where a snapshot has them, on pictures that the snapshot dreams of the
+    5. D: keep encoder and decoder where a snapshot has them, on images that the snapshot dreams of the
        other environments.
 
     Args:
@@ -45,7 +45,7 @@ class Vase(Situated):
         decoder_weight: of that between decoders; 0 is the method of Ramapuram et al. (SD-[41]).
         exploration: "none"; or half of a batch is moved so that latents which only other environments use
             vary: "imagined" (by a policy that tries to realise values it imagines) or "random" (anywhere).
-        reach: the farthest such move, in half widths of the picture.
+        reach: the farthest such move, in half widths of the image.
 
     Example:
         >>> from everlearn.streams import environments
@@ -139,13 +139,13 @@ class Vase(Situated):
         missed, half = torch.zeros(()).to(glance.pixels), len(glance.pixels) // 2
         if self.exploration == "none" or self.snapshot is None or not half or not free.any():
             return glance, missed
-        chance = draws(self.seed, "vase move", self.n_seen)
+        rng = rng_at(self.seed, "vase move", self.n_seen)
         opened = torch.from_numpy(free).to(glance.pixels.device)
         if self.exploration == "random":
-            moved = wander(glance.pixels[:half], self.reach, chance)
+            moved = wander(glance.pixels[:half], self.reach, rng)
         else:
             encoder = self.snapshot.net.encoder
-            moved, missed = imagine(self.policy, encoder, glance.pixels[:half], opened, chance)
+            moved, missed = imagine(self.policy, encoder, glance.pixels[:half], opened, rng)
         seen = replace(self.glance(torch.cat([moved, glance.pixels[half:]])), atypical=glance.atypical)
         seen.opened = torch.zeros_like(seen.described.mean)
         seen.opened[:half] = opened.to(seen.opened)
@@ -159,7 +159,7 @@ class Vase(Situated):
         past = self._dreamable()
         if self.snapshot is None or not past:
             return loss
-        dream = self.snapshot.dream(self.dream_size or n, past, draws(self.seed, "vase dream", self.n_steps))
+        dream = self.snapshot.dream(self.dream_size or n, past, rng_at(self.seed, "vase dream", self.n_steps))
         near = proximity(self.net, dream, decoder=self.decoder_weight > 0)
         self.flops += len(dream.latents) * self._flops_per_image * 4 / 3
         loss = loss + self._misnamed(near.features, dream.environments)

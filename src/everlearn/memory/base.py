@@ -11,7 +11,7 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.memory.table import AnyArray, Rows
-from everlearn.rng import Draws, FloatArray, IntArray, check_seed, draws
+from everlearn.rng import FloatArray, IntArray, Rng, check_seed, rng_at
 from everlearn.serialization import Tree, digest, pack, unpack
 from everlearn.streams.stream import Batch
 
@@ -139,9 +139,9 @@ class Memory(ABC):
         if n < 0:
             raise BadInput(f"cannot sample {n} images; give a number from 0 up")
         if address:
-            source = draws(self.seed, f"{self.kind} sample at", *address)
+            source = rng_at(self.seed, f"{self.kind} sample at", *address)
         else:
-            source = draws(self.seed, f"{self.kind} sample", self._n_samples)
+            source = rng_at(self.seed, f"{self.kind} sample", self._n_samples)
             self._n_samples += 1
         return self._sample(_distinct(source, min(n, len(self)), len(self)))
 
@@ -186,7 +186,7 @@ class Memory(ABC):
         """Uniform numbers, (n, per_image), for the next n images: the same however they are batched."""
         first, skip = divmod(self.n_seen, BLOCK)
         blocks = range(first, first + -(-(skip + n) // BLOCK))
-        numbers = [draws(self.seed, self.kind, block).uniform(BLOCK * per_image) for block in blocks]
+        numbers = [rng_at(self.seed, self.kind, block).uniform(BLOCK * per_image) for block in blocks]
         return np.concatenate([np.zeros(0), *numbers]).reshape(-1, per_image)[skip : skip + n]
 
 
@@ -213,7 +213,7 @@ def _factors(columns: dict[str, AnyArray]) -> Factors | None:
     return Factors(**dict(zip(FACTOR_NAMES, geometry.T, strict=True)), colour=colour)
 
 
-def _distinct(source: Draws, n: int, high: int) -> IntArray:
+def _distinct(source: Rng, n: int, high: int) -> IntArray:
     """N different numbers below high in random order: a card shuffle that only touches the cards drawn."""
     swapped: dict[int, int] = {}
     drawn = np.empty(n, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from everlearn.errors import BadInput
 from everlearn.memory.base import Memory, Sample, State, columns_of
 from everlearn.memory.table import AnyArray, LabelledRows
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.stream import Batch
 
 
@@ -153,7 +153,7 @@ class ClassBalanced(Memory):
 
 @lru_cache(maxsize=2**16)
 def _luck(seed: int, label: int) -> int:
-    return int(draws(seed, "class-balanced tie", label % 2**64).words(1)[0])
+    return int(rng_at(seed, "class-balanced tie", label % 2**64).words(1)[0])
 
 
 class Herding(Memory):

@@ -1,4 +1,4 @@
-"""The editable memory: pictures of classes, to be added, looked at, renamed and erased by hand."""
+"""The editable memory: images of classes, to be added, looked at, renamed and erased by hand."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Exemplar:
-    """One remembered picture in a listing.
+    """One remembered image in a listing.
 
     Attributes:
         label: the class it stands for.
-        which: its number among the pictures of that class, oldest first.
+        which: its number among the images of that class, oldest first.
         name: what people call the class.
         row: where it is now in `images`.
     """
@@ -33,10 +33,10 @@ class Exemplar:
 
 
 class ExemplarMemory:
-    """One picture per class, or several, that anybody may edit at any time.
+    """One image per class, or several, that anybody may edit at any time.
 
-    A class is its label; where its pictures lie is not, and changes as others are erased. Every edit costs
-    O(pictures of the classes it concerns) however much is remembered, and raises `version`. What is
+    A class is its label; where its images lie is not, and changes as others are erased. Every edit costs
+    O(images of the classes it concerns) however much is remembered, and raises `version`. What is
     forgotten is overwritten at once, and missing from every file saved afterwards.
 
     Example:
@@ -55,14 +55,14 @@ class ExemplarMemory:
         self._version = 0
 
     def __len__(self) -> int:
-        """How many pictures there are."""
+        """How many images there are."""
         return len(self._rows)
 
     def __contains__(self, label: int) -> bool:
         return self._rows.count(label) > 0
 
     def __repr__(self) -> str:
-        return f"<ExemplarMemory: {len(self)} pictures of {self._rows.n_labels} classes>"
+        return f"<ExemplarMemory: {len(self)} images of {self._rows.n_labels} classes>"
 
     @property
     def version(self) -> int:
@@ -71,14 +71,14 @@ class ExemplarMemory:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the pictures, their labels and names; a memory that was saved and loaded says the same."""
+        """Bytes of the images, their labels and names; a memory that was saved and loaded says the same."""
         return self._rows.used_bytes + sum(len(name.encode()) for name in self._names.values())
 
     @property
     def images(self) -> Images:
-        """All pictures, (n, H, W) or (n, H, W, 3): read-only, not a copy, good until the next edit."""
+        """All images, (n, H, W) or (n, H, W, 3): read-only, not a copy, good until the next edit."""
         if "images" not in self._rows:
-            raise BadInput("the memory has never held a picture, so their size is unknown; add one first")
+            raise BadInput("the memory has never held a image, so their size is unknown; add one first")
         return self._rows["images"]
 
     @property
@@ -87,14 +87,14 @@ class ExemplarMemory:
         return self._rows["labels"] if "labels" in self._rows else np.zeros(0, np.int64)
 
     def classes(self) -> list[int]:
-        """The labels that have a picture, sorted."""
+        """The labels that have a image, sorted."""
         return self._rows.labels()
 
-    def pictures(self, label: int) -> Images:
-        """Copies of the pictures of a class, oldest first."""
+    def images_of(self, label: int) -> Images:
+        """Copies of the images of a class, oldest first."""
         self._check_known(label)
-        pictures: Images = self.images[self._rows.of(label)]
-        return pictures
+        found: Images = self.images[self._rows.of(label)]
+        return found
 
     def name(self, label: int) -> str:
         """What people call a class; its label if nobody gave it a name."""
@@ -111,27 +111,25 @@ class ExemplarMemory:
     def changed_since(self, version: int) -> IntArray:
         """The rows of `images` that differ from what they were at an earlier version.
 
-        With the new length this is all that a table derived from the pictures needs to follow.
+        With the new length this is all that a table derived from the images needs to follow.
         """
         if not len(self):
             return np.zeros(0, np.int64)
         return np.flatnonzero(self._rows["edited"] > version)
 
     def add(self, batch: Batch) -> None:
-        """Remember pictures, next to those their classes may have already."""
+        """Remember images, next to those their classes may have already."""
         if not len(batch):
             return
         self._append(batch.images, np.asarray(batch.labels, np.int64), self._version + 1)
         self._version += 1
 
     def replace(self, label: int, images: Images, which: int | None = None) -> None:
-        """Put new pictures in the place of all those of a class, or one in the place of its which-th."""
-        self._check_pictures(images)
+        """Put new images in the place of all those of a class, or one in the place of its which-th."""
+        self._check_images(images)
         rows = self._rows_of(label, which)
         if which is not None and len(images) != 1:
-            raise BadInput(
-                f"{len(images)} pictures cannot replace picture {which} of label {label}; give one"
-            )
+            raise BadInput(f"{len(images)} images cannot replace image {which} of label {label}; give one")
         self._version += 1
         if which is None:
             self._erase(rows)
@@ -148,8 +146,8 @@ class ExemplarMemory:
         self._version += 1
 
     def relabel(self, label: int, new_label: int) -> None:
-        """Give the pictures of a class to another label, after those it may have; a name moves along."""
-        images = self.pictures(label)
+        """Give the images of a class to another label, after those it may have; a name moves along."""
+        images = self.images_of(label)
         if label == new_label:
             return
         self._version += 1
@@ -160,10 +158,10 @@ class ExemplarMemory:
         self._append(images, np.full(len(images), new_label, np.int64), self._version)
 
     def forget(self, label: int, which: int | None = None) -> int:
-        """Erase a class, or only its which-th picture, beyond recovery.
+        """Erase a class, or only its which-th image, beyond recovery.
 
         Returns:
-            How many pictures were erased.
+            How many images were erased.
         """
         rows = self._rows_of(label, which)
         self._version += 1
@@ -173,7 +171,7 @@ class ExemplarMemory:
         return len(rows)
 
     def trim(self) -> None:
-        """Give back the room kept for pictures to come."""
+        """Give back the room kept for images to come."""
         self._rows.trim()
 
     def state(self) -> State:
@@ -206,7 +204,7 @@ class ExemplarMemory:
         return memory
 
     def _append(self, images: Images, labels: IntArray, version: int) -> None:
-        self._check_pictures(images)
+        self._check_images(images)
         edited = np.full(len(labels), version, np.int64)
         self._rows.append({"images": images, "labels": labels, "edited": edited})
 
@@ -220,7 +218,7 @@ class ExemplarMemory:
         if which is None:
             return rows
         if not 0 <= which < len(rows):
-            raise BadInput(f"label {label} has no picture {which}; its pictures are 0 to {len(rows) - 1}")
+            raise BadInput(f"label {label} has no image {which}; its images are 0 to {len(rows) - 1}")
         return rows[which : which + 1]
 
     def _check_known(self, label: int) -> None:
@@ -229,11 +227,11 @@ class ExemplarMemory:
                 f"nothing is remembered of label {label}; `classes()` tells which labels there are"
             )
 
-    def _check_pictures(self, images: Images) -> None:
+    def _check_images(self, images: Images) -> None:
         if images.dtype != np.uint8 or images.ndim not in (3, 4) or not len(images):
             given = f"shape {images.shape} of {images.dtype}"
             raise BadInput(
-                f"pictures have {given}; they must be uint8, (n, H, W) or (n, H, W, 3), n at least 1"
+                f"images have {given}; they must be uint8, (n, H, W) or (n, H, W, 3), n at least 1"
             )
         if "images" in self._rows and images.shape[1:] != self.images.shape[1:]:
-            raise BadInput(f"pictures are {images.shape[1:]}; this memory holds {self.images.shape[1:]}")
+            raise BadInput(f"images are {images.shape[1:]}; this memory holds {self.images.shape[1:]}")

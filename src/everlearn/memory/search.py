@@ -1,4 +1,4 @@
-"""The nearest pictures of an exemplar memory, found by compact codes and proved by the pixels."""
+"""The nearest images of an exemplar memory, found by compact codes and proved by the pixels."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ FIRST = 24
 """Candidates looked at before more are asked for."""
 
 ORIGIN = np.float32(168)
-"""Codes are of pictures less this gray, near the background of most: short vectors round better."""
+"""Codes are of images less this gray, near the background of most: short vectors round better."""
 STRETCH = 256
 """Pixels compared before a candidate may be given up as too far."""
 SLACK = 1e-5
@@ -24,14 +24,14 @@ SLACK = 1e-5
 
 
 class Lookup:
-    """Codes of all pictures of a memory, kept up to date with its edits.
+    """Codes of all images of a memory, kept up to date with its edits.
 
-    A code is the picture averaged over blocks of `block` pixels, and the length of what averaging lost. The
-    distance of codes is never above that of the pictures, so a search in codes whose worst exact distance
+    A code is the image averaged over blocks of `block` pixels, and the length of what averaging lost. The
+    distance of codes is never above that of the images, so a search in codes whose worst exact distance
     lies below the best code distance of all others has found the true nearest ones.
 
     Args:
-        block: pixels along the side of a block; 1 compares the pictures themselves.
+        block: pixels along the side of a block; 1 compares the images themselves.
 
     Example:
         >>> from everlearn.streams import Batch
@@ -81,21 +81,21 @@ class Lookup:
         self._version = memory.version
         return True
 
-    def candidates(self, pictures: Floats, k: int) -> tuple[IntArray, Floats]:
+    def candidates(self, images: Floats, k: int) -> tuple[IntArray, Floats]:
         """The k rows of the memory with the nearest codes, nearest first, and the distances of the codes."""
-        bounds = self._bounds(pictures)
+        bounds = self._bounds(images)
         rows = smallest(bounds, min(k, len(self)))
         return rows, np.take_along_axis(bounds, rows, 1)
 
-    def nearest(self, pictures: Floats, k: int) -> tuple[IntArray, Distances]:
+    def nearest(self, images: Floats, k: int) -> tuple[IntArray, Distances]:
         """The k nearest rows of the memory and the squared distances of their pixels, nearest first."""
-        k, bounds = min(k, len(self)), self._bounds(pictures)
-        rows, distances = np.zeros((len(pictures), k), np.int64), np.zeros((len(pictures), k))
+        k, bounds = min(k, len(self)), self._bounds(images)
+        rows, distances = np.zeros((len(images), k), np.int64), np.zeros((len(images), k))
         if not k:
             return rows, distances
         known = self._memory.images.reshape(len(self), -1)
-        given = pictures.reshape(len(pictures), -1)
-        open_, n = np.arange(len(pictures)), FIRST + k
+        given = images.reshape(len(images), -1)
+        open_, n = np.arange(len(images)), FIRST + k
         while len(open_):
             some = smallest(bounds[open_], min(n, len(self)))
             limits = np.take_along_axis(bounds[open_], some, 1) - SLACK * _squares(given[open_])[:, None]
@@ -106,9 +106,9 @@ class Lookup:
             n *= 8
         return rows, distances
 
-    def _bounds(self, pictures: Floats) -> Floats:
-        """Squared distances of codes, (n, rows): lower bounds of those of the pictures."""
-        codes, rests = encode(pictures, self.block)
+    def _bounds(self, images: Floats) -> Floats:
+        """Squared distances of codes, (n, rows): lower bounds of those of the images."""
+        codes, rests = encode(images, self.block)
         own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
         bounds: Floats = _as_columns(codes, rests) @ self._table.T
         bounds += own[:, None]
@@ -117,7 +117,7 @@ class Lookup:
 
 @compiled
 def scan(
-    picture: Floats,
+    image: Floats,
     known: npt.NDArray[np.uint8],
     some: IntArray,
     limits: Floats,
@@ -133,9 +133,9 @@ def scan(
         if limit > distances[-1]:
             return True
         distance, start = 0.0, 0
-        while start < len(picture) and distance < distances[-1]:
-            for pixel in range(start, min(start + STRETCH, len(picture))):
-                difference = picture[pixel] - np.float32(known[candidate, pixel])
+        while start < len(image) and distance < distances[-1]:
+            for pixel in range(start, min(start + STRETCH, len(image))):
+                difference = image[pixel] - np.float32(known[candidate, pixel])
                 distance += difference * difference
             start += STRETCH
         place = len(distances)
@@ -148,10 +148,10 @@ def scan(
     return False
 
 
-def encode(pictures: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
+def encode(images: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
     """Codes (n, d), and the length of what they leave out (n,)."""
-    n, H, W = pictures.shape[:3]
-    whole = (pictures - ORIGIN).reshape(n, H, W, -1)
+    n, H, W = images.shape[:3]
+    whole = (images - ORIGIN).reshape(n, H, W, -1)
     padded = np.pad(whole, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
     shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, whole.shape[3])
     codes: Floats = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
@@ -160,7 +160,7 @@ def encode(pictures: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
 
 
 def _as_rows(codes: Floats, rests: Floats) -> Floats:
-    """What is kept of each picture of the memory; its product with `_as_columns` is a distance, but for
+    """What is kept of each image of the memory; its product with `_as_columns` is a distance, but for
     the square of the latter's own length.
     """
     own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
@@ -171,9 +171,9 @@ def _as_columns(codes: Floats, rests: Floats) -> Floats:
     return np.concatenate([-2 * codes, -2 * rests[:, None], np.ones_like(rests)[:, None]], axis=1)
 
 
-def _squares(pictures: Floats) -> Floats:
+def _squares(images: Floats) -> Floats:
     """The sums of squares that rounding is a share of."""
-    squares: Floats = np.square(pictures - ORIGIN).sum(axis=1)
+    squares: Floats = np.square(images - ORIGIN).sum(axis=1)
     return squares
 
 

@@ -1,6 +1,6 @@
 """Small networks that several learners share; torch enters the house here.
 
-Takes sizes and seeds; gives torch modules, and the few acts every learner needs: pictures to tensors,
+Takes sizes and seeds; gives torch modules, and the few acts every learner needs: images to tensors,
 weights to arrays and back, an optimiser whose state can be saved.
 """
 

@@ -1,6 +1,6 @@
-"""Compiled fitting of remembered pictures to a given one, in the given picture's own frame.
+"""Compiled fitting of remembered images to a given one, in the given image's own frame.
 
-A remembered picture E is laid over a picture I by u(p) = a p + c (a, c complex: a similarity), and the sum
+A remembered image E is laid over a image I by u(p) = a p + c (a, c complex: a similarity), and the sum
 over pixels of (E(u(p)) - I(p))^2 is made small by Gauss-Newton steps in the four parameters. All candidates
 explain the same pixels at the sharpness they were taken with, so their misfits can be compared.
 """
@@ -33,29 +33,29 @@ CONTRAST = 12
 
 @compiled
 def fit_all(
-    pictures: Bytes, memory: Bytes, rows: IntArray, ways: Floats, misfits: Floats, best: Floats
+    images: Bytes, memory: Bytes, rows: IntArray, ways: Floats, misfits: Floats, best: Floats
 ) -> None:
-    """Fit each picture's candidates; coarsely first, and more finely those that come near the best.
+    """Fit each image's candidates; coarsely first, and more finely those that come near the best.
 
     Args:
-        pictures: (n, H, W, C) to be explained.
+        images: (n, H, W, C) to be explained.
         memory: (m, H, W, C) remembered.
         rows: (n, k) candidates among the memory.
-        ways: (n, k, 4) where to start: from the picture's frame to the canonical one.
+        ways: (n, k, 4) where to start: from the image's frame to the canonical one.
         misfits: (n, k) filled with sums of squares over all pixels, in (gray levels)^2.
         best: (n, 4) filled with the way found for the best candidate.
     """
     found = np.empty((rows.shape[1], 4))
-    for i in range(len(pictures)):
-        box = extent(pictures[i])
+    for i in range(len(images)):
+        box = extent(images[i])
         misfits[i], found[:], limit = 0.0, ways[i], 0.0
         for n_steps, stride in STAGES:
-            fit_some(pictures[i], memory, rows[i], box, found, misfits[i], limit, n_steps, stride, MIDDLE)
+            fit_some(images[i], memory, rows[i], box, found, misfits[i], limit, n_steps, stride, MIDDLE)
             limit = KEEP * misfits[i].min()
         r = reach(found[misfits[i].argmin()])
         if r > 0.0:
             corners = ((-r, -r), (-r, r), (r, -r), (r, r))
-            fit_some(pictures[i], memory, rows[i], box, found, misfits[i], limit, LAST_STEPS, 1, corners)
+            fit_some(images[i], memory, rows[i], box, found, misfits[i], limit, LAST_STEPS, 1, corners)
         best[i] = found[misfits[i].argmin()]
 
 
@@ -71,7 +71,7 @@ def reach(way: Floats) -> float:
 
 @compiled
 def fit_some(
-    picture: Bytes,
+    image: Bytes,
     memory: Bytes,
     rows: IntArray,
     box: Any,
@@ -85,18 +85,18 @@ def fit_some(
     """Fit those candidates on whose misfits are not above the limit."""
     for j in range(len(rows)):
         if misfits[j] <= limit:
-            misfits[j] = fit(picture, memory[rows[j]], box, ways[j], n_steps, stride, points)
+            misfits[j] = fit(image, memory[rows[j]], box, ways[j], n_steps, stride, points)
 
 
 @compiled
-def extent(picture: Bytes) -> tuple[int, int, int, int]:
+def extent(image: Bytes) -> tuple[int, int, int, int]:
     """The box (top, bottom, left, right) of what differs from the border, and a margin around it."""
-    H, W, C = picture.shape
+    H, W, C = image.shape
     top, bottom, left, right = H, 0, W, 0
     for i in range(H):
         for j in range(W):
             for c in range(C):
-                if abs(int(picture[i, j, c]) - int(picture[0, 0, c])) > CONTRAST:
+                if abs(int(image[i, j, c]) - int(image[0, 0, c])) > CONTRAST:
                     top, bottom = min(top, i), max(bottom, i + 1)
                     left, right = min(left, j), max(right, j + 1)
     if top >= bottom:
@@ -106,14 +106,14 @@ def extent(picture: Bytes) -> tuple[int, int, int, int]:
 
 @compiled
 def fit(
-    picture: Bytes, exemplar: Bytes, box: Any, way: Floats, n_steps: int, stride: int, points: Any
+    image: Bytes, exemplar: Bytes, box: Any, way: Floats, n_steps: int, stride: int, points: Any
 ) -> float:
     """The smallest misfit found from `way` on, which is moved there."""
     normal, right, step = np.empty((4, 4)), np.empty(4), np.empty(4)
     trial = way.copy()
     least = math.inf
     for number in range(n_steps + 1):
-        misfit = accumulate(picture, exemplar, box, trial, stride, points, normal, right)
+        misfit = accumulate(image, exemplar, box, trial, stride, points, normal, right)
         settled = not misfit < WORTHWHILE * least
         if misfit < least:
             least = misfit
@@ -126,7 +126,7 @@ def fit(
 
 @compiled
 def accumulate(
-    picture: Bytes,
+    image: Bytes,
     exemplar: Bytes,
     box: Any,
     way: Floats,
@@ -146,7 +146,7 @@ def accumulate(
     for i in range(top, bottom, stride):
         for j in range(left, end, stride):
             for c in range(C):
-                error, j0, j1, j2, j3 = -float(picture[i, j, c]), 0.0, 0.0, 0.0, 0.0
+                error, j0, j1, j2, j3 = -float(image[i, j, c]), 0.0, 0.0, 0.0, 0.0
                 for right_by, down_by in points:
                     x, y = (2 * j + 1 + right_by) / W - 1, (2 * i + 1 + down_by) / H - 1
                     u, v = a * x - b * y + cx, b * x + a * y + cy
@@ -177,10 +177,10 @@ def accumulate(
 
 @compiled
 def sample(exemplar: Bytes, c: int, u: float, v: float) -> tuple[float, float, float]:
-    """A remembered picture at a point between its pixels, and how it changes there."""
+    """A remembered image at a point between its pixels, and how it changes there."""
     H, W, _ = exemplar.shape
     u, v = (u + 1) * (0.5 * W) - 0.5, (v + 1) * (0.5 * H) - 0.5
-    # Written so that what is not a number becomes 0 too: an index must never leave the picture.
+    # Written so that what is not a number becomes 0 too: an index must never leave the image.
     u = min(u, W - 1.0) if u > 0.0 else 0.0
     v = min(v, H - 1.0) if v > 0.0 else 0.0
     m, n = min(int(v), H - 2), min(int(u), W - 2)

@@ -1,4 +1,4 @@
-"""Pictures to latents and back: the convolutional autoencoders of VASE and CCI-VAE."""
+"""Images to latents and back: the convolutional autoencoders of VASE and CCI-VAE."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FINEST, COARSEST = 0.05, 7.4
 
 @dataclass(frozen=True)
 class Size:
-    """Channels of each halving of the picture, and the units of the dense layer above."""
+    """Channels of each halving of the image, and the units of the dense layer above."""
 
     channels: tuple[int, ...]
     n_features: int = 256
@@ -31,12 +31,12 @@ SIZES = {
 
 
 class Encoder(nn.Module):
-    """A picture to a Gaussian over latents, which depends on the picture alone, whatever shows it.
+    """A image to a Gaussian over latents, which depends on the image alone, whatever shows it.
 
     Args:
         image_shape: (H, W) or (H, W, 3), sides divisible by two as often as there are layers.
         size: how large.
-        n_latents: numbers that describe a picture.
+        n_latents: numbers that describe a image.
         finest: the smallest standard deviation of a latent.
     """
 
@@ -48,7 +48,7 @@ class Encoder(nn.Module):
         first, *others = size.channels
         layers: list[nn.Module] = [
             # Halving by folding four pixels into channels does what a 4x4 convolution in steps of two does
-            # and, for a picture of one channel, goes back much faster.
+            # and, for a image of one channel, goes back much faster.
             nn.PixelUnshuffle(2),
             nn.Conv2d(4 * n_channels(image_shape), first, 3, 1, 1),
             nn.ReLU(inplace=True),
@@ -74,7 +74,7 @@ class Decoder(nn.Module):
     Args:
         image_shape: (H, W) or (H, W, 3), sides divisible by two as often as there are layers.
         size: how large.
-        n_latents: numbers that describe a picture.
+        n_latents: numbers that describe a image.
         n_environments: environments it can tell apart.
     """
 
@@ -112,7 +112,7 @@ class Autoencoder(nn.Module):
     Args:
         image_shape: (H, W) or (H, W, 3).
         size: "paper", "half", "small" or "tiny".
-        n_latents: numbers that describe a picture.
+        n_latents: numbers that describe a image.
         n_environments: environments that the decoder can tell apart.
         finest: the smallest standard deviation of a latent.
         seed: decides the first weights.
@@ -146,7 +146,7 @@ class Autoencoder(nn.Module):
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # known to torch alone
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (n, C, H, W) seen, described by means, and drawn again in the first environment."""
+        """Images (n, C, H, W) seen, described by means, and drawn again in the first environment."""
         mean = self.encoder(images)[0]
         logits: Tensor = self.decoder(mean, torch.zeros(len(mean), dtype=torch.long, device=mean.device))
         return logits
@@ -158,7 +158,7 @@ def to_pixels(images: Tensor) -> Tensor:
 
 
 def n_channels(image_shape: tuple[int, ...]) -> int:
-    """1 for gray pictures, 3 for coloured ones."""
+    """1 for gray images, 3 for coloured ones."""
     return 1 if len(image_shape) == 2 else image_shape[2]
 
 
@@ -171,6 +171,6 @@ def _check_sides(image_shape: tuple[int, ...], size: str) -> None:
     unit = 2 ** len(SIZES[size].channels)
     if any(side % unit or not side for side in image_shape[:2]):
         raise BadInput(
-            f"pictures are {image_shape[0]} by {image_shape[1]} pixels; for size {size!r} both must be "
+            f"images are {image_shape[0]} by {image_shape[1]} pixels; for size {size!r} both must be "
             f"multiples of {unit}, such as {max(1, round(image_shape[0] / unit)) * unit}"
         )

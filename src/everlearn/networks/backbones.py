@@ -1,4 +1,4 @@
-"""Pictures to features: two small convolutional nets for two cores, ResNet-18 as in the paper, and an MLP."""
+"""Images to features: two small convolutional nets for two cores, ResNet-18 as in the paper, and an MLP."""
 
 import math
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class PooledNet(nn.Module):
     Args:
         image_shape: (H, W) or (H, W, 3).
         width: channels of the first layer; the others follow.
-        sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
+        sight: larger images are averaged down to about this many pixels a side before they are looked at.
         normalised: whether features are normalised at last; if not, none is below zero, as with MobileNet and
             ResNet.
     """

@@ -47,7 +47,7 @@ def wasserstein(mean: Tensor, log_variance: Tensor, other: Tensor, other_log_var
 
 
 def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:
-    """-log p(pixels), summed over the pixels of each picture, (n,); pixels between 0 and 1 count by share.
+    """-log p(pixels), summed over the pixels of each image, (n,); pixels between 0 and 1 count by share.
 
     Example:
         >>> bernoulli_nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)) / torch.tensor(2.0).log()
@@ -68,7 +68,7 @@ def bernoulli_entropy(pixels: Tensor) -> Tensor:
 
 
 def bernoulli_kl(old: Tensor, logits: Tensor) -> Tensor:
-    """KL(pixels as `old` draws them || as `logits` does), summed over the pixels of each picture, (n,).
+    """KL(pixels as `old` draws them || as `logits` does), summed over the pixels of each image, (n,).
 
     Example:
         >>> bernoulli_kl(torch.ones(1, 4), torch.ones(1, 4))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.networks.tensors import seeded
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 class Generator(nn.Module):
@@ -89,7 +89,7 @@ class Generator(nn.Module):
         They are random, and so far apart from the start. Did they begin alike, the few steps of a task would
         teach the codes to say which class it is, and nobody would listen to the rows.
         """
-        numbers = draws(self.seed, "rows of classes", first).normal((last - first) * self.width)
+        numbers = rng_at(self.seed, "rows of classes", first).normal((last - first) * self.width)
         return torch.from_numpy(numbers).to(self.code.weight).view(-1, self.width)
 
 

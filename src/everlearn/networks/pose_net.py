@@ -18,12 +18,12 @@ NUMBERS = {"similarity": 4, "matrix": 6}
 
 
 class PoseNet(nn.Module):
-    """Pictures to the four numbers of a similarity; a fresh one answers close to the canonical pose.
+    """Images to the four numbers of a similarity; a fresh one answers close to the canonical pose.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
         backbone: "small" or "resnet18".
-        sight: larger pictures are averaged down to about this many pixels a side before they are looked at.
+        sight: larger images are averaged down to about this many pixels a side before they are looked at.
         width: channels of the small backbone's first layer; the others follow.
         numbers: "similarity" or "matrix": what the last layer gives and the loss is about.
         seed: decides the first weights.
@@ -74,7 +74,7 @@ class PoseNet(nn.Module):
 
 @torch.no_grad()
 def look(net: nn.Module, images: Tensor, looks: int) -> Tensor:
-    """See a pose, bring the picture to the canonical frame by it, look again and correct."""
+    """See a pose, bring the image to the canonical frame by it, look again and correct."""
     poses: Tensor = net(images)
     for _ in range(looks - 1):
         poses = compose(poses, net(normalise(images, poses)))

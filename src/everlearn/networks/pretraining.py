@@ -1,4 +1,4 @@
-"""Networks taught to tell the classes of some pictures apart, for others to build upon."""
+"""Networks taught to tell the classes of some images apart, for others to build upon."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from everlearn.errors import BadInput, check_range
 from everlearn.networks.backbones import backbone as make_backbone
 from everlearn.networks.tensors import seeded, to_tensor
 from everlearn.networks.vit import ViT
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
@@ -50,7 +50,7 @@ class Named(nn.Module):
         self.head = nn.Linear(int(body.n_features), n_classes)  # type: ignore[arg-type]  # a module's number
 
     def seen(self, images: Images) -> Tensor:
-        """Pictures as every backbone takes them."""
+        """Images as every backbone takes them."""
         return to_tensor(images)
 
     def classify(self, images: Tensor) -> Tensor:
@@ -68,10 +68,10 @@ def pretrain(batch: Batch, *, backbone: str, image_size: int = 32, **how: Unpack
 
 
 def pretrain(batch: Batch, *, backbone: str = VIT, image_size: int = 32, **how: Unpack[How]) -> "ViT | Named":
-    """A network that has learned to classify pictures; its head names labels in order.
+    """A network that has learned to classify images; its head names labels in order.
 
     Args:
-        batch: pictures and labels, of at least two classes.
+        batch: images and labels, of at least two classes.
         backbone: "vit" for a small vision transformer, or the name of another backbone.
         image_size: pixels a side that the transformer looks at, a multiple of 8.
         how: epochs, batch_size, learning_rate (the largest of AdamW), seed and progress, told (done, total,
@@ -92,7 +92,7 @@ def pretrain(batch: Batch, *, backbone: str = VIT, image_size: int = 32, **how: 
 def _n_classes(batch: Batch) -> int:
     n_classes = len(np.unique(batch.labels))
     if n_classes < 2:
-        raise BadInput(f"{n_classes} classes cannot be told apart; give pictures of at least 2")
+        raise BadInput(f"{n_classes} classes cannot be told apart; give images of at least 2")
     return n_classes
 
 
@@ -115,7 +115,7 @@ def _fit(
     steps = [
         rows
         for epoch in range(epochs)
-        for rows in _pieces(draws(seed, "pretraining", epoch).permutation(len(batch)), batch_size)
+        for rows in _pieces(rng_at(seed, "pretraining", epoch).permutation(len(batch)), batch_size)
     ]
     for number, rows in enumerate(steps):
         _set_rate(optimiser, learning_rate * _share(number / len(steps)))
@@ -128,7 +128,7 @@ def _fit(
 
 @torch.no_grad()
 def accuracy(net: ViT | Named, batch: Batch, labels: Sequence[int]) -> float:
-    """The share of pictures whose class the network names; its outputs stand for `labels`, in this order."""
+    """The share of images whose class the network names; its outputs stand for `labels`, in this order."""
     pieces = [net.classify(net.seen(piece.images)).argmax(1).numpy() for piece in batch.pieces(PIECE)]
     return float(np.mean(np.array(labels)[np.concatenate(pieces)] == batch.labels))
 

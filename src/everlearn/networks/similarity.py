@@ -1,6 +1,6 @@
 """Similarity transforms, four numbers each: the poses a network can learn to see.
 
-A pose (s cos a, s sin a, x, y) leads from the canonical frame to the picture, both running from -1 to 1. Read
+A pose (s cos a, s sin a, x, y) leads from the canonical frame to the image, both running from -1 to 1. Read
 as two complex numbers z and w it is u -> z u + w, so that composing and inverting are one line each.
 """
 
@@ -62,7 +62,7 @@ def compose(outer: Tensor, inner: Tensor) -> Tensor:
 
 
 def inverse(poses: Tensor) -> Tensor:
-    """The way back from the picture to the canonical frame.
+    """The way back from the image to the canonical frame.
 
     Example:
         >>> pose = torch.tensor([[0.6, 0.8, 0.1, -0.2]])

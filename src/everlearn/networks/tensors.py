@@ -1,4 +1,4 @@
-"""Between numpy and torch: pictures, weights and optimiser states."""
+"""Between numpy and torch: images, weights and optimiser states."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class NotFinite(BadInput):
 
 
 def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
-    """Pictures (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero.
+    """Images (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero.
 
     Example:
         >>> to_tensor(np.full((2, 16, 16, 3), 168, np.uint8)).shape

@@ -13,12 +13,12 @@ LUMA = (0.299, 0.587, 0.114)
 
 
 class ViT(nn.Module):
-    """Cuts a picture into patches that look at one another; tells what the class token has seen at last.
+    """Cuts a image into patches that look at one another; tells what the class token has seen at last.
 
     Args:
-        image_size: pixels a side of the pictures it looks at; others are resized.
+        image_size: pixels a side of the images it looks at; others are resized.
         patch_size: pixels a side of a patch.
-        n_channels: 1 for gray, 3 for colour; other pictures are made so.
+        n_channels: 1 for gray, 3 for colour; other images are made so.
         n_features: length of a token, a multiple of 64.
         depth: how often tokens look at one another.
         n_hidden: units inside each block's dense layers; four times the features if not said.
@@ -77,7 +77,7 @@ class ViT(nn.Module):
         return encoded
 
     def seen(self, images: npt.NDArray[np.uint8]) -> Tensor:
-        """Pictures (n, H, W[, 3]) as this network looks at them: in its size and colours, from -1 to 1."""
+        """Images (n, H, W[, 3]) as this network looks at them: in its size and colours, from -1 to 1."""
         device = self.cls_token.device
         given = torch.from_numpy(np.ascontiguousarray(images)).to(device).float() / 127.5 - 1
         given = given.unsqueeze(1) if given.ndim == 3 else given.permute(0, 3, 1, 2)

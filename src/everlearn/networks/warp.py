@@ -1,4 +1,4 @@
-"""Pictures seen from another pose."""
+"""Images seen from another pose."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,27 +11,27 @@ from everlearn.networks.tensors import MID_GRAY
 
 
 def to_bytes(images: Tensor) -> npt.NDArray[np.uint8]:
-    """Tensors (n, C, H, W) as pictures (n, H, W[, C]) of bytes, the inverse of `to_tensor`."""
-    return to_pictures(images).round().clip(0, 255).astype(np.uint8)
+    """Tensors (n, C, H, W) as images (n, H, W[, C]) of bytes, the inverse of `to_tensor`."""
+    return to_images(images).round().clip(0, 255).astype(np.uint8)
 
 
-def to_pictures(images: Tensor) -> npt.NDArray[np.float32]:
-    """Tensors (n, C, H, W) as pictures (n, H, W[, C]) of levels 0 to 255, not rounded."""
+def to_images(images: Tensor) -> npt.NDArray[np.float32]:
+    """Tensors (n, C, H, W) as images (n, H, W[, C]) of levels 0 to 255, not rounded."""
     levels = images.add(MID_GRAY).mul_(255).permute(0, 2, 3, 1)
-    pictures: npt.NDArray[np.float32] = (levels if levels.shape[3] > 1 else levels[..., 0]).numpy()
-    return pictures
+    result: npt.NDArray[np.float32] = (levels if levels.shape[3] > 1 else levels[..., 0]).numpy()
+    return result
 
 
 def normalise(images: Tensor, poses: Tensor) -> Tensor:
-    """Pictures (n, C, H, W) of things in some pose, brought to the canonical frame.
+    """Images (n, C, H, W) of things in some pose, brought to the canonical frame.
 
-    What lies outside the picture takes the value of its border.
+    What lies outside the image takes the value of its border.
     """
     return sample(images, matrices_of(poses))
 
 
 def place(images: Tensor, poses: Tensor) -> Tensor:
-    """Canonical pictures (n, C, H, W) brought to a pose.
+    """Canonical images (n, C, H, W) brought to a pose.
 
     Something made smaller is averaged over four points a pixel, as a camera would, lest fine lines vanish.
     """
@@ -46,6 +46,6 @@ def place(images: Tensor, poses: Tensor) -> Tensor:
 
 
 def sample(images: Tensor, matrices: Tensor) -> Tensor:
-    """Pictures sampled on the grids of (n, 2, 3) matrices, bilinearly, with border values outside."""
+    """Images sampled on the grids of (n, 2, 3) matrices, bilinearly, with border values outside."""
     grid = functional.affine_grid(matrices, list(images.shape), align_corners=False)
     return functional.grid_sample(images, grid, padding_mode="border", align_corners=False)

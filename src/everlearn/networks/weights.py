@@ -48,7 +48,7 @@ def start_from(net: nn.Module, weights: str) -> None:
     if difference := _difference(net, found):
         raise BadInput(
             f"{str(path)!r} holds weights of another network ({difference}); give those of this backbone, "
-            "trained on pictures of the same shape, or make some with `everlearn pretrain`"
+            "trained on images of the same shape, or make some with `everlearn pretrain`"
         )
     net.load_state_dict(found, strict=True)
 

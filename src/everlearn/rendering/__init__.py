@@ -1,6 +1,6 @@
 """How it is drawn: outlines and factors become pixels.
 
-Takes `Outlines` and `Factors`, and an image size, which no other room knows. Gives arrays of pictures, the
+Takes `Outlines` and `Factors`, and an image size, which no other room knows. Gives arrays of images, the
 same bytes for any number of threads, any batch and any processor.
 """
 

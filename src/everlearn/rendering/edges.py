@@ -1,4 +1,4 @@
-"""The edges of one picture: sorted by steepness, clipped where they leave it, added to the buffer.
+"""The edges of one image: sorted by steepness, clipped where they leave it, added to the buffer.
 
 Branches that go either way at random are what costs most here, so edges are sorted into shallow ones
 (filled in from the front of the list) and steep ones (from its back) without a branch, and each kind is
@@ -136,7 +136,7 @@ _ONE = U(1)
 
 
 class Edges(NamedTuple):
-    """Room for the edges of one picture and the strips they are cut into."""
+    """Room for the edges of one image and the strips they are cut into."""
 
     values: Float32Array
     planes: Int32Array
@@ -189,7 +189,7 @@ def add_clipped_edge(
 ) -> tuple[U, U]:
     """Put only what matters of an edge into the list.
 
-    What lies left, right or below of the picture matters to no pixel of it; what lies above counts in full
+    What lies left, right or below of the image matters to no pixel of it; what lies above counts in full
     for the whole column, as if it ran along the upper border.
     """
     if xa > xb:

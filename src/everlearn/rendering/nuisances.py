@@ -1,4 +1,4 @@
-"""Pictures with nuisances: layers painted over one another, then lit, blurred and disturbed."""
+"""Images with nuisances: layers painted over one another, then lit, blurred and disturbed."""
 
 import math
 from dataclasses import astuple, dataclass
@@ -23,7 +23,7 @@ LARGEST_OCCLUDER = 0.5
 
 @dataclass(frozen=True)
 class Nuisances:
-    """Disturbances of a picture, each off at 0; every picture gets its own, drawn from (seed, row).
+    """Disturbances of a image, each off at 0; every image gets its own, drawn from (seed, row).
 
     They come in the order in which a camera would meet them: texture and clutter lie behind the shape, the
     occluder in front, light falls on all of it, the lens blurs it and the sensor adds noise.
@@ -31,10 +31,10 @@ class Nuisances:
     Args:
         noise: standard deviation of independent noise per pixel and channel, as a share of the range, 0..1.
         blur: standard deviation of a Gaussian blur in pixels, 0..16.
-        occluder: area of a bar of some gray, centred anywhere in the middle half of the picture, as a
-            share of the picture's area, 0..0.5.
+        occluder: area of a bar of some gray, centred anywhere in the middle half of the image, as a
+            share of the image's area, 0..0.5.
         clutter: number of small gray shapes scattered behind, 0..32.
-        lighting: how much darker the picture is at its far side than at its lit one, 0..1.
+        lighting: how much darker the image is at its far side than at its lit one, 0..1.
         texture: how far a smooth random pattern moves the background up or down, as a share of the range,
             0..1.
 
@@ -74,7 +74,7 @@ _REACH = 3.0
 
 
 def light(canvas: Float32Array, angles: FloatArray, strength: float) -> None:
-    """Darken each picture (n, channels, H, W) evenly from one side to the other, by `strength` at most."""
+    """Darken each image (n, channels, H, W) evenly from one side to the other, by `strength` at most."""
     size = canvas.shape[-1]
     across = ((np.arange(size) + 0.5) / size * 2 - 1)[None]  # -1..1
     cos, sin = (_coarse(f(angles))[:, None] for f in (np.cos, np.sin))
@@ -84,7 +84,7 @@ def light(canvas: Float32Array, angles: FloatArray, strength: float) -> None:
 
 
 def blur(canvas: Float32Array, radius: float) -> Float32Array:
-    """Pictures (n, channels, H, W) blurred by a Gaussian; beyond its border a picture goes on as it ends."""
+    """Images (n, channels, H, W) blurred by a Gaussian; beyond its border a image goes on as it ends."""
     weights = gaussian(radius)
     for axis in (2, 3):
         reach = len(weights) // 2
@@ -125,7 +125,7 @@ def _coarse(values: FloatArray) -> FloatArray:
     return np.asarray(np.rint(values * _GRID) / _GRID, dtype=np.float64)
 
 
-# Far from the turns that shapes use, so that a family and its pictures may have the same seed.
+# Far from the turns that shapes use, so that a family and its images may have the same seed.
 # Each distractor of the clutter has a turn of its own, from CLUTTER on.
 TEXTURE, OCCLUDER, LIGHTING, NOISE, CLUTTER = range(1 << 20, (1 << 20) + 5)
 
@@ -159,16 +159,16 @@ def add_noise(
     turn: int,
     quantiles: Float32Array,
     strength: np.float32,
-    pictures: Float32Array,
+    images: Float32Array,
 ) -> None:
-    """Add normal noise to pictures (len(rows), values); eight values share one block of random words."""
+    """Add normal noise to images (len(rows), values); eight values share one block of random words."""
     low = Word(len(quantiles) - 1)
     for k in range(len(rows)):
-        for block in range((pictures.shape[1] + 7) // 8):
+        for block in range((images.shape[1] + 7) // 8):
             four = words(seed, Word(rows[k]), block, turn)
-            for j in range(min(8, pictures.shape[1] - 8 * block)):
+            for j in range(min(8, images.shape[1] - 8 * block)):
                 bits = (four[j // 2] >> Word(16 * (j % 2))) & low
-                pictures[k, 8 * block + j] += strength * quantiles[bits]
+                images[k, 8 * block + j] += strength * quantiles[bits]
 
 
 # Distractors are shapes from the far end of the family, where no stream will look for its classes.
@@ -180,7 +180,7 @@ OPAQUE = np.array([[[0.0, 1.0, 1.0]]], np.float32)
 
 
 class Scene:
-    """A batch of pictures about to be drawn with nuisances; a canvas is (n, channels, H, W) from 0 to 1."""
+    """A batch of images about to be drawn with nuisances; a canvas is (n, channels, H, W) from 0 to 1."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class Scene:
         self._paths, self._where, self._levels = paths, where, levels
 
     def draw(self, begin: int, end: int, rows: IntArray, channels_first: bool, out: npt.NDArray[Any]) -> None:
-        """Draw pictures begin to end into their places in out."""
+        """Draw images begin to end into their places in out."""
         ids, levels = rows[begin:end], self._levels[begin:end]
         canvas = self._background(ids, levels)
         self._scatter_clutter(canvas, ids)
@@ -243,7 +243,7 @@ class Scene:
         self._cover(canvas, bars, where, _plain_levels(level, canvas.shape[1]))
 
     def _cover(self, canvas: Float32Array, paths: Paths, where: Placements, levels: Float32Array) -> None:
-        """Paint one shape over each picture, exactly as much as it covers each pixel."""
+        """Paint one shape over each image, exactly as much as it covers each pixel."""
         n, channels, size, _ = canvas.shape
         colours, cover = np.empty_like(canvas), np.empty((n, 1, size, size), np.float32)
         on_black = levels * OPAQUE
@@ -290,5 +290,5 @@ def _store(canvas: Float32Array, channels_first: bool, out: npt.NDArray[Any]) ->
     np.clip(canvas, 0, 1, out=canvas)
     if out.dtype == np.uint8:
         canvas = np.floor(canvas * np.float32(255) + np.float32(0.5))
-    pictures = canvas if channels_first and canvas.shape[1] == 3 else np.moveaxis(canvas, 1, -1)
-    out[...] = pictures.reshape(out.shape)
+    images = canvas if channels_first and canvas.shape[1] == 3 else np.moveaxis(canvas, 1, -1)
+    out[...] = images.reshape(out.shape)

@@ -1,4 +1,4 @@
-"""Pictures as they are stored: gray, colour channel by channel, or colour pixel by pixel."""
+"""Images as they are stored: gray, colour channel by channel, or colour pixel by pixel."""
 
 import math
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ GRID = 2.0**20
 
 
 class Placements(NamedTuple):
-    """Which path goes where: one row per picture."""
+    """Which path goes where: one row per image."""
 
     path: IntArray
     scale: FloatArray
@@ -39,7 +39,7 @@ class Placements(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The part of a picture that a shape touches, widened to whole blocks of columns."""
+    """The part of a image that a shape touches, widened to whole blocks of columns."""
 
     left: int
     top: int
@@ -58,7 +58,7 @@ class Desk(NamedTuple):
 
 @compiled
 def new_desk(paths: Paths, size: int, n_planes: int) -> Desk:
-    """Memory for the longest path in pictures of this size; gray needs one plane, colour two."""
+    """Memory for the longest path in images of this size; gray needs one plane, colour two."""
     longest = 1
     for k in range(len(paths.first) - 1):
         longest = max(longest, paths.first[k + 1] - paths.first[k])
@@ -100,7 +100,7 @@ def _cos_sin(angle: float) -> tuple[float, float]:
 def trace(
     paths: Paths, where: Placements, n: int, size: int, weights: Float32Array, in_planes: bool, desk: Desk
 ) -> Box:
-    """Accumulate picture n in the buffer; give the box it lies in."""
+    """Accumulate image n in the buffer; give the box it lies in."""
     begin, end = paths.first[where.path[n]], paths.first[where.path[n] + 1]
     x0, y0, x1, y1 = _project(paths, begin, end, where, n, size, desk.points)
     box = _box(x0, y0, x1, y1, size)
@@ -116,7 +116,7 @@ def trace(
 def _project(
     paths: Paths, begin: int, end: int, where: Placements, n: int, size: int, points: Float32Array
 ) -> tuple[F, F, F, F]:
-    """Put a path at its place in the picture; give its bounds."""
+    """Put a path at its place in the image; give its bounds."""
     cos, sin = _cos_sin(where.angle[n])
     unit = DRAWN_SIZE * size * where.scale[n]
     a, b = F(unit * cos), F(unit * sin)
@@ -173,7 +173,7 @@ Pixels = npt.NDArray[Any]
 def paint_gray(
     begin: int, end: int, paths: Paths, where: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
-    """Pictures begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark.
+    """Images begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark.
 
     The buffer holds levels rather than coverage, so that one sum serves both halves: an edge is worth the
     step between what lies on its two sides.
@@ -264,7 +264,7 @@ def _step(levels: Float32Array, n: int, steps: Float32Array) -> None:
 def _copy(
     tile: Pixels, start: int, tile_pitch: int, out: Pixels, first: int, pitch: int, height: int
 ) -> None:
-    """The part of a tile that lies within the picture; only pictures narrower than whole blocks need it."""
+    """The part of a tile that lies within the image; only images narrower than whole blocks need it."""
     for row in range(U(height)):
         for column in range(U(pitch)):
             out[U(first) + row * U(pitch) + column] = tile[U(start) + row * U(tile_pitch) + column]

@@ -1,4 +1,4 @@
-"""Outlines and factors in, pictures out."""
+"""Outlines and factors in, images out."""
 
 import os
 from collections.abc import Callable
@@ -45,12 +45,12 @@ def check_factors(factors: Factors) -> None:
         if np.abs(place).max() > FARTHEST_PLACE:
             raise BadInput(
                 f"{name} is {place[np.abs(place).argmax()]}; the renderer draws places from "
-                f"-{FARTHEST_PLACE:g} to {FARTHEST_PLACE:g}, of which 0 to 1 lie in the picture"
+                f"-{FARTHEST_PLACE:g} to {FARTHEST_PLACE:g}, of which 0 to 1 lie in the image"
             )
 
 
 def pair_up(n_outlines: int, factors: Factors, which: npt.ArrayLike | None) -> tuple[IntArray, Factors]:
-    """One outline number and one row of factors per picture; a single one of either is repeated."""
+    """One outline number and one row of factors per image; a single one of either is repeated."""
     numbers = np.arange(n_outlines) if which is None else _outline_numbers(which, n_outlines)
     lengths = (len(numbers), len(factors))
     n = 0 if 0 in lengths else max(lengths)
@@ -80,12 +80,12 @@ def _outline_numbers(which: npt.ArrayLike, n_outlines: int) -> npt.NDArray[Any]:
 
 
 def row_ids(rows: npt.ArrayLike | None, n: int) -> IntArray:
-    """The address of each picture's own randomness: its number in the batch if nothing is said."""
+    """The address of each image's own randomness: its number in the batch if nothing is said."""
     if rows is None:
         return np.arange(n)
     ids = np.atleast_1d(np.asarray(rows))
     if ids.shape != (n,) or (n > 0 and ids.dtype.kind not in "iu"):
-        raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} pictures")
+        raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} images")
     return ids.astype(np.int64)
 
 
@@ -118,7 +118,7 @@ def _luminance(colours: Float64Array) -> Float64Array:
     return red * colours[:, :1] + green * colours[:, 1:2] + blue * colours[:, 2:]
 
 
-def picture_shape(n: int, size: int, rgb: bool, channels_first: bool) -> tuple[int, ...]:
+def image_shape(n: int, size: int, rgb: bool, channels_first: bool) -> tuple[int, ...]:
     """The shape of the answer."""
     if not rgb:
         return (n, size, size)
@@ -137,12 +137,12 @@ def check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def room_for(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-    """An array for the pictures: `out` if it was given and can take them as they are, else a new one."""
+    """An array for the images: `out` if it was given and can take them as they are, else a new one."""
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         given = f"{out.dtype}{out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise BadInput(f"out is {given}; the pictures are {dtype}{shape}")
+        raise BadInput(f"out is {given}; the images are {dtype}{shape}")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise BadInput("out cannot be written in one stretch; give a writeable array in C order, not a view")
     return out
@@ -218,26 +218,26 @@ def render(
 ) -> npt.NDArray[Any]:
     """Draw outlines under factors: every pixel gets the exact share of it that the shape covers.
 
-    At scale 1 a shape's bounding box is 0.45 of the picture wide and high; place p in 0..1 puts its
-    centroid at 0.25 + 0.5 p of the picture. A picture depends only on its own outline, factors and row
+    At scale 1 a shape's bounding box is 0.45 of the image wide and high; place p in 0..1 puts its
+    centroid at 0.25 + 0.5 p of the image. A image depends only on its own outline, factors and row
     number: not on the batch it is drawn in, the number of threads or the processor.
 
     Args:
         outlines: the shapes.
-        factors: where, how large, how turned and in which colour; one row per picture.
+        factors: where, how large, how turned and in which colour; one row per image.
         image_size: height and width in pixels, 16 to 512.
         which: for each row of factors the number of its outline. Without it outlines and rows pair up, and
             a single one of either is repeated.
-        rgb: colour pictures; gray ones show the luminance of the colour.
+        rgb: colour images; gray ones show the luminance of the colour.
         marker: paint the half with x > 0 black, so that the orientation can be seen.
         background: level or colour behind the shape, 0 to 1.
         foreground: level or colour of the shape, instead of the factors' own.
-        nuisances: what makes the pictures harder to read.
+        nuisances: what makes the images harder to read.
         seed: the seed of the nuisances.
-        rows: the address of each picture's own nuisances; its number in the batch if not said.
+        rows: the address of each image's own nuisances; its number in the batch if not said.
         threads: how many threads to use; all usable processors if not said.
         dtype: uint8 (0 to 255) or float32 (0 to 1).
-        channels_first: colour pictures as (n, 3, H, W) instead of (n, H, W, 3).
+        channels_first: colour images as (n, 3, H, W) instead of (n, H, W, 3).
         out: an array to draw into, which saves the time of getting fresh memory.
 
     Returns:
@@ -246,8 +246,8 @@ def render(
     Example:
         >>> from everlearn.shapes import ShapeFamily
         >>> shapes = ShapeFamily(seed=0).outlines([0, 1, 2])
-        >>> pictures = render(shapes, Factors(angle=0.3), image_size=32)
-        >>> pictures.shape, int(pictures[0, 0, 0])
+        >>> images = render(shapes, Factors(angle=0.3), image_size=32)
+        >>> images.shape, int(images[0, 0, 0])
         ((3, 32, 32), 169)
     """
     size, kind = check_image_size(image_size), check_dtype(dtype)
@@ -257,7 +257,7 @@ def render(
     ids, seed, threads = row_ids(rows, n), check_seed(seed), check_threads(threads)
     behind = colour("background", background)
     shape = factors.colour if foreground is None else colour("foreground", foreground)
-    out = room_for(picture_shape(n, size, rgb, channels_first), kind, out)
+    out = room_for(image_shape(n, size, rgb, channels_first), kind, out)
     paths, path = _paths(outlines, which, factors.scale, size)
     where = Placements(path, factors.scale, factors.angle, factors.x, factors.y)
     levels = mixed_levels(n, behind, shape, marker, rgb)
@@ -292,9 +292,9 @@ def _paint(
 def _paths(
     outlines: Outlines, which: IntArray, scale: npt.NDArray[np.float64], size: int
 ) -> tuple[Paths, IntArray]:
-    """The paths needed and the number of each picture's path.
+    """The paths needed and the number of each image's path.
 
-    How finely an outline is cut depends on the picture's own scale, rounded up to a power of two, and never
+    How finely an outline is cut depends on the image's own scale, rounded up to a power of two, and never
     on what else is in the batch.
     """
     if len(outlines) > len(which):

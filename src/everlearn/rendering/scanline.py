@@ -1,6 +1,6 @@
 """From accumulated amounts to pixels: fills, and running sums down sixteen columns at a time.
 
-Each sweep also empties the buffer behind itself, so that it is ready for the next picture.
+Each sweep also empties the buffer behind itself, so that it is ready for the next image.
 """
 
 from collections.abc import Callable, Sequence

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from everlearn.factors import Factors
-from everlearn.reports.contact_sheet import Heading, Pictures, sheet
+from everlearn.reports.contact_sheet import Heading, Images, sheet
 from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 
@@ -20,10 +20,10 @@ FRAMES = 24  # of each act
 def moving_portrait(
     stream: Stream, k: int, progress: Callable[[int, int, str], None] | None = None
 ) -> list[Image.Image]:
-    """The pages of an animation in which the canonical pictures of a task turn, grow and wander.
+    """The pages of an animation in which the canonical images of a task turn, grow and wander.
 
-    The pictures are the task's exemplars, drawn large where the stream can do so. They are moved as
-    `Factors.matrices` says, which is how a stream moves things; one of still pictures moves only here.
+    The images are the task's exemplars, drawn large where the stream can do so. They are moved as
+    `Factors.matrices` says, which is how a stream moves things; one of still images moves only here.
 
     Args:
         stream: which stream.
@@ -61,7 +61,7 @@ def _acts() -> Iterator[tuple[str, Factors]]:
         yield from ((word, pose) for pose in poses)
 
 
-def _large_exemplars(stream: Stream, k: int) -> Pictures:
+def _large_exemplars(stream: Stream, k: int) -> Images:
     """The exemplars of a task, from the same stream at a larger size where it has one."""
     if isinstance(stream.spec, SpriteSettings):
         stream = type(stream.spec)(**{**stream.spec.model_dump(), "image_size": FINE}).build()
@@ -69,12 +69,12 @@ def _large_exemplars(stream: Stream, k: int) -> Pictures:
     return (task.exemplars if len(task.exemplars) else task.train).images
 
 
-def _fine(image: Pictures) -> Image.Image:
+def _fine(image: Images) -> Image.Image:
     return Image.fromarray(image).resize((FINE, FINE), Image.Resampling.BICUBIC)
 
 
-def _posed(exemplar: Image.Image, pose: Factors) -> Pictures:
-    """A canonical picture as it looks in a pose, shrunk to a tile so that edges are smooth."""
+def _posed(exemplar: Image.Image, pose: Factors) -> Images:
+    """A canonical image as it looks in a pose, shrunk to a tile so that edges are smooth."""
     matrix = np.vstack([pose.matrices()[0], [0.0, 0.0, 1.0]])
     to_unit = np.array([[2 / FINE, 0, -1], [0, 2 / FINE, -1], [0, 0, 1]])
     back = np.linalg.inv(to_unit) @ np.linalg.inv(matrix) @ to_unit

@@ -16,7 +16,7 @@ from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.rng import FloatArray
 from everlearn.streams.stream import Batch, Task
 
-Pictures = npt.NDArray[np.uint8]
+Images = npt.NDArray[np.uint8]
 
 PAPER, INK = (255, 255, 255), (96, 96, 96)
 MARGIN = 16
@@ -34,7 +34,7 @@ class Heading(NamedTuple):
 
 
 def sheet(
-    images: Pictures,
+    images: Images,
     *,
     columns: int,
     gap: int = 4,
@@ -42,13 +42,13 @@ def sheet(
     captions: Sequence[str] = (),
     headings: Sequence[Heading] = (),
 ) -> Image.Image:
-    """All pictures on one page, row by row.
+    """All images on one page, row by row.
 
     Args:
         images: (n, H, W) gray or (n, H, W, 3) colour.
-        columns: pictures in a row.
-        gap: pixels between pictures.
-        upscale: how many times larger each picture is shown, without smoothing.
+        columns: images in a row.
+        gap: pixels between images.
+        upscale: how many times larger each image is shown, without smoothing.
         captions: a word to the left of each row; none if empty.
         headings: words above groups of columns, together as wide as a row; none if empty.
 
@@ -59,7 +59,7 @@ def sheet(
     check_range("columns", columns, 1, 4096)
     check_range("gap", gap, 0, 256)
     check_range("upscale", upscale, 1, 64)
-    _check_pictures(images)
+    _check_images(images)
     layout = _Layout.of(images.shape, columns, gap, upscale, captions, headings)
     page = np.empty((*layout.size[::-1], 3), np.uint8)
     page[:] = PAPER
@@ -68,21 +68,21 @@ def sheet(
         tile = _enlarged(image, upscale)
         x, y = layout.lefts[column], layout.tops[row]
         page[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
-    picture = Image.fromarray(page)
-    _write_words(ImageDraw.Draw(picture), layout, captions, headings)
-    return picture
+    page_image = Image.fromarray(page)
+    _write_words(ImageDraw.Draw(page_image), layout, captions, headings)
+    return page_image
 
 
-def save(picture: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
+def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
     """Write a page (.png) or an animation that repeats for ever (.gif); never leaves half a file.
 
     Args:
-        picture: a page, or the pages of an animation.
+        image: a page, or the pages of an animation.
         path: where to; its folder must exist.
         frame_ms: how long each page of an animation is shown, in milliseconds.
     """
-    path, pages = Path(path), [picture] if isinstance(picture, Image.Image) else list(picture)
-    check_format(path, moving=not isinstance(picture, Image.Image))
+    path, pages = Path(path), [image] if isinstance(image, Image.Image) else list(image)
+    check_format(path, moving=not isinstance(image, Image.Image))
     encoded = _gif(pages, frame_ms) if path.suffix.lower() == ".gif" else _png(pages[0])
     files.write(path, encoded)
     return path
@@ -126,18 +126,18 @@ class _Layout(NamedTuple):
         size = lefts[-1] + width + MARGIN, tops[-1] + height + MARGIN
         if size[0] * size[1] > MAX_PIXELS:
             raise BadInput(
-                f"a page of {size[0]} x {size[1]} pixels is too large; show fewer or smaller pictures"
+                f"a page of {size[0]} x {size[1]} pixels is too large; show fewer or smaller images"
             )
         return cls(size, lefts, tops, height)
 
 
-def _enlarged(image: Pictures, upscale: int) -> Pictures:
-    """One picture in colour, each pixel `upscale` times as wide and high."""
+def _enlarged(image: Images, upscale: int) -> Images:
+    """One image in colour, each pixel `upscale` times as wide and high."""
     colour = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
     return colour.repeat(upscale, axis=0).repeat(upscale, axis=1)
 
 
-def _check_pictures(images: Pictures) -> None:
+def _check_images(images: Images) -> None:
     if images.dtype != np.uint8 or images.ndim not in (3, 4) or not images.size:
         raise BadInput(
             f"images are {images.dtype} of shape {images.shape}; give uint8 (n, H, W) or (n, H, W, 3)"
@@ -205,9 +205,9 @@ PLAIN_SHOWN = 12
 
 
 def portrait(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
-    """A page with a row for each label: its canonical picture, then one factor changing at a time.
+    """A page with a row for each label: its canonical image, then one factor changing at a time.
 
-    Only pictures that are really in the task are shown: of each label, those training images that come
+    Only images that are really in the task are shown: of each label, those training images that come
     nearest to the wished factors. Where no factor is known to vary, the first training images are shown.
 
     Args:
@@ -257,7 +257,7 @@ def _spread(found: FloatArray) -> FloatArray:
     return np.asarray(found[np.linspace(0, len(found) - 1, n).astype(int)])
 
 
-def _row(train: Batch, label: int, wishes: list[Factors | int]) -> Pictures:
+def _row(train: Batch, label: int, wishes: list[Factors | int]) -> Images:
     """The images of one label that fulfil the wishes best."""
     own = train[train.labels == label]
     picks = [_nearest(own, wish) if isinstance(wish, Factors) else _some(own, wish) for wish in wishes]
@@ -280,8 +280,8 @@ def _place(factors: Factors) -> FloatArray:
     return np.column_stack([*columns, factors.colour])
 
 
-def _about_a_tile(images: Pictures) -> Pictures:
-    """Large pictures, shrunk by averaging whole blocks of pixels."""
+def _about_a_tile(images: Images) -> Images:
+    """Large images, shrunk by averaging whole blocks of pixels."""
     block = max(1, images.shape[1] // TILE)
     n, height, width = images.shape[0], images.shape[1] // block, images.shape[2] // block
     cut = images[:, : height * block, : width * block]

@@ -95,7 +95,7 @@ def _warning(groups: Sequence[Group]) -> str:
     """What makes the numbers less comparable than a table suggests."""
     marks = {frozenset(map(_fingerprint, each.runs)) for each in groups}
     problems = [
-        "they did not meet the same pictures" if len(marks) > 1 else "",
+        "they did not meet the same images" if len(marks) > 1 else "",
         "they did not play the same number of tasks" if len({each.n_tasks for each in groups}) > 1 else "",
         "some were resumed on another machine, so that their last bits are not sure"
         if not all(run.record.is_exact for run in _runs(groups))

@@ -1,4 +1,4 @@
-"""What figures show of doubt and of true factors: pictures between environments, and what codes stand for."""
+"""What figures show of doubt and of true factors: images between environments, and what codes stand for."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ Pixels = npt.NDArray[np.uint8]
 BLOCKS = 3
 """Environments beside each other."""
 ROW, HEAD = 0.2, 0.34
-"""Inches of a row of small pictures, and of what stands above them."""
+"""Inches of a row of small images, and of what stands above them."""
 GAP = 160
-"""The gray between small pictures, which are seen before light and dark paper."""
+"""The gray between small images, which are seen before light and dark paper."""
 SCORES = {"there": "look at home there", "off": "off their place (0 is best)", "kept": "keep their name"}
-"""What is said of translated pictures, as a title says it."""
+"""What is said of translated images, as a title says it."""
 
 
 def traversal(groups: Groups, look: Look) -> "Figure":
@@ -38,12 +38,12 @@ def traversal(groups: Groups, look: Look) -> "Figure":
 
 
 def translation(groups: Groups, look: Look) -> "Figure":
-    """Pictures of an environment (top row), and below as each environment shows them."""
+    """Images of an environment (top row), and below as each environment shows them."""
     return stacked(groups, look, TRANSLATION)
 
 
 def translated(groups: Groups, look: Look) -> "Figure":
-    """What a judge says of pictures of one environment (row) as another shows them (column)."""
+    """What a judge says of images of one environment (row) as another shows them (column)."""
     return stacked(groups, look, TRANSLATED)
 
 
@@ -89,7 +89,7 @@ def draw_traversal(figure: "FigureBase", groups: Groups, look: Look) -> None:
 
 
 def translation_height(groups: Groups) -> float:
-    """Inches that translated pictures of groups need."""
+    """Inches that translated images of groups need."""
     told = answers(groups, "translation").values()
     return 0.2 + sum(
         0.2 + _lines(len(each["names"])) * (HEAD + ROW * (1 + len(each["names"]))) for each in told
@@ -97,7 +97,7 @@ def translation_height(groups: Groups) -> float:
 
 
 def draw_translation(figure: "FigureBase", groups: Groups, look: Look) -> None:
-    """Put translated pictures on a figure, a block for each environment they are of."""
+    """Put translated images on a figure, a block for each environment they are of."""
     told = answers(groups, "translation")
     sizes = [_lines(len(each["names"])) * (HEAD + ROW * (1 + len(each["names"]))) for each in told.values()]
     parts = figure.subfigures(len(told), 1, height_ratios=sizes, squeeze=False)[:, 0]
@@ -106,8 +106,8 @@ def draw_translation(figure: "FigureBase", groups: Groups, look: Look) -> None:
         rows = ["as it is", *(f"as {each}" for each in answer["names"])]
         blocks = _blocks(part, len(answer["names"]))
         for number, (axes, place) in enumerate(zip(blocks, answer["names"], strict=False)):
-            picture = unpacked(answer["drawn"][number])
-            _show(axes, spaced(picture, len(rows), _n_columns(picture, len(rows))))
+            image = unpacked(answer["drawn"][number])
+            _show(axes, spaced(image, len(rows), _n_columns(image, len(rows))))
             axes.set_title(place, fontsize=7)
             if number % BLOCKS == 0:
                 _name_rows(axes, rows)
@@ -132,22 +132,22 @@ def draw_scores(figure: "FigureBase", groups: Groups, look: Look) -> None:
 
 
 def score_table(answer: Answer, score: str) -> FloatArray:
-    """One score of all pictures, from (row) and to (column) each environment; NaN where there is none."""
+    """One score of all images, from (row) and to (column) each environment; NaN where there is none."""
     rows = [[np.nan if cell[score] is None else cell[score] for cell in row] for row in answer["outcomes"]]
     return np.array(rows, np.float64)
 
 
-def spaced(picture: Pixels, n_rows: int, n_columns: int) -> Pixels:
-    """A picture of tiles with gray gaps between these and around, in red, green and blue.
+def spaced(image: Pixels, n_rows: int, n_columns: int) -> Pixels:
+    """A image of tiles with gray gaps between these and around, in red, green and blue.
 
     Example:
         >>> spaced(np.zeros((4, 6), np.uint8), 2, 3).shape
         (7, 10, 3)
     """
-    height, width = picture.shape[0] // n_rows, picture.shape[1] // n_columns
+    height, width = image.shape[0] // n_rows, image.shape[1] // n_columns
     gap = max(1, height // 16)
     page = np.full((n_rows * (height + gap) + gap, n_columns * (width + gap) + gap, 3), GAP, np.uint8)
-    colour = np.repeat(picture[..., None], 3, axis=2) if picture.ndim == 2 else picture
+    colour = np.repeat(image[..., None], 3, axis=2) if image.ndim == 2 else image
     for row, column in np.ndindex(n_rows, n_columns):
         tile = colour[row * height : (row + 1) * height, column * width : (column + 1) * width]
         y, x = gap + row * (height + gap), gap + column * (width + gap)
@@ -159,9 +159,9 @@ def _lines(n_blocks: int) -> int:
     return math.ceil(n_blocks / BLOCKS)
 
 
-def _n_columns(picture: Pixels, n_rows: int) -> int:
+def _n_columns(image: Pixels, n_rows: int) -> int:
     """How many square tiles stand in a row."""
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     return int(width // (height // n_rows))
 
 
@@ -172,9 +172,9 @@ def _blocks(figure: "FigureBase", n: int) -> list["Axes"]:
     return grid
 
 
-def _show(axes: "Axes", picture: Pixels) -> None:
+def _show(axes: "Axes", image: Pixels) -> None:
     axes.set_axis_on()
-    axes.imshow(picture, interpolation="nearest")
+    axes.imshow(image, interpolation="nearest")
     axes.set(xticks=[], yticks=[], anchor="NW")
     axes.spines[:].set_visible(False)
 
@@ -189,7 +189,7 @@ def _name_rows(axes: "Axes", names: Sequence[str]) -> None:
 def _draw_walks(axes: "Axes", answer: Answer, walks: Answer, look: Look) -> None:
     """The walks in one environment, with a mark before each row that says what the latent is there."""
     latents = answer["latents"]
-    page = spaced(unpacked(walks["pictures"]), len(latents), len(answer["values"]))
+    page = spaced(unpacked(walks["images"]), len(latents), len(answer["values"]))
     _show(axes, page)
     _name_rows(axes, [str(latent) for latent in latents])
     axes.set_title(walks["name"], fontsize=7)
@@ -209,7 +209,7 @@ def _draw_walks(axes: "Axes", answer: Answer, walks: Answer, look: Look) -> None
 
 
 def _draw_seed(axes: "Axes", walks: Answer, width: int) -> None:
-    """The picture from which all walks begin, above their right end."""
+    """The image from which all walks begin, above their right end."""
     seed = spaced(unpacked(walks["seed"]), 1, 1)
     size = seed.shape[1]
     axes.imshow(seed, interpolation="nearest", extent=(width - size, width, -2, -2 - size), clip_on=False)
@@ -261,7 +261,7 @@ DISENTANGLEMENT_SCORES = {
 
 
 def ambiguity(groups: Groups, look: Look) -> "Figure":
-    """Pictures between two environments: how they are drawn, what batches of them are taken for, doubt."""
+    """Images between two environments: how they are drawn, what batches of them are taken for, doubt."""
     return stacked(groups, look, AMBIGUITY)
 
 
@@ -306,9 +306,9 @@ def draw_ambiguity(figure: "FigureBase", groups: Groups, look: Look) -> None:
 
 def _draw_examples(axes: "Axes", answer: Answer) -> None:
     first, second = answer["names"]
-    picture = unpacked(answer["examples"])
-    n_columns = picture.shape[1] // (picture.shape[0] // 3)
-    page = spaced(picture, 3, n_columns)
+    image = unpacked(answer["examples"])
+    n_columns = image.shape[1] // (image.shape[0] // 3)
+    page = spaced(image, 3, n_columns)
     axes.imshow(page, interpolation="nearest")
     places = (np.arange(3) + 0.5) * page.shape[0] / 3
     axes.set_yticks(places, ["mixed", f"drawn as {first}", f"drawn as {second}"], fontsize=6.5)
@@ -320,7 +320,7 @@ def _draw_examples(axes: "Axes", answer: Answer) -> None:
 
 
 def _draw_decisions(axes: "Axes", answer: Answer, context: str, look: Look) -> None:
-    """Share of batches taken for the first, by weight and by how many of their pictures are mixed."""
+    """Share of batches taken for the first, by weight and by how many of their images are mixed."""
     curves = [each for each in answer["curves"] if each["context"] in (context, "")]
     curves.sort(key=lambda each: int(each["n_mixed"]))
     table = np.array([each["decided"] for each in curves])
@@ -334,7 +334,7 @@ def _draw_decisions(axes: "Axes", answer: Answer, context: str, look: Look) -> N
 
 
 def _draw_doubt(axes: "Axes", answer: Answer, look: Look) -> None:
-    """How sure single pictures are, and how wide the latents are that one environment alone uses."""
+    """How sure single images are, and how wide the latents are that one environment alone uses."""
     lines: list[tuple[str, Sequence[float] | None]] = [
         (f"chance of {answer['names'][0]}", answer["chances"]),
         *(
@@ -350,7 +350,7 @@ def _draw_doubt(axes: "Axes", answer: Answer, look: Look) -> None:
         axes.axvline(alone["flip"]["point"], color=look.ink, linestyle=":", linewidth=0.8)
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=f"share of {answer['names'][0]}")
     axes.grid(axis="y")
-    axes.set_title("single pictures", fontsize=7)
+    axes.set_title("single images", fontsize=7)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=6, handlelength=1.0)
 
 

@@ -68,7 +68,7 @@ def openset(groups: Groups, look: Look) -> "Figure":
 
 
 def oneshot(groups: Groups, look: Look) -> "Figure":
-    """Accuracy on new classes that were shown in one picture each, by how many there are."""
+    """Accuracy on new classes that were shown in one image each, by how many there are."""
     _check_asked(groups, "oneshot")
     figure, panels = canvas(len(SHOTS), columns=len(SHOTS), panel_height=2.2, share_y=True)
     for axes, (name, title) in zip(panels, SHOTS.items(), strict=True):
@@ -101,8 +101,8 @@ def mistakes(groups: Groups, look: Look) -> "Figure":
     for number, axes in enumerate(panels):
         row, column = divmod(number, len(worst))
         name, words = ROWS[row]
-        picture = unpacked(worst[column][name])
-        axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+        image = unpacked(worst[column][name])
+        axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
         if not column:

@@ -175,13 +175,13 @@ class TaskEnded(Event):
 class MemoryEdited(Event):
     """Somebody changed by hand what the learner remembers; from here on the run is another.
 
-    It says nothing that a class to be forgotten could be known by: neither its name nor its pictures.
+    It says nothing that a class to be forgotten could be known by: neither its name nor its images.
 
     Attributes:
         n_tasks: tasks that were learned before.
         act: what was done.
         label: the class it was done to.
-        n_pictures: pictures of it that are kept since.
+        n_images: images of it that are kept since.
         memory_bytes: what the learner holds in memory since.
     """
 
@@ -189,7 +189,7 @@ class MemoryEdited(Event):
     n_tasks: int
     act: Act
     label: int
-    n_pictures: int
+    n_images: int
     memory_bytes: int
 
 

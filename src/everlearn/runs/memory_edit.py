@@ -61,6 +61,6 @@ def _event(play: Play, act: Act, label: int) -> MemoryEdited:
         n_tasks=play.position.task,
         act=act,
         label=label,
-        n_pictures=len(memory.pictures(label)) if label in memory else 0,
+        n_images=len(memory.images_of(label)) if label in memory else 0,
         memory_bytes=play.learner.footprint().memory,
     )

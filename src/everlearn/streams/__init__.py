@@ -1,8 +1,8 @@
-"""In which order pictures arrive: the endless stream of tasks.
+"""In which order images arrive: the endless stream of tasks.
 
 Takes settings that name a kind of stream; gives a `Stream` whose `task(k)` is a `Task` of images, labels and
 ground truth, the same for everybody and at the same cost for every k. Streams come from drawn shapes or real
-pictures, in many scenarios, and leave the house as files and as other libraries' data sets.
+images, in many scenarios, and leave the house as files and as other libraries' data sets.
 """
 
 from importlib import import_module

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from everlearn.errors import BadInput, unknown
-from everlearn.streams.images import FashionSettings, MnistSettings, OmniglotSettings, PictureSettings
+from everlearn.streams.images import FashionSettings, ImageSettings, MnistSettings, OmniglotSettings
 from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import OrderedSettings
 from everlearn.streams.settings import Count, DrawnSize, ImageSize, Unit, check_drawn
@@ -15,7 +15,7 @@ from everlearn.streams.source import Source
 from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 
-PICTURES: dict[str, type[PictureSettings]] = {
+PICTURES: dict[str, type[ImageSettings]] = {
     "mnist": MnistSettings,
     "fashion": FashionSettings,
     "omniglot": OmniglotSettings,
@@ -48,19 +48,19 @@ class EnvironmentSettings(OrderedSettings):
     recurring: bool = False
     """after the last stage begin again, without end"""
     images_per_stage: Count | Annotated[tuple[Count, ...], Field(min_length=1)] = 6000
-    """pictures to learn from in every stage, or in each of them"""
+    """images to learn from in every stage, or in each of them"""
     mix: Unit = 0.0
-    """share of a stage's pictures that come from the other environments"""
+    """share of a stage's images that come from the other environments"""
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     drawn_size: DrawnSize | None = None
-    """pixels of a real picture, as large where it rests as where it moves; 7/16 of image_size if not said"""
+    """pixels of a real image, as large where it rests as where it moves; 7/16 of image_size if not said"""
     shapes: Count = 10
     """classes of sprites"""
-    pictures_per_shape: Annotated[int, Field(ge=10, le=1_000_000)] = 1000
-    """pictures of each sprite, four fifths of them to learn from"""
+    images_per_shape: Annotated[int, Field(ge=10, le=1_000_000)] = 1000
+    """images of each sprite, four fifths of them to learn from"""
     data: Path | None = None
-    """the folder that holds the real pictures; what EVERLEARN_DATA names if not said"""
+    """the folder that holds the real images; what EVERLEARN_DATA names if not said"""
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -135,7 +135,7 @@ class EnvironmentSettings(OrderedSettings):
             x=place,
             y=place,
             colour={"low": 0.0, "high": 1.0} if "coloured" in variants else 1,
-            pictures_per_class=self.pictures_per_shape,
+            images_per_class=self.images_per_shape,
             split=(0.8, 0.1, 0.1),
         )
         return SpriteSource(settings)

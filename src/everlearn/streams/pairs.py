@@ -1,4 +1,4 @@
-"""Pictures that differ in known ways: triplets and analogies, for learning and testing disentanglement."""
+"""Images that differ in known ways: triplets and analogies, for learning and testing disentanglement."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from everlearn.errors import check_range
 from everlearn.factors import FACTOR_NAMES
-from everlearn.rng import Draws, FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 from everlearn.streams.sprites import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Batch
 
@@ -15,7 +15,7 @@ CHANGEABLE = (*FACTOR_NAMES, "colour")
 
 @dataclass(frozen=True)
 class Triplets:
-    """Rows of three pictures of one shape.
+    """Rows of three images of one shape.
 
     Attributes:
         anchor: any pose.
@@ -32,7 +32,7 @@ class Triplets:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Rows of four pictures: a is to b as c is to d.
+    """Rows of four images: a is to b as c is to d.
 
     Attributes:
         a: a shape in any pose.
@@ -50,7 +50,7 @@ class Analogies:
 
 
 class Relations:
-    """Batches of related pictures by number: batch k is pure, and the same for everybody.
+    """Batches of related images by number: batch k is pure, and the same for everybody.
 
     Factors come from the whole space of the settings; what a stream holds out is not held out here.
 
@@ -75,10 +75,10 @@ class Relations:
 
     def triplets(self, k: int, size: int = 64) -> Triplets:
         """Batch k of triplets."""
-        chance = self._chance("triplets", k, size)
-        shapes, changed = chance.integers(size, self._n_shapes), self._changes(chance, size)
-        pose = self._pose(chance, size)
-        other = self._elsewhere(pose, chance)
+        rng = self._rng("triplets", k, size)
+        shapes, changed = rng.integers(size, self._n_shapes), self._changes(rng, size)
+        pose = self._pose(rng, size)
+        other = self._elsewhere(pose, rng)
         return Triplets(
             anchor=self._show(shapes, pose),
             near=self._show(shapes, _with(pose, other, changed)),
@@ -88,12 +88,12 @@ class Relations:
 
     def analogies(self, k: int, size: int = 64) -> Analogies:
         """Batch k of analogies."""
-        chance = self._chance("analogies", k, size)
-        first, changed = chance.integers(size, self._n_shapes), self._changes(chance, size)
-        second = (first + 1 + chance.integers(size, self._n_shapes - 1)) % self._n_shapes
-        a = self._pose(chance, size)
-        other = self._elsewhere(a, chance)
-        c = _with(self._pose(chance, size), a, changed)
+        rng = self._rng("analogies", k, size)
+        first, changed = rng.integers(size, self._n_shapes), self._changes(rng, size)
+        second = (first + 1 + rng.integers(size, self._n_shapes - 1)) % self._n_shapes
+        a = self._pose(rng, size)
+        other = self._elsewhere(a, rng)
+        c = _with(self._pose(rng, size), a, changed)
         return Analogies(
             a=self._show(first, a),
             b=self._show(first, _with(a, other, changed)),
@@ -102,20 +102,20 @@ class Relations:
             changed=changed,
         )
 
-    def _chance(self, purpose: str, k: int, size: int) -> Draws:
+    def _rng(self, purpose: str, k: int, size: int) -> Rng:
         check_range("size", size, 1, 10**6)
         check_range("batch number", k, 0, 2**63 - 1)
-        return draws(self._settings.seed, purpose, k)
+        return rng_at(self._settings.seed, purpose, k)
 
-    def _changes(self, chance: Draws, size: int) -> IntArray:
-        return self._varying[chance.integers(size, len(self._varying))]
+    def _changes(self, rng: Rng, size: int) -> IntArray:
+        return self._varying[rng.integers(size, len(self._varying))]
 
-    def _pose(self, chance: Draws, size: int) -> FloatArray:
-        return chance.uniform(size * len(self._space.axes)).reshape(size, -1)
+    def _pose(self, rng: Rng, size: int) -> FloatArray:
+        return rng.uniform(size * len(self._space.axes)).reshape(size, -1)
 
-    def _elsewhere(self, pose: FloatArray, chance: Draws) -> FloatArray:
+    def _elsewhere(self, pose: FloatArray, rng: Rng) -> FloatArray:
         """Fractions that give another value on every axis that has one."""
-        jumps = self._pose(chance, len(pose))
+        jumps = self._pose(rng, len(pose))
         axes = enumerate(self._space.axes)
         return np.stack([axis.elsewhere(pose[:, i], jumps[:, i]) for i, axis in axes], axis=1)
 

@@ -1,4 +1,4 @@
-"""A source's pictures in a scenario's order."""
+"""A source's images in a scenario's order."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range
 from everlearn.factors import Factors
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios import OrderedSettings, Scenario
 from everlearn.streams.scenarios.base import Rows, Seen
 from everlearn.streams.source import Source
@@ -21,7 +21,7 @@ FEISTEL_ROUNDS = 6
 def probe_rows(source: Source, seen: Seen, *, size: int, seed: int) -> Rows:
     """At most `size` test rows, spread over the seen classes so that counts differ by at most one.
 
-    A class gives fewer only if it has no more test pictures. As classes are added the sample changes
+    A class gives fewer only if it has no more test images. As classes are added the sample changes
     little: the classes in it keep the front of their list, and who is in it follows one fixed order,
     drawn anew only when the number of classes passes a power of two.
     """
@@ -47,7 +47,7 @@ def first_of_order(n: int, k: int, seed: int) -> IntArray:
         [0, 1, 2, 3, 4, 5, 6]
     """
     half_bits = max(1, (max(n - 1, 1).bit_length() + 1) // 2)
-    keys = draws(seed, "probe order", half_bits).words(FEISTEL_ROUNDS)
+    keys = rng_at(seed, "probe order", half_bits).words(FEISTEL_ROUNDS)
     found: list[IntArray] = []
     start, domain = 0, 1 << (2 * half_bits)
     while sum(map(len, found)) < k:
@@ -75,7 +75,7 @@ def _mix(words: Words) -> Words:
 
 def _some(source: Source, class_id: int, n: int, seed: int) -> Rows:
     pool = source.pool(class_id, "test")
-    return Rows.of_class(class_id, pool[draws(seed, "probe", class_id).permutation(len(pool))[:n]])
+    return Rows.of_class(class_id, pool[rng_at(seed, "probe", class_id).permutation(len(pool))[:n]])
 
 
 class ArrangedStream(Stream):
@@ -122,7 +122,7 @@ class ArrangedStream(Stream):
         return self._draw(self.scenario.rows(k, split))
 
     def _draw(self, rows: Rows) -> Batch:
-        images, factors = self.source.draw(rows.classes, rows.pictures)
+        images, factors = self.source.draw(rows.classes, rows.images)
         return Batch(images, self._labelling.labels(rows.classes), factors, self._tasks(rows.classes))
 
     def _exemplars(self, classes: IntArray) -> Batch:

@@ -22,7 +22,7 @@ Range = dict[str, float]
 
 
 def check_drawn(drawn_size: int, image_size: int) -> None:
-    """Complain about drawings that are larger than the pictures they are in."""
+    """Complain about drawings that are larger than the images they are in."""
     if drawn_size > image_size:
         raise BadInput(f"drawn_size is {drawn_size}, more than image_size {image_size}; make it smaller")
 

@@ -12,13 +12,13 @@ from everlearn.rng import IntArray
 from everlearn.streams.stream import Batch, Images, Split
 
 Shares = tuple[int, int, int] | tuple[float, float, float]
-"""Pictures per class for train, val and test, as counts or as shares that add up to 1."""
+"""Images per class for train, val and test, as counts or as shares that add up to 1."""
 
 
 def split_sizes(n: int, shares: Shares) -> tuple[int, int, int]:
-    """How many of a class's n pictures go to train, val and test.
+    """How many of a class's n images go to train, val and test.
 
-    Shares leave at least one picture for each; of counts, only val may be 0, and what they leave over
+    Shares leave at least one image for each; of counts, only val may be 0, and what they leave over
     is not used.
 
     Example:
@@ -36,7 +36,7 @@ def split_sizes(n: int, shares: Shares) -> tuple[int, int, int]:
         train = n - val - test
     if min(train, test) < 1 or val < 0 or train + val + test > n:
         raise BadInput(
-            f"{n} pictures per class cannot be split into {train} for train, {val} for val and {test} for "
+            f"{n} images per class cannot be split into {train} for train, {val} for val and {test} for "
             "test; train and test need at least one each"
         )
     return train, val, test
@@ -54,9 +54,9 @@ def check_shares(shares: Shares) -> Shares:
 
 
 class Source(Protocol):
-    """A collection of classes, each with numbered pictures; every method is pure and O(1) in the class.
+    """A collection of classes, each with numbered images; every method is pure and O(1) in the class.
 
-    A scenario decides which (class, picture) pairs make up a task; the source only draws them.
+    A scenario decides which (class, image) pairs make up a task; the source only draws them.
     """
 
     @property
@@ -71,24 +71,24 @@ class Source(Protocol):
         """A word for people: 'shape 17', 'sandal', 'Greek/character03'."""
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """The numbers of the pictures of a class that belong to a split, in a fixed seeded order.
+        """The numbers of the images of a class that belong to a split, in a fixed seeded order.
 
         The pools of one class are disjoint.
         """
 
-    def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors | None]:
-        """The pictures themselves, row by row, with their ground truth where it is known."""
+    def draw(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors | None]:
+        """The images themselves, row by row, with their ground truth where it is known."""
 
     def exemplars(self, class_ids: IntArray) -> Images | None:
-        """One canonical picture per class, or None if this source has no such thing."""
+        """One canonical image per class, or None if this source has no such thing."""
 
 
 @runtime_checkable
 class Filmed(Protocol):
-    """A source whose training pictures were taken in sessions, as many for every class."""
+    """A source whose training images were taken in sessions, as many for every class."""
 
     def sessions(self, class_id: int) -> list[IntArray]:
-        """The numbers of the pictures of each session."""
+        """The numbers of the images of each session."""
 
 
 class JoinedSource:
@@ -102,7 +102,7 @@ class JoinedSource:
     def __init__(self, parts: Sequence[Source], sizes: Sequence[int]) -> None:
         shapes = {part.image_shape for part in parts}
         if len(shapes) > 1:
-            raise BadInput(f"pictures of different shapes {sorted(shapes)} cannot be in one stream")
+            raise BadInput(f"images of different shapes {sorted(shapes)} cannot be in one stream")
         self._parts = parts
         self._starts = np.cumsum([0, *sizes])
 
@@ -126,22 +126,22 @@ class JoinedSource:
         return source.class_name(own)
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """The pictures of a class that belong to a split."""
+        """The images of a class that belong to a split."""
         source, own = self._own(class_id)
         return source.pool(own, split)
 
-    def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors | None]:
-        """The pictures themselves, row by row."""
+    def draw(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors | None]:
+        """The images themselves, row by row."""
 
         def some(source: Source, own: IntArray, rows: IntArray) -> Batch:
-            images, factors = source.draw(own, picture_ids[rows])
+            images, factors = source.draw(own, image_ids[rows])
             return Batch(images, rows, factors)
 
         drawn = self._by_source(class_ids, some)
         return drawn.images, drawn.factors
 
     def exemplars(self, class_ids: IntArray) -> Images | None:
-        """One canonical picture per class, if every source has such a thing."""
+        """One canonical image per class, if every source has such a thing."""
 
         def some(source: Source, own: IntArray, rows: IntArray) -> Batch:
             images = source.exemplars(own)

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from everlearn.factors import Factors
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import Scenario, ScenarioSettings
 from everlearn.streams.scenarios.settings import ScenarioName
@@ -33,7 +33,7 @@ GRID = 2.0**24
 
 
 class FilmedSource:
-    """Class i is shape i of a family; picture p of it is frame p % frames of session p // frames."""
+    """Class i is shape i of a family; image p of it is frame p % frames of session p // frames."""
 
     def __init__(self, settings: "FilmedSettings") -> None:
         self._seed, self._frames = settings.seed, settings.frames
@@ -60,28 +60,28 @@ class FilmedSource:
         return self._sprites.class_name(class_id)
 
     def sessions(self, class_id: int) -> list[IntArray]:
-        """The pictures of each session to learn from, in the order in which they were filmed."""
+        """The images of each session to learn from, in the order in which they were filmed."""
         return [self._frames * s + np.arange(self._frames) for s in SESSIONS["train"]]
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """The pictures of a class that belong to a split, one session after another."""
+        """The images of a class that belong to a split, one session after another."""
         chosen = SESSIONS[split]
         return np.arange(self._frames * chosen.start, self._frames * chosen.stop)
 
-    def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
-        """The pictures themselves, with their ground truth."""
-        sessions, frames = np.divmod(picture_ids, self._frames)
+    def draw(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
+        """The images themselves, with their ground truth."""
+        sessions, frames = np.divmod(image_ids, self._frames)
         factors = self._factors(sessions, frames)
         return self._sprites.show(class_ids, factors, rows=sessions), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
-        """The canonical picture of each class, in front of nothing."""
+        """The canonical image of each class, in front of nothing."""
         return self._sprites.exemplars(class_ids)
 
     def _factors(self, sessions: IntArray, frames: IntArray) -> Factors:
         # Nothing but its shape tells a thing from others: were paths their own, the place in a session would.
         numbers, session = np.unique(sessions, return_inverse=True)
-        units = [draws(self._seed, "film", int(s)).uniform(9) for s in numbers]
+        units = [rng_at(self._seed, "film", int(s)).uniform(9) for s in numbers]
         return path(np.array(units).reshape(-1, 9)[session], frames / (self._frames - 1))
 
 
@@ -121,7 +121,7 @@ class ObjectSettings(ScenarioSettings):
     """nc (new classes, more at first), nic (one session of one class at a time), ni (new instances), ..."""
 
     def arrange(self, source: Source) -> Scenario:
-        """The order that these settings give to a source's pictures."""
+        """The order that these settings give to a source's images."""
         starts_larger = self.scenario in ("nc", "nic") and self.first_classes is None
         n_classes = self.n_classes or source.n_classes or FIRST
         if starts_larger and self.classes_per_task <= FIRST <= n_classes:
@@ -134,7 +134,7 @@ class FilmedSettings(ObjectSettings):
 
     A session has a background, a light and a smooth path of its own, and shows every shape in frames along
     the path: it turns by up to half a turn, grows and shrinks a little, and drifts about. So in a session
-    nothing but its shape tells a thing from others. Pictures to choose settings with are a twelfth session.
+    nothing but its shape tells a thing from others. Images to choose settings with are a twelfth session.
 
     A twin of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 shapes and then 8 times 5, "nic" 391
     tasks, "ni" 8.
@@ -152,9 +152,9 @@ class FilmedSettings(ObjectSettings):
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     rgb: bool = False
-    """colour pictures instead of gray ones"""
+    """colour images instead of gray ones"""
     frames: Annotated[int, Field(ge=2, le=100_000)] = 25
-    """pictures in a session"""
+    """images in a session"""
     difficulty: Unit = 0.0
     """0: shapes as different as any; higher makes all shapes harder to tell apart"""
     texture: Unit = 0.1

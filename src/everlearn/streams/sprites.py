@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
 from everlearn.rendering import Nuisances, render
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.shapes import ShapeFamily
 from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import ScenarioSettings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SpriteSource:
-    """Class i is shape i of a family; picture p of it is its pose number p."""
+    """Class i is shape i of a family; image p of it is its pose number p."""
 
     n_classes = None
 
@@ -60,20 +60,20 @@ class SpriteSource:
         return f"shape {class_id}"
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """The pictures of a class that belong to a split, in a fixed seeded order."""
+        """The images of a class that belong to a split, in a fixed seeded order."""
         if split == "held_out":
             return self._poses.held_out
         shown = self._poses.shown
-        mixed = shown[draws(self._settings.seed, "split", class_id).permutation(len(shown))]
+        mixed = shown[rng_at(self._settings.seed, "split", class_id).permutation(len(shown))]
         return mixed[self._parts[split]]
 
-    def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
-        """The pictures themselves, with their ground truth."""
-        factors = self._poses.factors(class_ids, picture_ids)
-        return self.show(class_ids, factors, rows=class_ids * len(self._poses) + picture_ids), factors
+    def draw(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
+        """The images themselves, with their ground truth."""
+        factors = self._poses.factors(class_ids, image_ids)
+        return self.show(class_ids, factors, rows=class_ids * len(self._poses) + image_ids), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
-        """The canonical picture of each class, without nuisances."""
+        """The canonical image of each class, without nuisances."""
         return self.show(class_ids, Factors.canonical(len(class_ids)))
 
     def show(self, class_ids: IntArray, factors: Factors, *, rows: IntArray | None = None) -> Images:
@@ -97,7 +97,7 @@ class SpriteSettings(ScenarioSettings):
     """An endless stream of classes, each a new shape shown in all poses of a grid.
 
     The default is the benchmark of Dziadzio et al., "Infinite dSprites for Disentangled Continual
-    Learning" (2023): 10 shapes per task, each in 5 scales x 5 angles x 5 x 5 places, 6000 pictures to
+    Learning" (2023): 10 shapes per task, each in 5 scales x 5 angles x 5 x 5 places, 6000 images to
     learn from, 150 to choose settings with and 100 to be tested on. A factor is a number of grid
     values, a list of values, or a range {"low": ..., "high": ...}.
 
@@ -114,7 +114,7 @@ class SpriteSettings(ScenarioSettings):
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     rgb: bool = False
-    """colour pictures instead of gray ones"""
+    """colour images instead of gray ones"""
     marker: bool = True
     """paint one half black, so that every angle can be told"""
     inverted: bool = False
@@ -143,10 +143,10 @@ class SpriteSettings(ScenarioSettings):
     """places from top (0) to bottom (1)"""
     colour: Colours = 1
     """a number of hues (1 is white), a list of red-green-blue colours in 0..1, or a range of hues"""
-    pictures_per_class: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
+    images_per_class: Annotated[int, Field(ge=3, le=1_000_000)] | None = None
     """poses drawn for each class where some factor is a range (625)"""
     split: Annotated[Shares, AfterValidator(check_shares)] = (0.96, 0.024, 0.016)
-    """train, val and test: pictures per class, or shares that add up to 1"""
+    """train, val and test: images per class, or shares that add up to 1"""
     held_out: HeldOut = 0
     """poses never trained on: how many, or a box such as {"scale": [0.9, 1.0], "x": [0.0, 0.3]}"""
     noise: Unit = 0.0
@@ -154,7 +154,7 @@ class SpriteSettings(ScenarioSettings):
     blur: Annotated[float, Field(ge=0, le=16)] = 0.0
     """nuisance: standard deviation of a Gaussian blur in pixels"""
     occluder: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    """nuisance: share of the picture that a bar covers"""
+    """nuisance: share of the image that a bar covers"""
     clutter: Annotated[int, Field(ge=0, le=32)] = 0
     """nuisance: small things lying about in the background"""
     lighting: Unit = 0.0
@@ -177,7 +177,7 @@ class SpriteSettings(ScenarioSettings):
     def poses(self) -> Poses:
         """The poses in which every class is shown."""
         space = FactorSpace(**{name: self._factor(name) for name in FACTOR_NAMES}, colour=self.colour)
-        return Poses(space, seed=self.seed, n=self.pictures_per_class, held_out=self.held_out)
+        return Poses(space, seed=self.seed, n=self.images_per_class, held_out=self.held_out)
 
     def _factor(self, name: str) -> Factor:
         own: Factor | None = getattr(self, name)
@@ -185,7 +185,7 @@ class SpriteSettings(ScenarioSettings):
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        # The renderer is compiled code: loaded when pictures are wanted, not when settings are read.
+        # The renderer is compiled code: loaded when images are wanted, not when settings are read.
         from everlearn.streams.scenario_stream import ArrangedStream
 
         pass

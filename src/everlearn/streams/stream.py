@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.factors import Factors
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.settings import StreamSettings
 
 Images = npt.NDArray[np.uint8]
@@ -69,7 +69,7 @@ class Batch:
 
     def shuffled(self, seed: int, *address: int) -> "Batch":
         """The same rows in an order that depends only on seed and address."""
-        return self[draws(seed, "shuffle", *address).permutation(len(self))]
+        return self[rng_at(seed, "shuffle", *address).permutation(len(self))]
 
     @classmethod
     def concatenate(cls, parts: Sequence["Batch"]) -> "Batch":
@@ -101,7 +101,7 @@ class Task:
     Attributes:
         index: the place in the stream, from 0.
         labels: the labels that occur in it, sorted.
-        exemplars: one picture in canonical form per label that has one, in the order of `labels`.
+        exemplars: one image in canonical form per label that has one, in the order of `labels`.
         ordered: the order of the training images is part of the stream (a drift), so do not shuffle it.
         name: a word for people, such as "moving-mnist"; may be empty.
     """
@@ -135,7 +135,7 @@ class Task:
 
     @cached_property
     def exemplars(self) -> Batch:
-        """One picture of each class in its canonical form."""
+        """One image of each class in its canonical form."""
         return self.draw_exemplars()
 
     def split(self, name: Split) -> Batch:
@@ -168,7 +168,7 @@ class TaskView:
 
     @property
     def exemplars(self) -> Batch:
-        """One picture of each class in its canonical form."""
+        """One image of each class in its canonical form."""
         return self._task.exemplars
 
 

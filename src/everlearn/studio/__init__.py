@@ -1,7 +1,7 @@
 """Records and models in the browser.
 
 Takes a folder of records; serves pages that draw shapes, follow runs, edit what a learner remembers and put
-pictures before it. Gives `create_app`, and `open_door` and `serve` that put it on this machine's own address
+images before it. Gives `create_app`, and `open_door` and `serve` that put it on this machine's own address
 and nowhere else.
 """
 

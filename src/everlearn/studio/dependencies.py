@@ -24,7 +24,7 @@ class Rooms:
         starter: starts runs.
         drafts: learners that are open, with edits that are not saved.
         models: learners that are open to be looked at.
-        decoder: opens picture files.
+        decoder: opens image files.
         is_closing: set when the server is about to end, so that nothing endless keeps it.
     """
 
@@ -41,7 +41,7 @@ class Rooms:
         self.decoder.warm_up()
         for colour in (WHITE, "#ff0000"):
             for noise in (0.0, 0.1):
-                Sprite(image_size=16, colour=colour, noise=noise).picture()
+                Sprite(image_size=16, colour=colour, noise=noise).image()
 
 
 def _rooms(request: Request) -> Rooms:

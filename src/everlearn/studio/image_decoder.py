@@ -1,4 +1,4 @@
-"""Picture files from strangers, opened by a child that may be ended at any time."""
+"""Image files from strangers, opened by a child that may be ended at any time."""
 
 import os
 import select
@@ -23,7 +23,7 @@ class TooSlow(Exception):
 
 
 class Decoder:
-    """Opens picture files one at a time; a file that takes too long costs the child its life.
+    """Opens image files one at a time; a file that takes too long costs the child its life.
 
     The child is started when first needed, and again after it was ended; whoever gave the file that ended
     it need not wait for the next one to awake.
@@ -45,7 +45,7 @@ class Decoder:
             self._ready()
 
     def open(self, content: bytes) -> bytes:
-        """A picture file as a small PNG file of its pixels alone."""
+        """A image file as a small PNG file of its pixels alone."""
         with self._lock:
             child = self._ready()
             try:

@@ -1,4 +1,4 @@
-"""The child that opens picture files from strangers, within limits of memory and time.
+"""The child that opens image files from strangers, within limits of memory and time.
 
 It reads files from its input, each after its length in eight bytes, and answers each in the same way: with
 a PNG file of at most 512 pixels a side after the letter P, or with a sentence after the letter E.
@@ -26,7 +26,7 @@ CHANNELS = 4
 
 
 def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
-    r"""The pixels of a square canvas, red, green, blue and alpha, as one picture (H, W) or (H, W, 3).
+    r"""The pixels of a square canvas, red, green, blue and alpha, as one image (H, W) or (H, W, 3).
 
     Example:
         >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
@@ -35,33 +35,33 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
     side = math.isqrt(len(body) // CHANNELS)
     if side * side * CHANNELS != len(body) or not SMALLEST <= side <= LARGEST:
         raise BadInput(
-            f"{len(body):,} bytes are no square picture of {SMALLEST} to {LARGEST} pixels a side, four bytes "
+            f"{len(body):,} bytes are no square image of {SMALLEST} to {LARGEST} pixels a side, four bytes "
             "each; send a canvas's pixels"
         )
     return fitted(np.frombuffer(body, np.uint8).reshape(side, side, CHANNELS), shape)
 
 
-def colour_behind(picture: Images) -> str:
-    """The colour of a picture's corner, as pages write colours.
+def colour_behind(image: Images) -> str:
+    """The colour of a image's corner, as pages write colours.
 
     Example:
         >>> colour_behind(np.full((8, 8), 169, np.uint8))
         '#a9a9a9'
     """
-    levels = np.broadcast_to(picture[0, 0], 3)
+    levels = np.broadcast_to(image[0, 0], 3)
     return "#" + bytes(levels.tolist()).hex()
 
 
-def png(picture: Images) -> bytes:
-    """A picture as a PNG file, made fast rather than small."""
+def png(image: Images) -> bytes:
+    """A image as a PNG file, made fast rather than small."""
     file = io.BytesIO()
-    Image.fromarray(picture).save(file, "PNG", compress_level=1)
+    Image.fromarray(image).save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 
-def data_url(picture: Images) -> str:
-    """A picture as an address that holds it."""
-    return "data:image/png;base64," + base64.b64encode(png(picture)).decode()
+def data_url(image: Images) -> str:
+    """A image as an address that holds it."""
+    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
 
 
 MAX_PIXELS = 16_000_000
@@ -74,7 +74,7 @@ NAME = "the file"
 
 
 def opened(content: bytes) -> bytes:
-    """A picture file as a small PNG file that holds its pixels and nothing else.
+    """A image file as a small PNG file that holds its pixels and nothing else.
 
     Its own size is read first; nothing that says it is too large is decoded.
     """
@@ -85,9 +85,9 @@ def opened(content: bytes) -> bytes:
         ):
             width, height = image.size
     except UnidentifiedImageError:
-        raise BadInput(f"{NAME} is not a picture; give one of {', '.join(FORMATS)}") from None
+        raise BadInput(f"{NAME} is not a image; give one of {', '.join(FORMATS)}") from None
     except Exception as error:  # headers made to harm make the decoders raise nearly anything
-        raise BadInput(f"{NAME} is not a picture that can be opened ({error})") from None
+        raise BadInput(f"{NAME} is not a image that can be opened ({error})") from None
     if width * height > MAX_PIXELS:
         raise BadInput(f"{NAME} has {width} x {height} pixels; give one of at most {MAX_PIXELS:,}")
     small = Image.fromarray(decode(content, NAME))

@@ -25,17 +25,17 @@ from everlearn.studio.security import Conflict, NotThere
 
 @dataclass(frozen=True, eq=False)
 class Add:
-    """Remember a picture, of a class that is new or known.
+    """Remember a image, of a class that is new or known.
 
     Attributes:
-        picture: (H, W) or (H, W, 3).
+        image: (H, W) or (H, W, 3).
         label: the class it shows; one that nobody has if not said.
         name: what people call the class.
         is_new: whether the class must not be known yet.
     """
 
     act: ClassVar[Act] = "add"
-    picture: Images
+    image: Images
     label: int | None = None
     name: str | None = None
     is_new: bool = False
@@ -55,7 +55,7 @@ class Add:
                 f"label {self.label} was taken by another class meanwhile; undo this and add again"
             )
         for each in (ExemplarMemory(), memory):  # a name that is refused must leave nothing behind
-            each.add(Batch(self.picture[None], np.array([self.label])))
+            each.add(Batch(self.image[None], np.array([self.label])))
             if self.name is not None:
                 each.rename(self.label, self.name)
         return self.label
@@ -130,12 +130,12 @@ class Draft:
         """Its memory, with the edits."""
         return editable_memory(self.learner)
 
-    def picture(self, label: int, which: int) -> Images:
-        """One of the pictures of a class."""
-        if label not in self.memory or which >= len(pictures := self.memory.pictures(label)):
-            raise NotThere(f"there is no picture {which} of label {label}; it may have been forgotten")
-        picture: Images = pictures[which]
-        return picture
+    def image(self, label: int, which: int) -> Images:
+        """One of the images of a class."""
+        if label not in self.memory or which >= len(images := self.memory.images_of(label)):
+            raise NotThere(f"there is no image {which} of label {label}; it may have been forgotten")
+        image: Images = images[which]
+        return image
 
     def refresh(self) -> None:
         """Follow the record if it was played on or edited elsewhere."""

@@ -1,4 +1,4 @@
-"""What a learner makes of one picture: how it sees it, what it takes it for, how sure it is."""
+"""What a learner makes of one image: how it sees it, what it takes it for, how sure it is."""
 
 from functools import cache
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 
 from everlearn import learners
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.traversal import pictures, walk
+from everlearn.evaluation.protocols.traversal import images, walk
 from everlearn.learners import Learner
 from everlearn.learners.base.recogniser import Recogniser
 from everlearn.learners.base.situated import Situated
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import fit_all
 from everlearn.networks.similarity import inverse, poses_of
-from everlearn.networks.warp import normalise, to_bytes, to_pictures
+from everlearn.networks.warp import normalise, to_bytes, to_images
 from everlearn.rng import FloatArray
 from everlearn.runs import Play, Record
 from everlearn.streams.stream import Images
@@ -78,38 +78,38 @@ def environments(play: Play) -> dict[str, Any]:
 
 
 def sample(play: Play, task: int, number: int) -> Images:
-    """A test picture of a stage; after the last comes the first."""
+    """A test image of a stage; after the last comes the first."""
     if task >= max(1, play.position.task):
         raise NotThere(f"stage {task + 1} was not played yet")
     images = play.stream.task(task).test.images
-    picture: Images = images[number % len(images)]
-    return picture
+    image: Images = images[number % len(images)]
+    return image
 
 
-def imagined(learner: Situated, picture: Images, environment: int | None) -> dict[str, Any]:
-    """A picture drawn again in every environment, and walked along each latent in one of them.
+def imagined(learner: Situated, image: Images, environment: int | None) -> dict[str, Any]:
+    """A image drawn again in every environment, and walked along each latent in one of them.
 
     Args:
         learner: one that dreams.
-        picture: (H, W) or (H, W, 3), of the learner's own size.
+        image: (H, W) or (H, W, 3), of the learner's own size.
         environment: where to walk; the likeliest one if not said.
     """
     known = learner.environments.known
-    chances = learner.chances(picture[None])[0]
+    chances = learner.chances(image[None])[0]
     chosen = int(chances.argmax()) if environment is None else environment
     if chosen >= len(known):
         raise NotThere(f"there is no environment {chosen}; {len(known)} were met")
-    latents = learner.encode(picture[None])
+    latents = learner.encode(image[None])
     again = [
         {
             "environment": s,
             "chance": float(chances[s]),
-            "picture": data_url(pictures(learner, latents * known[s].mask, s)[0]),
+            "image": data_url(images(learner, latents * known[s].mask, s)[0]),
         }
         for s in range(len(known))
     ]
     return {
-        "seen": data_url(picture),
+        "seen": data_url(image),
         "again": again,
         "chosen": chosen,
         "walks": _walks(learner, latents, chosen),
@@ -117,7 +117,7 @@ def imagined(learner: Situated, picture: Images, environment: int | None) -> dic
 
 
 def _walks(learner: Situated, latents: FloatArray, environment: int) -> list[dict[str, Any]]:
-    """The picture as each latent that an environment uses goes from low to high, the others staying."""
+    """The image as each latent that an environment uses goes from low to high, the others staying."""
     there = learner.environments.known[environment]
     used = np.flatnonzero(there.used & there.mask)
     by_nats = used[np.argsort(-there.nats[used], kind="stable")][:ROWS]
@@ -125,17 +125,17 @@ def _walks(learner: Situated, latents: FloatArray, environment: int) -> list[dic
     for latent in by_nats.tolist():
         drawn = walk(learner, latents[0] * there.mask, latent, WALK.tolist(), environment)
         shown = [data_url(each) for each in drawn]
-        rows.append({"latent": latent, "nats": float(there.nats[latent]), "pictures": shown})
+        rows.append({"latent": latent, "nats": float(there.nats[latent]), "images": shown})
     return rows
 
 
 LEADING = 6
-"""Remembered pictures that are shown beside the answer."""
+"""Remembered images that are shown beside the answer."""
 
 
 @cache
 def remembers(name: str) -> bool:
-    """Whether a learner keeps pictures of what it knows; False for one that is not known here.
+    """Whether a learner keeps images of what it knows; False for one that is not known here.
 
     Example:
         >>> remembers("dcl"), remembers("er")
@@ -144,18 +144,18 @@ def remembers(name: str) -> bool:
     return name in learners.names() and issubclass(learners.learner_class(name), Recogniser)
 
 
-def recognised(learner: Learner, picture: Images) -> dict[str, Any]:
-    """The picture as the learner turns it upright, the pictures most like it, and how new it seems.
+def recognised(learner: Learner, image: Images) -> dict[str, Any]:
+    """The image as the learner turns it upright, the images most like it, and how new it seems.
 
     Args:
         learner: one that recognises by what it remembers.
-        picture: (H, W) or (H, W, 3), of the learner's own size.
+        image: (H, W) or (H, W, 3), of the learner's own size.
     """
     if not isinstance(learner, Recogniser):
-        raise BadInput("this learner does not answer with a picture it remembers; try a record of dcl")
+        raise BadInput("this learner does not answer with a image it remembers; try a record of dcl")
     if not len(learner.memory):
         raise BadInput("this learner remembers nothing; add a class on the memory page first")
-    images = picture[None]
+    images = image[None]
     answer, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
     factors = learner.estimate(images)
     upright = normalise(to_tensor(images), poses_of(factors))
@@ -164,14 +164,14 @@ def recognised(learner: Learner, picture: Images) -> dict[str, Any]:
         "name": learner.memory.name(answer),
         "novelty": novelty,
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
-        "seen": data_url(picture),
+        "seen": data_url(image),
         "upright": data_url(to_bytes(upright)[0]),
-        "leading": _leading(learner, images, to_pictures(upright), inverse(poses_of(factors))),
+        "leading": _leading(learner, images, to_images(upright), inverse(poses_of(factors))),
     }
 
 
 def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> list[dict[str, Any]]:
-    """The nearest remembered pictures, each fitted to the given one, best first."""
+    """The nearest remembered images, each fitted to the given one, best first."""
     memory, (height, width) = learner.memory, images.shape[1:3]
     learner.lookup.follow(memory)
     rows, _ = learner.lookup.candidates(upright, LEADING)
@@ -179,7 +179,7 @@ def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> lis
     ways = np.repeat(way.double().numpy()[:, None], rows.shape[1], axis=1)
     remembered = memory.images.reshape(len(memory), height, width, -1)
     fit_all(images.reshape(1, height, width, -1), remembered, rows, ways, misfits, best)
-    # Per pixel and in gray levels, because a sum of squares over a picture says nothing to anybody.
+    # Per pixel and in gray levels, because a sum of squares over a image says nothing to anybody.
     residuals = np.sqrt(misfits[0] / images.size)
     found = [(float(residuals[i]), int(row)) for i, row in enumerate(rows[0])]
     return [
@@ -187,7 +187,7 @@ def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> lis
             "label": int(memory.labels[row]),
             "name": memory.name(int(memory.labels[row])),
             "residual": residual,
-            "picture": data_url(memory.images[row]),
+            "image": data_url(memory.images[row]),
         }
         for residual, row in sorted(found)
     ]

@@ -40,7 +40,7 @@ class Guard:
     """Refuses whatever does not come from this machine's own page, or does not know the token.
 
     The pages themselves hold nothing secret and are open; everything else wants the token, in a header or,
-    for reading, in the address, because pictures and event streams cannot send headers.
+    for reading, in the address, because images and event streams cannot send headers.
 
     Args:
         app: what is guarded.
@@ -100,7 +100,7 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
 
 
 MAX_BYTES = 10_000_000
-"""The largest body: a picture file."""
+"""The largest body: a image file."""
 PATIENCE = 10.0
 """Seconds in which a body must have arrived."""
 

@@ -22,7 +22,7 @@ Number = Annotated[int, Field(ge=0, le=LAST)]
 
 
 class Sprite(BaseModel):
-    """One picture: which shape, in which pose and colour, how hard to read.
+    """One image: which shape, in which pose and colour, how hard to read.
 
     Example:
         >>> Sprite(shape=7, angle=1.5).code()
@@ -48,10 +48,10 @@ class Sprite(BaseModel):
     texture: Unit = 0.0
     image_size: ImageSize = 256
 
-    def picture(self) -> Images:
-        """The picture itself."""
-        picture: Images = self._drawn([self.shape], self.image_size)[0]
-        return picture
+    def image(self) -> Images:
+        """The image itself."""
+        image: Images = self._drawn([self.shape], self.image_size)[0]
+        return image
 
     def sheet(self) -> Images:
         """This shape and the next ones of its family in the same pose, (64, H, W[, 3])."""
@@ -59,7 +59,7 @@ class Sprite(BaseModel):
         return self._drawn(list(range(first, first + SHEET)), TILE)
 
     def code(self) -> str:
-        """The line that draws the picture."""
+        """The line that draws the image."""
         family = _call("ShapeFamily", self._family())
         parts = [f"{family}.outline({self.shape})", _call("Factors", self._factors())]
         options: dict[str, Any] = {"image_size": self.image_size, **self._options()}
@@ -77,14 +77,14 @@ class Sprite(BaseModel):
         return "\n".join(lines)
 
     def _drawn(self, shapes: list[int], image_size: int) -> Images:
-        pictures: Images = render(
+        images: Images = render(
             ShapeFamily(**self._family()).outlines(np.array(shapes)),
             Factors(**self._factors()),
             image_size=image_size,
             nuisances=Nuisances(**self._nuisances()),
             **self._options(),
         )
-        return pictures
+        return images
 
     def _family(self) -> dict[str, Any]:
         return self._changed("seed", "difficulty")

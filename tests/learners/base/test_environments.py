@@ -132,7 +132,7 @@ def test_running_means() -> None:
     assert known.error == pytest.approx(15 + 0.02 * 100)
 
 
-def test_what_is_the_same_for_all_pictures_tells_none_apart() -> None:
+def test_what_is_the_same_for_all_images_tells_none_apart() -> None:
     known = some(1).known[0]
     known.n_batches = 0
     known.note(1.0, np.array([3.0, 0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.1, 0.2]))

@@ -2,11 +2,11 @@ import numpy as np
 import torch
 
 from everlearn.learners.base.imagining import Policy, imagine, shifted, wander
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 class WhereIsIt(torch.nn.Module):
-    """Describes a picture by the centre of its light, in half widths; a third number stays 0."""
+    """Describes a image by the centre of its light, in half widths; a third number stays 0."""
 
     def forward(self, pixels: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         places = torch.linspace(-1 + 1 / 16, 1 - 1 / 16, 16)
@@ -22,7 +22,7 @@ def a_dot(n: int = 1) -> torch.Tensor:
     return pixels
 
 
-def test_pictures_move_right_and_down() -> None:
+def test_images_move_right_and_down() -> None:
     moved = shifted(a_dot(), torch.tensor([[0.25, -0.5]]))
     expected = torch.zeros(1, 1, 16, 16)
     expected[:, :, 3:5, 9:11] = 1
@@ -30,7 +30,7 @@ def test_pictures_move_right_and_down() -> None:
 
 
 def test_wandering_reaches_everywhere_and_no_farther() -> None:
-    places = WhereIsIt()(wander(a_dot(200), 0.5, draws(0, "test", 0)))[0][:, :2]
+    places = WhereIsIt()(wander(a_dot(200), 0.5, rng_at(0, "test", 0)))[0][:, :2]
     assert places.abs().max() <= 0.5 + 1e-5
     assert places.min(0).values.max() < -0.4
     assert places.max(0).values.min() > 0.4
@@ -42,7 +42,7 @@ def test_a_policy_learns_to_realise_what_is_imagined() -> None:
     free = torch.tensor([True, True, False])
     misses = []
     for step in range(150):
-        moved, missed = imagine(policy, WhereIsIt(), a_dot(32), free, draws(0, "test", step))  # type: ignore[arg-type]
+        moved, missed = imagine(policy, WhereIsIt(), a_dot(32), free, rng_at(0, "test", step))  # type: ignore[arg-type]
         optimiser.zero_grad()
         missed.backward()
         optimiser.step()
@@ -56,7 +56,7 @@ def test_a_policy_learns_to_realise_what_is_imagined() -> None:
 def test_only_free_latents_are_wished_for() -> None:
     policy = Policy(3, reach=0.6, seed=0)
     _, missed = imagine(
-        policy, WhereIsIt(), a_dot(8), torch.tensor([False, False, True]), draws(0, "test", 0)
+        policy, WhereIsIt(), a_dot(8), torch.tensor([False, False, True]), rng_at(0, "test", 0)
     )  # type: ignore[arg-type]
-    wished = torch.from_numpy(draws(0, "test", 0).normal(24)).float().view(8, 3)[:, 2]
+    wished = torch.from_numpy(rng_at(0, "test", 0).normal(24)).float().view(8, 3)[:, 2]
     torch.testing.assert_close(missed, wished.square().mean())

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from everlearn.learners.base.tolerance import tolerated_noise
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 class Bars(torch.nn.Module):
@@ -19,10 +19,10 @@ class Bars(torch.nn.Module):
 
 def test_noise_is_tolerated_where_nothing_depends_on_it() -> None:
     decoder = Bars()
-    strong, weak, unused = tolerated_noise(decoder, 0, 3, draws(0, "test", 0))  # type: ignore[arg-type]
+    strong, weak, unused = tolerated_noise(decoder, 0, 3, rng_at(0, "test", 0))  # type: ignore[arg-type]
     assert strong < 0.5 < weak
     assert unused > 20
-    assert tolerated_noise(decoder, 1, 3, draws(0, "test", 0))[2] < 0.5  # type: ignore[arg-type]
+    assert tolerated_noise(decoder, 1, 3, rng_at(0, "test", 0))[2] < 0.5  # type: ignore[arg-type]
     assert decoder.gain.grad is None
 
 
@@ -35,5 +35,5 @@ class Faint(Bars):
 
 def test_the_optimum_of_a_nearly_quadratic_loss() -> None:
     """Noise s on a logit near 0 costs s^2 / 8, here 640 (s / 2)^2 / 8 = 20 s^2; less 2 ln s: s^2 = 1 / 20."""
-    sizes = tolerated_noise(Faint(), 0, 1, draws(0, "test", 0))  # type: ignore[arg-type]
+    sizes = tolerated_noise(Faint(), 0, 1, rng_at(0, "test", 0))  # type: ignore[arg-type]
     np.testing.assert_allclose(sizes, np.sqrt(1 / 20), rtol=0.2)

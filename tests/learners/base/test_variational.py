@@ -99,9 +99,9 @@ def test_what_is_described_can_be_drawn() -> None:
     assert means.shape == spreads.shape == (32, 24)
     assert (spreads > 0).all()
     np.testing.assert_array_equal(learner.encode(BATCH.images), means)
-    pictures = learner.draw(means)
-    assert pictures.shape == BATCH.images.shape
-    assert ((pictures > 0) & (pictures < 1)).all()
+    images = learner.draw(means)
+    assert images.shape == BATCH.images.shape
+    assert ((images > 0) & (images < 1)).all()
     coloured = CciVae.tiny(image_shape=(16, 16, 3))
     assert coloured.draw(np.zeros((2, 24))).shape == (2, 16, 16, 3)
 

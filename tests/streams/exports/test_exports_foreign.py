@@ -24,7 +24,7 @@ def test_numpy_reads_npz(tmp_path):
         np.testing.assert_array_equal(arrays["green"], train.factors.colour[:, 1])
 
 
-def test_pictures_lie_in_folders_by_label(tmp_path):
+def test_images_lie_in_folders_by_label(tmp_path):
     export(RGB, tmp_path, to="png", tasks=[1])
     test = RGB.task(1).test
     folder = tmp_path / "task-000001"

@@ -186,14 +186,14 @@ def test_hostile_files_are_refused(good, tmp_path, name):
         stream.task(0).train  # noqa: B018
 
 
-def test_a_large_picture_is_refused_before_it_is_unpacked(tmp_path):
+def test_a_large_image_is_refused_before_it_is_unpacked(tmp_path):
     from everlearn.streams.exports.codec import from_png, to_png
 
-    picture = to_png(np.zeros((600, 600), np.uint8))
-    with pytest.raises(ValueError, match="not a PNG picture of 16 x 16"):
-        from_png(picture, (16, 16))
+    image = to_png(np.zeros((600, 600), np.uint8))
+    with pytest.raises(ValueError, match="not a PNG image of 16 x 16"):
+        from_png(image, (16, 16))
     with pytest.raises(ValueError, match="mode L"):
-        from_png(picture, (600, 600, 3))
+        from_png(image, (600, 600, 3))
 
 
 def test_a_newer_format_is_named(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from everlearn.factors import Factors
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.stream import Batch, Split, Stream, Task
 
@@ -44,18 +44,18 @@ class TinyStream(Stream):
     def _batch(self, k: int, part: int, n: int) -> Batch:
         self.drawn.append(k)
         shape = (n, SIZE, SIZE, 3) if self.spec.rgb else (n, SIZE, SIZE)
-        chance = draws(self.spec.seed, "tiny", k, part)
-        images = chance.integers(int(np.prod(shape)), 256).astype(np.uint8).reshape(shape)
+        rng = rng_at(self.spec.seed, "tiny", k, part)
+        images = rng.integers(int(np.prod(shape)), 256).astype(np.uint8).reshape(shape)
         return Batch(
             images,
             2 * k + np.arange(n) % 2,
-            self._factors(chance, n) if self.spec.factors else None,
+            self._factors(rng, n) if self.spec.factors else None,
             np.full(n, k) if self.spec.tells_tasks else None,
         )
 
-    def _factors(self, chance, n: int) -> Factors:
-        scale, angle, x, y = (chance.uniform(n, 0.1) for _ in range(4))
-        return Factors(scale, angle, x, y, chance.uniform(3 * n).reshape(n, 3))
+    def _factors(self, rng, n: int) -> Factors:
+        scale, angle, x, y = (rng.uniform(n, 0.1) for _ in range(4))
+        return Factors(scale, angle, x, y, rng.uniform(3 * n).reshape(n, 3))
 
     def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         return Batch.concatenate([self.task(k).test for k in range(n_tasks)])[:size]

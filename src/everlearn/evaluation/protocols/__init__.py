@@ -1,9 +1,9 @@
 """Questions to a learner that has met its tasks.
 
 Takes a learner, the stream it met and how many tasks of it; gives typed answers: how it takes to new classes
-from one picture each, whether it knows what it does not know, how it fares in poses nobody trained, whether
+from one image each, whether it knows what it does not know, how it fares in poses nobody trained, whether
 it finds a thing again among several, which a model behind a network address may be asked too; of one that
-describes and draws, what its latents stand for and what becomes of pictures elsewhere or between. A learner
+describes and draws, what its latents stand for and what becomes of images elsewhere or between. A learner
 is left as it was found, and one that lacks the power a question needs is told so in a sentence.
 """
 

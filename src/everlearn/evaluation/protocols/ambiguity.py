@@ -1,4 +1,4 @@
-"""What a learner makes of pictures between two environments, and how the company they are in matters."""
+"""What a learner makes of images between two environments, and how the company they are in matters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ import numpy as np
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
 from everlearn.evaluation.protocols.environments import BoolArray, View, several_views
-from everlearn.evaluation.protocols.traversal import pictures, tiled
+from everlearn.evaluation.protocols.traversal import images, tiled
 from everlearn.learners import Learner
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.serialization import packed
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
 
 WEIGHTS = np.linspace(0, 1, 41)
-"""Shares of the first environment in a mixed picture."""
+"""Shares of the first environment in a mixed image."""
 BATCH = 64
-"""Pictures that are decided about together."""
+"""Images that are decided about together."""
 MIXED = (8, 16, 24, 32, 40, 48, 56)
 """How many of them are mixed; the others are the context."""
 N_BATCHES = 50
 """Batches that are decided about at every weight."""
 EXAMPLES = 9
-"""Weights at which a mixed picture is kept."""
+"""Weights at which a mixed image is kept."""
 
 
 class Flip(NamedTuple):
@@ -37,11 +37,11 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The decisions about batches of mixed pictures in some context.
+    """The decisions about batches of mixed images in some context.
 
     Attributes:
-        context: the environment whose pictures are in the batch as well; empty if there are none.
-        n_mixed: how many pictures of a batch are mixed.
+        context: the environment whose images are in the batch as well; empty if there are none.
+        n_mixed: how many images of a batch are mixed.
         decided: share of batches taken for the first environment, at every weight.
         flip: where that changes; None if it never does.
     """
@@ -58,17 +58,17 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Ambiguity:
-    """What becomes of pictures w * first + (1 - w) * second.
+    """What becomes of images w * first + (1 - w) * second.
 
     Attributes:
         names: the two environments, as the stream calls them.
         environments: what the learner takes each for.
         weights: w.
-        chances: how likely a mixed picture by itself is of the first environment to the learner, on average.
+        chances: how likely a mixed image by itself is of the first environment to the learner, on average.
         curves: decisions about batches: without context first, then in each context.
         deviations: mean standard deviation of the latents that only the first environment uses, and of those
             that only the second uses, at every weight; None where there is no such latent.
-        examples: a mixed picture at some weights, and below how it is drawn in each environment.
+        examples: a mixed image at some weights, and below how it is drawn in each environment.
     """
 
     names: tuple[str, str]
@@ -80,7 +80,7 @@ class Ambiguity:
     examples: Images
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; pictures are packed."""
+        """As plain JSON values; images are packed."""
         curves = [each.to_json() for each in self.curves]
         return {**vars(self), "curves": curves, "examples": packed(self.examples)}
 
@@ -94,9 +94,9 @@ def ambiguity(
     size: int = 256,
     batches: Sequence[int] = (),
 ) -> Ambiguity:
-    """Mix pictures of two environments, and ask which of the two a batch of them comes from.
+    """Mix images of two environments, and ask which of the two a batch of them comes from.
 
-    A batch is taken for the environment that its pictures speak for on average, so that unmixed pictures
+    A batch is taken for the environment that its images speak for on average, so that unmixed images
     among them, its context, can move the decision.
 
     Args:
@@ -104,7 +104,7 @@ def ambiguity(
         stream: what it met.
         n_tasks: how many tasks of the stream the learner met.
         between: the names of two environments; the first two that came if not said.
-        size: pairs of pictures that are mixed.
+        size: pairs of images that are mixed.
         batches: how many it learned in each task, which tells the environments where it learned them.
     """
     judge = situated(learner)
@@ -162,7 +162,7 @@ def _check_enough(*seen: View) -> None:
     for view in seen:
         if len(view.mean) < BATCH:
             raise BadInput(
-                f"{view.scene.name} has {len(view.mean)} test pictures; batches of {BATCH} are mixed, "
+                f"{view.scene.name} has {len(view.mean)} test images; batches of {BATCH} are mixed, "
                 "so play a stream with as many"
             )
 
@@ -170,7 +170,7 @@ def _check_enough(*seen: View) -> None:
 def _mixed(first: View, second: View, weight: float) -> Images:
     n = min(len(first.mean), len(second.mean))
     one, other = (
-        view.scene.test.images[draws(0, "ambiguous pairs", side).permutation(len(view.mean))[:n]]
+        view.scene.test.images[rng_at(0, "ambiguous pairs", side).permutation(len(view.mean))[:n]]
         for side, view in enumerate((first, second))
     )
     return np.round(weight * one.astype(np.float64) + (1 - weight) * other).astype(np.uint8)
@@ -194,8 +194,8 @@ def _curve(context: str, n_mixed: int, spoken: list[FloatArray], first: View) ->
 
 
 def _drawn_rows(n: int) -> IntArray:
-    """Of n pictures those in each batch, (N_BATCHES, BATCH)."""
-    return np.stack([draws(0, "ambiguity", number).permutation(n)[:BATCH] for number in range(N_BATCHES)])
+    """Of n images those in each batch, (N_BATCHES, BATCH)."""
+    return np.stack([rng_at(0, "ambiguity", number).permutation(n)[:BATCH] for number in range(N_BATCHES)])
 
 
 def _alone(spread: FloatArray, which: BoolArray) -> tuple[float, ...] | None:
@@ -206,7 +206,7 @@ def _examples(judge: Situates, mixed: list[Images], first: View, second: View) -
     chosen = np.linspace(0, len(mixed) - 1, EXAMPLES).astype(int)
     shown = np.stack([mixed[n][0] for n in chosen])
     means, _ = judge.describe(shown)
-    again = [pictures(judge, means * view.open, view.environment) for view in (first, second)]
+    again = [images(judge, means * view.open, view.environment) for view in (first, second)]
     return tiled([shown, *again])
 
 

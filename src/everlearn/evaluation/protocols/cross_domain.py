@@ -1,4 +1,4 @@
-"""One environment's pictures, drawn as another shows them: what is kept, and does it look at home there?"""
+"""One environment's images, drawn as another shows them: what is kept, and does it look at home there?"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,27 +10,27 @@ from everlearn.errors import check_range
 from everlearn.evaluation.image_oracle import Judge, places_of
 from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
 from everlearn.evaluation.protocols.environments import Scene, View, several_views
-from everlearn.evaluation.protocols.traversal import pictures, tiled
+from everlearn.evaluation.protocols.traversal import images, tiled
 from everlearn.learners import Learner
 from everlearn.serialization import packed
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
 SHOWN = 6
-"""Pictures of each environment that are kept as they were drawn."""
+"""Images of each environment that are kept as they were drawn."""
 FEWEST = 16
-"""Pictures from which on there is something to judge by."""
+"""Images from which on there is something to judge by."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judge says of pictures, who has seen real pictures of the environment asked about.
+    """What a judge says of images, who has seen real images of the environment asked about.
 
     Attributes:
-        there: share of pictures that look like ones of that environment.
+        there: share of images that look like ones of that environment.
         off: how far things are from where they should be, along a side: the root of the mean square, in
-            half widths of a picture. None where nothing moves.
-        kept: share of pictures whose object is still known. None where other objects are shown.
+            half widths of a image. None where nothing moves.
+        kept: share of images whose object is still known. None where other objects are shown.
     """
 
     there: float
@@ -40,15 +40,15 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """Every environment's pictures in every environment.
+    """Every environment's images in every environment.
 
     Attributes:
         names: the environments, as the stream calls them.
         environments: what the learner takes each for.
-        judges: what the judge says of real pictures of each, which drawings can hardly be better than.
+        judges: what the judge says of real images of each, which drawings can hardly be better than.
         still: how far off things of each would be if they were drawn in the middle of where they go.
-        outcomes: what the judge says of pictures of the one (row) as the other (column) shows them.
-        drawn: of each environment some pictures, and below them how they look in each, as one picture.
+        outcomes: what the judge says of images of the one (row) as the other (column) shows them.
+        drawn: of each environment some images, and below them how they look in each, as one image.
     """
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Translation:
     drawn: tuple[Images, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; pictures are packed."""
+        """As plain JSON values; images are packed."""
         return {
             "names": self.names,
             "environments": self.environments,
@@ -73,16 +73,16 @@ class Translation:
 def translation(
     learner: Learner, stream: Stream, n_tasks: int, *, size: int = 500, batches: Sequence[int] = ()
 ) -> Translation:
-    """Describe pictures of each environment, and draw what was described as every environment shows it.
+    """Describe images of each environment, and draw what was described as every environment shows it.
 
     With a the masks of both, what is drawn is a_B * a_A * mean: what the one says and the other understands.
-    The judge looks at pictures, not at latents, and has seen real ones only.
+    The judge looks at images, not at latents, and has seen real ones only.
 
     Args:
         learner: one that tells environments apart.
         stream: what it met, at least two environments.
         n_tasks: how many tasks of the stream the learner met.
-        size: pictures of each environment; the judge has seen up to three times as many others.
+        size: images of each environment; the judge has seen up to three times as many others.
         batches: how many it learned in each task, which tells the environments where it learned them.
     """
     artist = situated(learner)
@@ -107,7 +107,7 @@ def translation(
 
 
 def _judged(judge: Judge, batch: Batch, scene: int) -> Judged:
-    """What is said of pictures that should look like a scene, and show what their truth says."""
+    """What is said of images that should look like a scene, and show what their truth says."""
     off = kept = None
     if judge.moves(scene):
         off = float(np.sqrt(((judge.places(batch.images, scene) - places_of(batch)) ** 2).mean()))
@@ -117,11 +117,11 @@ def _judged(judge: Judge, batch: Batch, scene: int) -> Judged:
 
 
 def _translated(artist: Situates, view: View, other: View) -> Images:
-    return pictures(artist, view.mean * other.open, other.environment)
+    return images(artist, view.mean * other.open, other.environment)
 
 
 def _side_by_side(rows: list[Images]) -> Images:
-    """A few of the pictures, of different classes since these come in order, and what became of them."""
+    """A few of the images, of different classes since these come in order, and what became of them."""
     some = np.linspace(0, len(rows[0]) - 1, SHOWN).astype(int)
     return tiled([images[some] for images in rows])
 

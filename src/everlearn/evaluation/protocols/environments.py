@@ -16,11 +16,11 @@ from everlearn.evaluation.protocols.base import Imagines, Situates, imagining, s
 from everlearn.factors import Factors
 from everlearn.learners import Describes, Learner
 from everlearn.learners.base.situated import Situated
-from everlearn.rng import FloatArray, draws
+from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch, Split, Stream, Task
 
 LESSON = 5
-"""Pictures that probes learn from, for each one they are judged by, if nobody says how many."""
+"""Images that probes learn from, for each one they are judged by, if nobody says how many."""
 UNNAMED = "all"
 """What tasks without names show, taken together."""
 
@@ -31,8 +31,8 @@ class Scene:
 
     Attributes:
         name: of the environment.
-        lesson: pictures to teach probes with.
-        test: pictures to judge probes by.
+        lesson: images to teach probes with.
+        test: images to judge probes by.
     """
 
     name: str
@@ -53,9 +53,9 @@ def scenes(stream: Stream, n_tasks: int, size: int, lesson_size: int | None = No
     Args:
         stream: what is shown.
         n_tasks: how many tasks of it.
-        size: pictures of each scene to judge by.
-        lesson_size: training pictures to learn from. If not said, five times as many as are judged:
-            validation pictures, which no learner learns from, or training ones where there are none.
+        size: images of each scene to judge by.
+        lesson_size: training images to learn from. If not said, five times as many as are judged:
+            validation images, which no learner learns from, or training ones where there are none.
 
     Example:
         >>> from everlearn.streams import environments
@@ -75,7 +75,7 @@ def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float
     """How well probes read from samples of a learner's codes what is in a scene.
 
     They are learned anew each time, from the same samples for the same seed. Gives the accuracy for "object"
-    (its label) and the mean squared error for "position" (in half widths of a picture), "scale" and "angle"
+    (its label) and the mean squared error for "position" (in half widths of a image), "scale" and "angle"
     (cosine and sine), as far as they vary. The learner is left as it was found.
     """
     if not len(scene.lesson) or not len(scene.test):
@@ -95,9 +95,9 @@ def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float
 
 
 def sampled(learner: Describes, batch: Batch, seed: int, *address: int) -> FloatArray:
-    """A sample of what a learner's latents may be for each picture, the same for the same address."""
+    """A sample of what a learner's latents may be for each image, the same for the same address."""
     mean, deviation = learner.describe(batch.images)
-    return mean + deviation * draws(seed, "probe codes", *address).normal(mean.size).reshape(mean.shape)
+    return mean + deviation * rng_at(seed, "probe codes", *address).normal(mean.size).reshape(mean.shape)
 
 
 def _quantities(factors: Factors) -> dict[str, FloatArray]:
@@ -131,10 +131,10 @@ class View:
     """A scene as a learner sees it.
 
     Attributes:
-        scene: its pictures.
+        scene: its images.
         environment: what the learner takes it for; 0 for learners that tell no environments apart.
         open: which latents apply there.
-        mean: (n, n_latents) of its test pictures; 0, as in the prior, where a latent is closed.
+        mean: (n, n_latents) of its test images; 0, as in the prior, where a latent is closed.
         deviation: the same; 1 where a latent is closed.
     """
 
@@ -146,7 +146,7 @@ class View:
 
     @property
     def nats(self) -> FloatArray:
-        """What each latent says of a picture, on average."""
+        """What each latent says of a image, on average."""
         variance = self.deviation**2
         return np.asarray(0.5 * (self.mean**2 + variance - 1 - np.log(variance)).mean(axis=0))
 
@@ -165,9 +165,9 @@ def views(
         learner: one that describes and draws.
         stream: what it met.
         n_tasks: how many tasks of the stream the learner met.
-        size: test pictures of each scene.
+        size: test images of each scene.
         batches: how many the learner learned in each task. With them a scene is taken for the environment in
-            which the learner was while it learned it; without, for the one it takes the test pictures for.
+            which the learner was while it learned it; without, for the one it takes the test images for.
     """
     found = scenes(stream, n_tasks, size)
     if not isinstance(learner, Situates):
@@ -216,7 +216,7 @@ def _view(learner: Imagines, scene: Scene, environment: int) -> View:
 
 
 def _taken_for(learner: Situates, scene: Scene) -> int:
-    """What all test pictures together speak for; the likeliest environment if they look new."""
+    """What all test images together speak for; the likeliest environment if they look new."""
     found = learner.infer(scene.test.images)
     return found if found >= 0 else int(learner.chances(scene.test.images).mean(axis=0).argmax())
 
@@ -292,7 +292,7 @@ def surroundings(
         learner: who is asked; left as found.
         stream: what it met.
         n_batches: how many batches of each stage it learned from.
-        size: pictures of each environment that are looked at.
+        size: images of each environment that are looked at.
     """
     check_range("size", size, 1, 1_000_000)
     names = [scene_of(task) for task in stream.take(len(n_batches))]

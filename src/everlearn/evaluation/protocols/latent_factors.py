@@ -16,7 +16,7 @@ from everlearn.rng import FloatArray
 from everlearn.streams import Stream
 
 FEWEST = 20
-"""Pictures without which nothing can be said."""
+"""Images without which nothing can be said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Factorisation:
 
     Attributes:
         name: of the environment, as the stream calls it.
-        n_images: pictures it was found with.
+        n_images: images it was found with.
         factors: those that vary there.
         disentanglement: does each code matter for one factor only (the D of DCI)?
         completeness: does one code alone matter for each factor (C)?
@@ -53,7 +53,7 @@ class Factorisation:
 def disentanglement(
     learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000, batches: Sequence[int] = ()
 ) -> tuple[Factorisation, ...]:
-    """Compare a learner's codes of test pictures with the factors that these really show.
+    """Compare a learner's codes of test images with the factors that these really show.
 
     Labels are names, not numbers, and colour is left out too. Latents that are closed in an environment say
     nothing there.
@@ -62,7 +62,7 @@ def disentanglement(
         learner: one that describes images by numbers.
         stream: what it met; at least one factor must vary somewhere.
         n_tasks: how many tasks of the stream the learner met.
-        size: pictures of each environment.
+        size: images of each environment.
         batches: how many it learned in each task, which tells the environments where it learned them.
     """
     coder = encoding(learner)

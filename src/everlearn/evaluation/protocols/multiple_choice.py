@@ -12,7 +12,7 @@ from everlearn.errors import BadInput, check_range
 from everlearn.evaluation.intervals import Interval, wilson_interval
 from everlearn.evaluation.protocols.base import editable_memory, of_labels, strangers
 from everlearn.learners import Learner
-from everlearn.rng import check_seed, draws
+from everlearn.rng import check_seed, rng_at
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
@@ -158,7 +158,7 @@ def by_memory(learner: Learner) -> Iterator[Chooser]:
 
 
 def _things(stream: Stream, n_tasks: int, n: int) -> tuple[Batch, Batch]:
-    """N classes: a canonical picture of each, and their test images."""
+    """N classes: a canonical image of each, and their test images."""
     found = [
         (of_labels(task.exemplars, new, 1), task.test[np.isin(task.test.labels, new)])
         for task, new in strangers(stream, n_tasks, n)
@@ -172,7 +172,7 @@ def _things(stream: Stream, n_tasks: int, n: int) -> tuple[Batch, Batch]:
 
 
 def _question(things: Batch, poses: Batch, n_choices: int, trial: int, seed: int) -> Question:
-    chance = draws(seed, "multiple choice", n_choices, trial)
+    chance = rng_at(seed, "multiple choice", n_choices, trial)
     others = chance.permutation(len(things))
     shown = np.concatenate([[trial], others[others != trial][: n_choices - 1]])
     order = chance.permutation(n_choices)

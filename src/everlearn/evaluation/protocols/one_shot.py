@@ -1,4 +1,4 @@
-"""One picture of a new class, and then: is it recognised?"""
+"""One image of a new class, and then: is it recognised?"""
 
 import copy
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MAX_CLASSES = 100_000
 
 @dataclass(frozen=True)
 class Shots:
-    """Accuracies with a number of new classes in memory, one picture each.
+    """Accuracies with a number of new classes in memory, one image each.
 
     Attributes:
         n_new: the new classes.
@@ -50,7 +50,7 @@ class OneShot:
 def one_shot(
     learner: Learner, stream: Stream, n_tasks: int, *, counts: Sequence[int] = COUNTS, size: int = 1000
 ) -> OneShot:
-    """Show a learner one picture of each of some new classes; ask for them in other poses.
+    """Show a learner one image of each of some new classes; ask for them in other poses.
 
     Nothing is trained. Standard asks with only the new classes in memory, generalised with the old ones
     there too (Dziadzio et al. 2023, section 5.7).
@@ -86,7 +86,7 @@ def _shots(learner: Learner, shown: Batch, asked: Batch, known: Batch, before: d
 
 
 def _lesson(stream: Stream, n_tasks: int, n_new: int, each: int) -> tuple[Batch, Batch]:
-    """One picture of each new class, and images of them to ask about."""
+    """One image of each new class, and images of them to ask about."""
     found = [
         (of_labels(task.exemplars, new, 1), of_labels(task.test, new, each))
         for task, new in strangers(stream, n_tasks, n_new)

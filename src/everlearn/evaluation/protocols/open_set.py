@@ -38,7 +38,7 @@ class Mistake:
         novelty: how new it looked.
         image: what was shown.
         normalised: what the learner made of it, in the canonical frame.
-        exemplar: the remembered picture that it was taken for.
+        exemplar: the remembered image that it was taken for.
     """
 
     label: int
@@ -49,12 +49,12 @@ class Mistake:
     exemplar: Images
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; pictures are packed."""
+        """As plain JSON values; images are packed."""
         return {**vars(self), **{name: packed(getattr(self, name)) for name in PICTURES}}
 
 
 def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float) -> Iterator[Mistake]:
-    """Of each new class that was accepted its most familiar image; nothing for learners without pictures."""
+    """Of each new class that was accepted its most familiar image; nothing for learners without images."""
     if not (isinstance(learner, EditsMemory) and isinstance(learner, EstimatesFactors)):
         return
     order = np.argsort(scores, kind="stable")
@@ -71,17 +71,17 @@ def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float)
             novelty=float(novelty[number]),
             image=some.images[number],
             normalised=upright[number],
-            exemplar=learner.memory.pictures(label)[0],
+            exemplar=learner.memory.images_of(label)[0],
         )
 
 
 def _normalised(learner: EstimatesFactors, images: Images) -> Images:
     from everlearn.networks import to_tensor  # reports look at answers without torch
     from everlearn.networks.similarity import poses_of
-    from everlearn.networks.warp import normalise, to_pictures
+    from everlearn.networks.warp import normalise, to_images
 
-    pictures = to_pictures(normalise(to_tensor(images), poses_of(learner.estimate(images))))
-    return np.asarray(np.clip(np.rint(pictures), 0, 255), np.uint8)
+    aligned = to_images(normalise(to_tensor(images), poses_of(learner.estimate(images))))
+    return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 
 POINTS = 101
@@ -100,7 +100,7 @@ class OpenSet:
         accepted: share of known test images accepted with this threshold.
         rejected: share of new images rejected with it.
         accuracy: share of known test images accepted and answered rightly.
-        mistakes: new images that were accepted, the most familiar first; a few, as pictures.
+        mistakes: new images that were accepted, the most familiar first; a few, as images.
     """
 
     n_known: int

@@ -1,4 +1,4 @@
-"""What each latent stands for: pictures in which it alone changes."""
+"""What each latent stands for: images in which it alone changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from everlearn.streams import Stream
 from everlearn.streams.stream import Images
 
 
-def pictures(learner: Generates, latents: FloatArray, environment: int) -> Images:
+def images(learner: Generates, latents: FloatArray, environment: int) -> Images:
     """Latents (n, n_latents) drawn as an environment shows them, (n, H, W[, 3])."""
     return np.round(learner.draw(latents, environment) * 255).astype(np.uint8)
 
@@ -30,16 +30,16 @@ def walk(
         learner: who draws.
         latents: (n_latents,) where the walk begins.
         latent: the number of the one that changes.
-        values: what it becomes; there is a picture for each.
-        environment: as which pictures are drawn.
+        values: what it becomes; there is a image for each.
+        environment: as which images are drawn.
     """
     steps = np.repeat(latents[None], len(values), axis=0)
     steps[:, latent] = values
-    return pictures(learner, steps, environment)
+    return images(learner, steps, environment)
 
 
 def tiled(rows: Sequence[Images]) -> Images:
-    """Rows of equally many pictures as one large picture without gaps.
+    """Rows of equally many images as one large image without gaps.
 
     Example:
         >>> tiled([np.zeros((3, 2, 2), np.uint8), np.ones((3, 2, 2), np.uint8)]).shape
@@ -62,9 +62,9 @@ class Walks:
         name: of the environment, as the stream calls it.
         environment: what the learner takes it for.
         open: which latents apply there, all of them in their own order.
-        nats: what each says of a picture there, on average.
-        seed: the picture from which every walk begins.
-        pictures: a row for each latent that is shown, a column for each value, as one picture.
+        nats: what each says of a image there, on average.
+        seed: the image from which every walk begins.
+        images: a row for each latent that is shown, a column for each value, as one image.
     """
 
     name: str
@@ -72,17 +72,17 @@ class Walks:
     open: BoolArray
     nats: FloatArray
     seed: Images
-    pictures: Images
+    images: Images
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; pictures are packed."""
+        """As plain JSON values; images are packed."""
         return {
             "name": self.name,
             "environment": self.environment,
             "open": self.open.tolist(),
             "nats": self.nats.round(4).tolist(),
             "seed": packed(self.seed),
-            "pictures": packed(self.pictures),
+            "images": packed(self.images),
         }
 
 
@@ -114,11 +114,11 @@ def traversal(
     stream: Stream,
     n_tasks: int,
     *,
-    picture: int = 0,
+    image: int = 0,
     size: int = 500,
     batches: Sequence[int] = (),
 ) -> Traversal:
-    """Draw a picture of each environment again and again, while one latent goes from -2 to 2.
+    """Draw a image of each environment again and again, while one latent goes from -2 to 2.
 
     A latent that is closed in an environment is walked all the same: it should change nothing there.
 
@@ -126,17 +126,17 @@ def traversal(
         learner: one that describes and draws.
         stream: what it met.
         n_tasks: how many tasks of the stream the learner met.
-        picture: the number of the test picture from which walks begin; after the last comes the first.
-        size: test pictures by which it is decided what a latent says.
+        image: the number of the test image from which walks begin; after the last comes the first.
+        size: test images by which it is decided what a latent says.
         batches: how many it learned in each task, which tells the environments where it learned them.
     """
     artist = imagining(learner)
-    check_range("picture", picture, 0, MAX_IMAGES)
+    check_range("image", image, 0, MAX_IMAGES)
     check_range("size", size, 1, MAX_IMAGES)
     seen = views(artist, stream, n_tasks, size, batches)
     latents, n_used = _shown(seen)
     n_spare = len(seen[0].open) - n_used
-    walks = tuple(_walks(artist, view, latents, picture) for view in seen)
+    walks = tuple(_walks(artist, view, latents, image) for view in seen)
     return Traversal(VALUES, latents, n_used, n_spare, walks)
 
 
@@ -147,13 +147,13 @@ def _shown(seen: list[View]) -> tuple[tuple[int, ...], int]:
     return tuple(np.argsort(-most, kind="stable")[: n_used + SPARE].tolist()), n_used
 
 
-def _walks(artist: Imagines, view: View, latents: tuple[int, ...], picture: int) -> Walks:
-    row = picture % len(view.mean)
+def _walks(artist: Imagines, view: View, latents: tuple[int, ...], image: int) -> Walks:
+    row = image % len(view.mean)
     return Walks(
         name=view.scene.name,
         environment=view.environment,
         open=view.open,
         nats=view.nats,
         seed=view.scene.test.images[row],
-        pictures=tiled([walk(artist, view.mean[row], n, VALUES, view.environment) for n in latents]),
+        images=tiled([walk(artist, view.mean[row], n, VALUES, view.environment) for n in latents]),
     )

@@ -11,11 +11,11 @@ from everlearn.learners.base.learner import State
 from everlearn.networks import load_module, module_state, n_bytes
 from everlearn.networks.autoencoder import Autoencoder
 from everlearn.networks.divergences import bernoulli_kl, wasserstein
-from everlearn.rng import Draws
+from everlearn.rng import Rng
 
 
 class Dream(NamedTuple):
-    """Pictures that the past could have shown, and all that the snapshot knows of them."""
+    """Images that the past could have shown, and all that the snapshot knows of them."""
 
     latents: Tensor
     environments: Tensor
@@ -46,12 +46,12 @@ class Snapshot:
         self.n_known = n_known
 
     @torch.no_grad()
-    def dream(self, n: int, environments: list[int], chance: Draws) -> Dream:
-        """Pictures of random latents in some of the environments, evenly at random."""
+    def dream(self, n: int, environments: list[int], rng: Rng) -> Dream:
+        """Images of random latents in some of the environments, evenly at random."""
         weight = self.net.encoder.head.weight
         n_latents = weight.shape[0] // 2
-        latents = torch.from_numpy(chance.normal(n * n_latents)).to(weight).view(n, n_latents)
-        which = np.array(environments)[chance.integers(n, len(environments))]
+        latents = torch.from_numpy(rng.normal(n * n_latents)).to(weight).view(n, n_latents)
+        which = np.array(environments)[rng.integers(n, len(environments))]
         shown = torch.from_numpy(which).to(weight.device)
         logits = self.net.decoder(latents, shown)
         pixels = logits.sigmoid()

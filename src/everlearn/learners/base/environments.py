@@ -31,7 +31,7 @@ class Rules:
         guard: steps after an arrival during which the present environment is kept if it explains what comes,
             and no new one is found.
         settle: batches of an environment after which its mask stays as it is.
-        used_nats: a latent that tells pictures apart by more than this on average is in use.
+        used_nats: a latent that tells images apart by more than this on average is in use.
     """
 
     kappa: float = 1.5
@@ -73,8 +73,8 @@ class Environment:
         nats: running mean of what each latent says.
         atypical: running mean of how unlike N(0, 1) each latent is.
         used: which latents it uses.
-        capacity: C, the nats that a picture of it may be described by.
-        error: running mean of how badly its pictures are drawn.
+        capacity: C, the nats that a image of it may be described by.
+        error: running mean of how badly its images are drawn.
         n_batches: batches learned in it.
     """
 
@@ -88,7 +88,7 @@ class Environment:
 
     @property
     def telling(self) -> FloatArray:
-        """What each latent says to tell pictures apart: its nats less those that are the same for all."""
+        """What each latent says to tell images apart: its nats less those that are the same for all."""
         return self.nats - self.atypical
 
     def note(self, error: float, nats: FloatArray, atypical: FloatArray) -> None:

@@ -23,7 +23,7 @@ from everlearn.networks import (
     optimiser_state,
 )
 from everlearn.networks.generator import Generator, generation_loss
-from everlearn.rng import Draws, IntArray, draws
+from everlearn.rng import IntArray, Rng, rng_at
 
 
 class Eyes(NamedTuple):
@@ -104,10 +104,10 @@ class GeneratedPatterns(StoredPatterns):
         """Dream of these classes."""
         self.memory = Reservoir(capacity=self.memory.capacity, seed=self.seed)
         if columns:
-            chance = draws(self.seed, "dreams", task)
-            drawn = torch.from_numpy(evenly(columns, self.memory.capacity, chance)).to(self._device)
-            made = self.generator.dream(self._normal(chance, len(drawn)), drawn)
-            self.add(Patterns(self._worn(made, chance), drawn))
+            rng = rng_at(self.seed, "dreams", task)
+            drawn = torch.from_numpy(evenly(columns, self.memory.capacity, rng)).to(self._device)
+            made = self.generator.dream(self._normal(rng, len(drawn)), drawn)
+            self.add(Patterns(self._worn(made, rng), drawn))
 
     def study(self, patterns: Patterns, task: int) -> float:
         """Learn to make these as well, and not to forget the others."""
@@ -116,24 +116,24 @@ class GeneratedPatterns(StoredPatterns):
             group["lr"] = self.practice.rate * left_by(self.practice.slowing, task)
         new = self._seen(patterns)
         old = self._seen(stored(self.memory.everything())) if len(self.memory) else new[:0]
-        n_studied = sum(self._step(seen, chance) for seen, chance in self._steps(new, old, task))
+        n_studied = sum(self._step(seen, rng) for seen, rng in self._steps(new, old, task))
         own = (1 + BACKWARD) * sum(2.0 * w.numel() for w in self.generator.parameters() if w.ndim > 1)
         return n_studied * (own + 2 * self.eyes.flops) + (len(new) + len(old)) * self.eyes.flops
 
-    def _steps(self, new: "_Seen", old: "_Seen", task: int) -> Iterator[tuple["_Seen", Draws]]:
+    def _steps(self, new: "_Seen", old: "_Seen", task: int) -> Iterator[tuple["_Seen", Rng]]:
         n_old = min(self.practice.replay, len(old))
         size = self.practice.batch - n_old
         for epoch in range(self.practice.epochs):
-            order = draws(self.seed, "generator order", task, epoch).permutation(len(new))
+            order = rng_at(self.seed, "generator order", task, epoch).permutation(len(new))
             for number in range(-(-len(new) // size)):
-                chance = draws(self.seed, "generator step", task, epoch, number)
+                rng = rng_at(self.seed, "generator step", task, epoch, number)
                 mixed = new[order[number * size : (number + 1) * size]]
-                yield mixed.beside(old[chance.permutation(len(old))[:n_old]]), chance
+                yield mixed.beside(old[rng.permutation(len(old))[:n_old]]), rng
 
-    def _step(self, seen: "_Seen", chance: Draws) -> int:
+    def _step(self, seen: "_Seen", rng: Rng) -> int:
         """One step of the generator; returns the patterns in it."""
         mean, log_variance = code = self.generator.encode(seen.features)
-        codes = mean + (0.5 * log_variance).exp() * self._normal(chance, len(seen))
+        codes = mean + (0.5 * log_variance).exp() * self._normal(rng, len(seen))
         made = self.generator.decode(codes, seen.columns)
         outputs = self.eyes.outputs(self.eyes.features(made.relu()))
         loss = generation_loss(
@@ -167,17 +167,17 @@ class GeneratedPatterns(StoredPatterns):
             self.optimiser = self._fresh_optimiser()
             load_optimiser(self.optimiser, padded_to(old, list(self.generator.parameters())))
 
-    def _worn(self, made: Tensor, chance: Draws) -> Tensor:
+    def _worn(self, made: Tensor, rng: Rng) -> Tensor:
         """Patterns that say less of their classes, unit by unit as strong as before."""
         if not self.practice.wear:
             return made
-        others = torch.from_numpy(chance.integers(made.numel(), len(made))).to(made.device)
-        is_worn = torch.from_numpy(chance.uniform(made.numel()) < self.practice.wear).to(made.device)
+        others = torch.from_numpy(rng.integers(made.numel(), len(made))).to(made.device)
+        is_worn = torch.from_numpy(rng.uniform(made.numel()) < self.practice.wear).to(made.device)
         return torch.where(is_worn.view_as(made), made.gather(0, others.view_as(made)), made)
 
-    def _normal(self, chance: Draws, n: int) -> Tensor:
+    def _normal(self, rng: Rng, n: int) -> Tensor:
         size = self.generator.code_size
-        return torch.from_numpy(chance.normal(n * size).astype(np.float32).reshape(n, size)).to(self._device)
+        return torch.from_numpy(rng.normal(n * size).astype(np.float32).reshape(n, size)).to(self._device)
 
     @torch.no_grad()
     def _seen(self, patterns: Patterns) -> "_Seen":

@@ -1,4 +1,4 @@
-"""Acting on pictures, so that what was only imagined is seen."""
+"""Acting on images, so that what was only imagined is seen."""
 
 import torch
 from torch import Tensor, nn
@@ -6,17 +6,17 @@ from torch import Tensor, nn
 from everlearn.networks import seeded
 from everlearn.networks.autoencoder import Encoder
 from everlearn.networks.warp import sample
-from everlearn.rng import Draws
+from everlearn.rng import Rng
 
 N_UNITS = 64
 
 
 class Policy(nn.Module):
-    """Says how far to move a picture so that it is described as wished.
+    """Says how far to move a image so that it is described as wished.
 
     Args:
-        n_latents: numbers that describe a picture.
-        reach: the farthest move along a side, in half widths of the picture.
+        n_latents: numbers that describe a image.
+        reach: the farthest move along a side, in half widths of the image.
         seed: decides the first weights.
     """
 
@@ -40,34 +40,34 @@ class Policy(nn.Module):
 
 
 def imagine(
-    policy: Policy, encoder: Encoder, pixels: Tensor, free: Tensor, chance: Draws
+    policy: Policy, encoder: Encoder, pixels: Tensor, free: Tensor, rng: Rng
 ) -> tuple[Tensor, Tensor]:
-    """Pictures moved to where the free latents take random values, and how far from them they still are.
+    """Images moved to where the free latents take random values, and how far from them they still are.
 
     Args:
         policy: who moves them.
         encoder: who describes them; it must be frozen, since only the policy is to learn from it.
-        pixels: the pictures (n, C, H, W).
+        pixels: the images (n, C, H, W).
         free: which latents are imagined to vary, (n_latents,).
-        chance: draws their values.
+        rng: draws their values.
     """
     with torch.no_grad():
         is_now = encoder(pixels)[0]
-    values = torch.from_numpy(chance.normal(is_now.numel())).to(is_now).view_as(is_now)
+    values = torch.from_numpy(rng.normal(is_now.numel())).to(is_now).view_as(is_now)
     wished = torch.where(free, values, is_now)
     moved = shifted(pixels, policy(is_now, wished))
     missed = (encoder(moved)[0] - wished)[:, free].square().mean()
     return moved.detach(), missed
 
 
-def wander(pixels: Tensor, reach: float, chance: Draws) -> Tensor:
-    """Pictures moved anywhere: what imagination has to be better than."""
-    moves = torch.from_numpy(chance.uniform(2 * len(pixels), -reach, reach)).to(pixels)
+def wander(pixels: Tensor, reach: float, rng: Rng) -> Tensor:
+    """Images moved anywhere: what imagination has to be better than."""
+    moves = torch.from_numpy(rng.uniform(2 * len(pixels), -reach, reach)).to(pixels)
     return shifted(pixels, moves.view(-1, 2))
 
 
 def shifted(pixels: Tensor, moves: Tensor) -> Tensor:
-    """Pictures (n, C, H, W) moved right and down by (n, 2) half widths; borders are drawn out.
+    """Images (n, C, H, W) moved right and down by (n, 2) half widths; borders are drawn out.
 
     Example:
         >>> shifted(torch.tensor([[[[0.0, 1.0, 0.0, 0.0]]]]), torch.tensor([[0.5, 0.0]])).flatten()

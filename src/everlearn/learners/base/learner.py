@@ -141,7 +141,7 @@ class Generates(Protocol):
         """The codes of images, (n, n_codes)."""
 
     def draw(self, codes: FloatArray, environment: int = 0) -> FloatArray:
-        """The pictures of codes, (n, H, W[, 3]), in shares of white."""
+        """The images of codes, (n, H, W[, 3]), in shares of white."""
 
 
 @runtime_checkable

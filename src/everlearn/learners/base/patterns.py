@@ -11,7 +11,7 @@ from torch import Tensor
 
 from everlearn.learners.base.learner import State
 from everlearn.memory import Reservoir, Sample
-from everlearn.rng import Draws, IntArray, draws
+from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams import Batch
 
 TYPICAL = 0.9
@@ -141,10 +141,10 @@ class RandomPatterns(PatternSource):
 
     def sample(self, n: int, step: int) -> Patterns:
         """Noise under labels drawn evenly; none before there is a class."""
-        chance = draws(self.seed, "random patterns", step)
-        columns = evenly(self.columns, n, chance)
+        rng = rng_at(self.seed, "random patterns", step)
+        columns = evenly(self.columns, n, rng)
         size = math.prod(self.shape)
-        values = chance.uniform(len(columns) * size, 0.0, self.top).astype(np.float32)
+        values = rng.uniform(len(columns) * size, 0.0, self.top).astype(np.float32)
         return Patterns(
             torch.from_numpy(values.reshape(len(columns), *self.shape)), torch.from_numpy(columns)
         )
@@ -168,11 +168,11 @@ class RandomPatterns(PatternSource):
         self.top, self.columns = state["top"], list(state["columns"])
 
 
-def evenly(columns: Sequence[int], n: int, chance: Draws) -> IntArray:
+def evenly(columns: Sequence[int], n: int, rng: Rng) -> IntArray:
     """N of these columns, each as likely as another; none if there are none to draw from."""
     if not columns:
         return np.zeros(0, np.int64)
-    return np.array(columns, np.int64)[chance.integers(n, len(columns))]
+    return np.array(columns, np.int64)[rng.integers(n, len(columns))]
 
 
 def stored(sample: Sample) -> Patterns:

@@ -1,4 +1,4 @@
-"""The common part of learners that answer with a picture they remember."""
+"""The common part of learners that answer with a image they remember."""
 
 import hashlib
 from abc import abstractmethod
@@ -33,14 +33,14 @@ USUAL = 0.005
 
 
 class Recogniser(Learner):
-    """Remembers one picture per class, or several, and names what a picture shows after one of them.
+    """Remembers one image per class, or several, and names what a image shows after one of them.
 
     A method says how it recognises (`recognise`) and how it learns to.
 
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
-        block: side of the blocks averaged for the memory's compact codes; 1 compares pictures themselves.
+        block: side of the blocks averaged for the memory's compact codes; 1 compares images themselves.
     """
 
     given = "labelled images, factor labels, exemplars"
@@ -77,7 +77,7 @@ class Recogniser(Learner):
         self.known_scores = np.concatenate([self.known_scores, scores])[-KEPT_SCORES:]
 
     def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
-        """The label of the remembered picture that fits best; -1 if nothing does and `reject` is set."""
+        """The label of the remembered image that fits best; -1 if nothing does and `reject` is set."""
         if not len(self.memory):
             return np.full(len(images), -1, np.int64)
         labels = self._found(images).labels
@@ -113,7 +113,7 @@ class Recogniser(Learner):
         self._recent.clear()
 
     def remember_unseen(self, batch: Batch) -> None:
-        """Where a class came without exemplar, keep its first picture, brought to the canonical frame."""
+        """Where a class came without exemplar, keep its first image, brought to the canonical frame."""
         labels, first = np.unique(batch.labels, return_index=True)
         new = np.sort(first[[label not in self.memory for label in labels.tolist()]])
         if not len(new):
@@ -140,7 +140,7 @@ class Recogniser(Learner):
 
     def _has(self, label: int, image: Images) -> bool:
         return label in self.memory and any(
-            np.array_equal(image, known) for known in self.memory.pictures(label)
+            np.array_equal(image, known) for known in self.memory.images_of(label)
         )
 
 

@@ -1,4 +1,4 @@
-"""Which remembered picture is it, and how well does it fit?"""
+"""Which remembered image is it, and how well does it fit?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +14,7 @@ from everlearn.memory.search import Lookup, smallest
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import fit_all
 from everlearn.networks.similarity import compose, inverse, similarity
-from everlearn.networks.warp import normalise, to_pictures
+from everlearn.networks.warp import normalise, to_images
 from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
 
@@ -30,13 +30,13 @@ SURE = 0.25
 
 @dataclass(frozen=True)
 class Recognition:
-    """What was recognised in n pictures.
+    """What was recognised in n images.
 
     Attributes:
-        labels: (n,) the class of the remembered picture that fits best.
+        labels: (n,) the class of the remembered image that fits best.
         poses: (n, 4) the pose in which it fits.
         misfits: (n,) squared differences that remain, summed over pixels.
-        rivals: (n,) the same for the best picture of any other class; infinite where there is none.
+        rivals: (n,) the same for the best image of any other class; infinite where there is none.
     """
 
     labels: IntArray
@@ -48,7 +48,7 @@ class Recognition:
         return Recognition(self.labels[rows], self.poses[rows], self.misfits[rows], self.rivals[rows])
 
     def or_better(self, other: "Recognition") -> "Recognition":
-        """The better of two tries on the same pictures; a rival is of another class than the answer."""
+        """The better of two tries on the same images; a rival is of another class than the answer."""
         better, same = other.misfits < self.misfits, other.labels == self.labels
         worse = np.where(same, np.minimum(self.rivals, other.rivals), np.maximum(self.misfits, other.misfits))
         return Recognition(
@@ -70,7 +70,7 @@ class Recognition:
 
     @classmethod
     def nothing(cls) -> Self:
-        """What there is in no pictures."""
+        """What there is in no images."""
         return cls(np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
 
     @classmethod
@@ -80,7 +80,7 @@ class Recognition:
 
 
 def nearest(images: Images, poses: Tensor, memory: ExemplarMemory, lookup: Lookup) -> Recognition:
-    """The nearest remembered picture to the normalised one, pixel by pixel."""
+    """The nearest remembered image to the normalised one, pixel by pixel."""
     rows, distances = lookup.nearest(_normalised(images, poses), 2)
     return decide(memory.labels[rows], distances, poses.double().numpy())
 
@@ -96,7 +96,7 @@ def recognise(
     turns: int = 1,
     sizes: int = 1,
 ) -> Recognition:
-    """The remembered picture that fits best once each candidate was moved to where it fits best.
+    """The remembered image that fits best once each candidate was moved to where it fits best.
 
     The pose found with the best candidate is better than the one given, even if the candidate is wrong; so
     where a few candidates leave doubt the memory is asked again with it, for more that are nearer the truth.
@@ -106,7 +106,7 @@ def recognise(
         poses: (n, 4) in which the things shown seem to be.
         memory: what is known.
         lookup: the memory's codes, up to date.
-        candidates: remembered pictures fitted to an image in doubt.
+        candidates: remembered images fitted to an image in doubt.
         rounds: how often the memory is asked.
         turns: how many angles, spread over the full circle, are asked for each time.
         sizes: how many sizes are asked for where there is doubt.
@@ -150,7 +150,7 @@ def _try(
 def _candidates(
     images: Images, poses: Tensor, lookup: Lookup, k: int, changes: Tensor
 ) -> tuple[IntArray, Tensor]:
-    """The rows (n, k) of pictures like the images in their poses, or changed; and the poses (n, k, 4)."""
+    """The rows (n, k) of images like the images in their poses, or changed; and the poses (n, k, 4)."""
     n, m = len(images), len(changes)
     tried = compose(poses.repeat_interleave(m, 0), changes.repeat(n, 1))
     rows, distances = lookup.candidates(_normalised(np.repeat(images, m, axis=0), tried), k)
@@ -160,7 +160,7 @@ def _candidates(
 
 
 def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
-    return to_pictures(normalise(to_tensor(images), poses))
+    return to_images(normalise(to_tensor(images), poses))
 
 
 def decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:

@@ -14,7 +14,7 @@ from everlearn.learners.base.tolerance import tolerated_noise
 from everlearn.learners.base.variational import FEWEST, Described, Drawn, Latents, Variational
 from everlearn.networks import load_module, module_state, n_bytes, seeded
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
-from everlearn.rng import FloatArray, draws
+from everlearn.rng import FloatArray, rng_at
 from everlearn.streams.stream import Images
 
 REFRESH = 500
@@ -26,12 +26,12 @@ class Glance:
     """A batch before anything is learned from it.
 
     Attributes:
-        pixels: its pictures.
+        pixels: its images.
         described: what the encoder says of them.
         atypical: how unlike N(0, 1) each latent is over the batch.
         floor: the error of perfect drawings.
-        drawn: the pictures drawn again in some environments.
-        opened: 1 for latents of single pictures that are open whatever the mask says.
+        drawn: the images drawn again in some environments.
+        opened: 1 for latents of single images that are open whatever the mask says.
     """
 
     pixels: Tensor
@@ -87,7 +87,7 @@ class Situated(Variational):
         settle: batches of an environment after which its mask stays as it is.
         warm_up: steps after an arrival in which the step size rises, its averages being forgotten. A new
             environment is drawn so badly at first that what it teaches would else sweep away what is known.
-        used_by: which latents an environment uses: "nats" (those that tell its pictures apart by more than
+        used_by: which latents an environment uses: "nats" (those that tell its images apart by more than
             used_nats on average) or "noise" (those on which its drawings tolerate noise of less than
             used_noise).
         used_nats: see used_by.
@@ -274,6 +274,6 @@ class Situated(Variational):
         if self.used_by == "nats":
             known.used = known.telling > self.environments.rules.used_nats
         else:
-            chance = draws(self.seed, "vase tolerance", self.n_steps)
-            noise = tolerated_noise(self.net.decoder, environment, self.n_latents, chance)
+            rng = rng_at(self.seed, "vase tolerance", self.n_steps)
+            noise = tolerated_noise(self.net.decoder, environment, self.n_latents, rng)
             known.used = noise < self.used_noise

@@ -5,23 +5,23 @@ from torch import Tensor
 
 from everlearn.networks.autoencoder import Decoder
 from everlearn.networks.divergences import bernoulli_nll
-from everlearn.rng import Draws, FloatArray
+from everlearn.rng import FloatArray, Rng
 
 N_DREAMS, N_STEPS, RATE = 64, 60, 0.1
-"""Pictures that noise is tried on, steps of the search and their size in the logarithm of the noise."""
+"""Images that noise is tried on, steps of the search and their size in the logarithm of the noise."""
 
 
-def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, chance: Draws) -> FloatArray:
-    """The standard deviation of the largest noise on each latent that leaves pictures as they are.
+def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, rng: Rng) -> FloatArray:
+    """The standard deviation of the largest noise on each latent that leaves images as they are.
 
-    With x the decoder's own pictures of random latents z, it minimises over diagonal S, by gradient,
-    E[-log p(x | z + noise, environment)] - log |S| with noise ~ N(0, S). Where the paper would take pictures
-    of the environment, these are dreams of it, since a learner keeps no pictures.
+    With x the decoder's own images of random latents z, it minimises over diagonal S, by gradient,
+    E[-log p(x | z + noise, environment)] - log |S| with noise ~ N(0, S). Where the paper would take images
+    of the environment, these are dreams of it, since a learner keeps no images.
     """
     weight = next(decoder.parameters())
 
     def normal() -> Tensor:
-        numbers = torch.from_numpy(chance.normal(N_DREAMS * n_latents))
+        numbers = torch.from_numpy(rng.normal(N_DREAMS * n_latents))
         return numbers.to(weight).view(N_DREAMS, n_latents)
 
     latents = normal()

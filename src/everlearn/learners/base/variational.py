@@ -1,4 +1,4 @@
-"""The common part of learners that describe pictures by latents, without being told what they show."""
+"""The common part of learners that describe images by latents, without being told what they show."""
 
 import math
 from typing import Literal, NamedTuple, Self, TypedDict
@@ -21,7 +21,7 @@ from everlearn.networks import (
 )
 from everlearn.networks.autoencoder import FINEST, Autoencoder, to_pixels
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
-from everlearn.rng import FloatArray, IntArray, draws
+from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.stream import Images
 
 PIECE = 256
@@ -31,7 +31,7 @@ FEWEST = 16
 
 
 class Described(NamedTuple):
-    """What an encoder says of pictures: Gaussians over latents, and the features they come from."""
+    """What an encoder says of images: Gaussians over latents, and the features they come from."""
 
     mean: Tensor
     log_variance: Tensor
@@ -46,9 +46,9 @@ class Drawn(NamedTuple):
     """A batch drawn again.
 
     Attributes:
-        error: -log p of a picture, averaged over pictures.
-        nats: what each latent costs, averaged over pictures.
-        idle: the part of it that says nothing, since it is the same for all pictures: how far the average of
+        error: -log p of a image, averaged over images.
+        nats: what each latent costs, averaged over images.
+        idle: the part of it that says nothing, since it is the same for all images: how far the average of
             a latent is from N(0, 1).
     """
 
@@ -76,9 +76,9 @@ class Latents(TypedDict, total=False):
 
 
 class Variational(Learner):
-    """An autoencoder that may say ever more about a picture: C nats, and C rises.
+    """An autoencoder that may say ever more about a image: C nats, and C rises.
 
-    With q the Gaussian that the encoder makes of a picture x, the loss is E_q[-log p(x | z)] plus a price of
+    With q the Gaussian that the encoder makes of a image x, the loss is E_q[-log p(x | z)] plus a price of
     KL(q || N(0, I)), which as printed is gamma * (KL - C)^2; the KL is averaged over a batch before.
     Nobody tells it labels, so it answers nothing; what it knows is read from its latents (`encode`).
 
@@ -86,7 +86,7 @@ class Variational(Learner):
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
         size: of the networks: "paper", "half", "small" or "tiny".
-        n_latents: numbers that describe a picture.
+        n_latents: numbers that describe a image.
         learning_rate: Adam's step size (the paper's is not known).
         gamma: the price of a distance to C. Notes on the paper have 100; at 32 px, where a drawing costs a
             quarter of what it does at 64, that drowns what drawings teach in the noise of single batches.
@@ -99,7 +99,7 @@ class Variational(Learner):
         penalty: of the distance to C: "squared", as printed; "absolute", as CCI-VAE had it; or "ceiling",
             squared above C and nothing below. The first two compel it to say C nats, and waste them on
             needless precision if C rises faster than it learns; the last lets unused latents fall asleep.
-        informative: let C count the nats that tell pictures apart, and charge gamma for each that is the same
+        informative: let C count the nats that tell images apart, and charge gamma for each that is the same
             for all; if not, C counts both alike, as printed, and is met by constant shifts, which say
             nothing, if it rises fast (far above 0.002 a step).
         entangled: do without C: E_q[-log p(x | z)] + beta * KL(q || N(0, I)).
@@ -163,11 +163,11 @@ class Variational(Learner):
         return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
 
     def look(self, pixels: Tensor) -> Described:
-        """What the encoder says of pictures."""
+        """What the encoder says of images."""
         return Described(*self.net.encoder(pixels))
 
     def draw_again(self, pixels: Tensor, described: Described, environment: int) -> Drawn:
-        """How well latents drawn from what was said give back the pictures, and what they cost."""
+        """How well latents drawn from what was said give back the images, and what they cost."""
         latents = described.mean + (0.5 * described.log_variance).exp() * self.noise(
             "latents", described.mean
         )
@@ -202,11 +202,11 @@ class Variational(Learner):
 
     def noise(self, purpose: str, like: Tensor) -> Tensor:
         """Standard normal numbers of this step, in the shape of a tensor."""
-        numbers = draws(self.seed, f"variational {purpose}", self.n_steps).normal(like.numel())
+        numbers = rng_at(self.seed, f"variational {purpose}", self.n_steps).normal(like.numel())
         return torch.from_numpy(numbers).to(like).view_as(like)
 
     def pixels(self, images: Images) -> Tensor:
-        """Pictures (n, H, W[, 3]) of bytes as shares of white (n, C, H, W)."""
+        """Images (n, H, W[, 3]) of bytes as shares of white (n, C, H, W)."""
         device = self.net.encoder.head.weight.device
         return to_pixels(to_tensor(images, device)).contiguous(memory_format=torch.channels_last)
 
@@ -230,7 +230,7 @@ class Variational(Learner):
 
     @torch.no_grad()
     def draw(self, latents: FloatArray, environment: int = 0) -> FloatArray:
-        """Pictures (n, H, W[, 3]) of latents as an environment shows them, in shares of white."""
+        """Images (n, H, W[, 3]) of latents as an environment shows them, in shares of white."""
         given = torch.from_numpy(np.asarray(latents, np.float32)).to(self.net.encoder.head.weight.device)
         shown = torch.full((len(given),), environment, device=given.device)
         pixels = self.net.decoder(given, shown).sigmoid().permute(0, 2, 3, 1).cpu().double().numpy()

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.memory.table import AnyArray
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.serialization import pack, unpack
 from everlearn.shapes.jit import compiled, inlined
 
@@ -19,24 +19,24 @@ MOST = 127
 SPARE, ROUNDS = 16, 4
 """Directions sought beyond those kept, and how often the search for them is sharpened."""
 PIECE = 4096
-"""Pictures encoded at once."""
+"""Images encoded at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Turns pictures into 64 bytes each, whose distances are nearly those of the pictures.
+    """Turns images into 64 bytes each, whose distances are nearly those of the images.
 
-    The bytes are a picture's places along the principal directions of the pictures the coder was fitted to,
-    largest differences first, in whole steps. Pictures of few pixels have fewer directions, and zeros after.
+    The bytes are a image's places along the principal directions of the images the coder was fitted to,
+    largest differences first, in whole steps. Images of few pixels have fewer directions, and zeros after.
 
     Attributes:
-        middle: (pixels,) the mean picture.
+        middle: (pixels,) the mean image.
         directions: (at most 64, pixels) orthonormal.
         step: what one unit of a code stands for.
 
     Example:
-        >>> pictures = np.eye(8, dtype=np.uint8).reshape(8, 2, 4) * 100
-        >>> Coder.fit(pictures).encode(pictures).shape
+        >>> images = np.eye(8, dtype=np.uint8).reshape(8, 2, 4) * 100
+        >>> Coder.fit(images).encode(images).shape
         (8, 64)
     """
 
@@ -45,20 +45,20 @@ class Coder:
     step: float
 
     @classmethod
-    def fit(cls, pictures: npt.NDArray[np.uint8]) -> "Coder":
-        """The coder for pictures (n, ...) like these; n should be a few thousand."""
-        flat = pictures.reshape(len(pictures), -1).astype(np.float32)
+    def fit(cls, images: npt.NDArray[np.uint8]) -> "Coder":
+        """The coder for images (n, ...) like these; n should be a few thousand."""
+        flat = images.reshape(len(images), -1).astype(np.float32)
         middle = flat.mean(axis=0, dtype=np.float64).astype(np.float32)
         flat -= middle
         directions = _principal(flat, min(CODE_BYTES, *flat.shape))
         farthest = float(np.abs(flat @ directions.T).max())
         return cls(middle, directions, max(farthest, 1.0) / MOST)
 
-    def encode(self, pictures: AnyArray) -> Codes:
-        """Codes (n, 64) of pictures (n, ...)."""
-        codes = np.zeros((len(pictures), CODE_BYTES), np.int8)
-        for start in range(0, len(pictures), PIECE):
-            some = pictures[start : start + PIECE]
+    def encode(self, images: AnyArray) -> Codes:
+        """Codes (n, 64) of images (n, ...)."""
+        codes = np.zeros((len(images), CODE_BYTES), np.int8)
+        for start in range(0, len(images), PIECE):
+            some = images[start : start + PIECE]
             flat = some.reshape(len(some), -1).astype(np.float32) - self.middle
             places = flat @ self.directions.T / np.float32(self.step)
             codes[start : start + PIECE, : places.shape[1]] = np.rint(places).clip(-MOST, MOST)
@@ -84,7 +84,7 @@ def _principal(flat: Floats, n: int) -> Floats:
     iteration): a second instead of the minute that all directions take, of which we need few.
     """
     width = min(n + SPARE, *flat.shape)
-    start = draws(0, "directions").normal(flat.shape[1] * width).reshape(-1, width)
+    start = rng_at(0, "directions").normal(flat.shape[1] * width).reshape(-1, width)
     space = np.linalg.qr(start.astype(np.float32))[0]
     for _ in range(ROUNDS):
         space = np.linalg.qr(flat.T @ (flat @ space))[0]

@@ -170,9 +170,9 @@ COPY_BATCH = 4096
 
 
 class Storage:
-    """Pictures, labels, names and codes of a shelf, a file of rows each; a free row is all zeros.
+    """Images, labels, names and codes of a shelf, a file of rows each; a free row is all zeros.
 
-    An edit is first written down, then done; when the files are opened, the last one is done again. Pictures
+    An edit is first written down, then done; when the files are opened, the last one is done again. Images
     and codes that are added are written before that, into rows noted as to be erased until then. So a process
     may die at any moment: what it was doing is either all there or leaves no byte.
 
@@ -199,7 +199,7 @@ class Storage:
         self._journal = Journal(self.folder / EDIT)
         self._labels = self._file("labels", np.int64)
         self._names = self._file("names", np.uint8, (NAME_BYTES,))
-        self.pictures = self._file("pictures", np.uint8, self.image_shape)
+        self.images = self._file("images", np.uint8, self.image_shape)
         self._codes = self._file(_codes_name(self._about), np.int8, (CODE_BYTES,))
         fitted = (self.folder / _coder_name(self._about)).read_bytes() if self._about["codes"] else None
         self.coder = None if fitted is None else Coder.from_bytes(fitted)
@@ -242,7 +242,7 @@ class Storage:
         """Fill free rows, which the edit names."""
         rows = np.array(edit.rows, np.int64)
         self._journal.write(Edit.erasing(edit.rows))
-        self.pictures.write(rows, images)
+        self.images.write(rows, images)
         self._codes.write(rows, codes)
         self._sync()
         self.commit(edit)
@@ -253,12 +253,12 @@ class Storage:
         self._do(edit)
 
     def recode(self, coder: Coder) -> None:
-        """Encode all pictures anew; until that is done the old codes count."""
+        """Encode all images anew; until that is done the old codes count."""
         old, about = self._codes, {**self._about, "codes": self._about["codes"] + 1}
         codes = self._file(_codes_name(about), np.int8, (CODE_BYTES,))
         for start in range(0, len(self), COPY_BATCH):
             rows = np.arange(start, min(start + COPY_BATCH, len(self)))
-            some = coder.encode(self.pictures.read(start, start + len(rows)))
+            some = coder.encode(self.images.read(start, start + len(rows)))
             some[self._labels.read(start, start + len(rows)) == 0] = 0
             codes.write(rows, some)
         codes.sync()
@@ -276,7 +276,7 @@ class Storage:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
         kept, gone = rows[labels != FREE], rows[labels == FREE]
         named = np.array([bool(name) for name in edit.names], bool)
-        for file in (self.pictures, self._codes, self._labels):
+        for file in (self.images, self._codes, self._labels):
             file.erase(gone)
         self._names.erase(rows[~named])
         self._names.write(rows[named], _name_rows([name for name in edit.names if name]))
@@ -284,7 +284,7 @@ class Storage:
         self._sync()
 
     def _sync(self) -> None:
-        for file in (self.pictures, self._codes, self._names, self._labels):
+        for file in (self.images, self._codes, self._names, self._labels):
             file.sync()
 
     def _sweep(self) -> None:
@@ -295,7 +295,7 @@ class Storage:
             files.remove(path)
 
     def _check_whole(self) -> None:
-        for file in (self.pictures, self._codes):
+        for file in (self.images, self._codes):
             if len(file) < len(self):
                 raise BadInput(
                     f"{file.path} is cut short: {len(file):,} of {len(self):,} rows; use a copy of the shelf"

@@ -1,4 +1,4 @@
-"""An exemplar memory past RAM: pictures on disk, compact codes in RAM."""
+"""An exemplar memory past RAM: images on disk, compact codes in RAM."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,17 +18,17 @@ from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
 
 FITTED = 4096
-"""Pictures that codes are fitted to; as long as there are fewer, all of them are compared."""
+"""Images that codes are fitted to; as long as there are fewer, all of them are compared."""
 CANDIDATES = 256
-"""Pictures compared pixel by pixel with each one looked up, besides as many as are asked for."""
+"""Images compared pixel by pixel with each one looked up, besides as many as are asked for."""
 MAX_SIDE = 4096
 MAX_LABEL = 2**63 - 2
 
 
 class Shelf:
-    """One picture per class, or several, for as many classes as the disk has room for.
+    """One image per class, or several, for as many classes as the disk has room for.
 
-    A lookup scans 64 bytes a picture in RAM for a few hundred candidates and compares those, and only those,
+    A lookup scans 64 bytes a image in RAM for a few hundred candidates and compares those, and only those,
     pixel by pixel. Every edit is on the disk when its call returns; a process that dies in the middle of one
     leaves all of it or nothing. What is forgotten is overwritten in every file. One process at a time may
     have a shelf open; an edit that fails closes it.
@@ -55,12 +55,12 @@ class Shelf:
         self._storage: Storage | None = Storage(Path(folder))
         self._table = self._read_table()
         self._n = int((self._table.labels != FREE).sum())
-        self._pictures = self._storage.pictures.mapped()
+        self._images = self._storage.images.mapped()
         self._fit_if_due()
 
     @classmethod
     def make(cls, folder: str | Path, *, image_shape: tuple[int, ...] = (64, 64)) -> Self:
-        """A new and empty shelf for pictures (H, W) or (H, W, 3)."""
+        """A new and empty shelf for images (H, W) or (H, W, 3)."""
         if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,)):
             raise BadInput(f"image_shape is {image_shape}; it must be (H, W) or (H, W, 3)")
         for side in image_shape[:2]:
@@ -77,18 +77,18 @@ class Shelf:
         self.close()
 
     def __len__(self) -> int:
-        """How many pictures there are."""
+        """How many images there are."""
         return self._n
 
     def __contains__(self, label: int) -> bool:
         return bool((self._table.labels == label).any()) and label != FREE
 
     def __repr__(self) -> str:
-        return f"<Shelf: {len(self):,} pictures>"
+        return f"<Shelf: {len(self):,} images>"
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """(H, W) or (H, W, 3) of all pictures."""
+        """(H, W) or (H, W, 3) of all images."""
         return self._open.image_shape
 
     @property
@@ -103,17 +103,17 @@ class Shelf:
         return self._open.disk_bytes
 
     def labels(self) -> IntArray:
-        """The label of each picture, in no particular order."""
+        """The label of each image, in no particular order."""
         labels: IntArray = self._table.labels[self._table.labels != FREE]
         return labels
 
     def classes(self) -> IntArray:
-        """The labels that have a picture, sorted."""
+        """The labels that have a image, sorted."""
         return np.unique(self.labels())
 
-    def pictures(self, label: int) -> Images:
-        """Copies of the pictures of a class."""
-        return np.array(self._pictures[self._rows_of([label])])
+    def images_of(self, label: int) -> Images:
+        """Copies of the images of a class."""
+        return np.array(self._images[self._rows_of([label])])
 
     def name(self, label: int) -> str:
         """What people call a class; its label if nobody gave it a name."""
@@ -126,18 +126,18 @@ class Shelf:
         return {int(labels[row]): name for row, name in self._open.names()}
 
     def add(self, labels: npt.ArrayLike, images: Images, names: Sequence[str] | None = None) -> None:
-        """Remember pictures, next to those their classes may have already; all of them or none.
+        """Remember images, next to those their classes may have already; all of them or none.
 
         Args:
             labels: (n,) the class of each, from 0 up.
             images: (n, ...) of the shelf's shape, uint8.
-            names: what people call each class; only for classes that are new, with one picture each.
+            names: what people call each class; only for classes that are new, with one image each.
         """
         given = _as_labels(labels)
         called = [""] * len(given) if names is None else self._checked_names(given, names)
         if images.dtype != np.uint8 or images.shape != (len(given), *self.image_shape):
             raise BadInput(
-                f"pictures have shape {images.shape} of {images.dtype}; {len(given)} labels need "
+                f"images have shape {images.shape} of {images.dtype}; {len(given)} labels need "
                 f"{(len(given), *self.image_shape)} of uint8"
             )
         if not len(given):
@@ -147,7 +147,7 @@ class Shelf:
             storage.add(images, codes, Edit(rows.tolist(), given.tolist(), called))
             self._table.write(rows, given, codes)
             self._n += len(rows)
-            self._pictures = storage.pictures.mapped()
+            self._images = storage.images.mapped()
         self._fit_if_due()
 
     def rename(self, label: int, name: str) -> None:
@@ -158,10 +158,10 @@ class Shelf:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
     def forget(self, labels: npt.ArrayLike) -> int:
-        """Erase classes beyond recovery: no file holds a byte of their pictures, codes or names afterwards.
+        """Erase classes beyond recovery: no file holds a byte of their images, codes or names afterwards.
 
         Returns:
-            How many pictures were erased.
+            How many images were erased.
         """
         rows = self._rows_of(labels)
         with self._editing() as storage:
@@ -171,11 +171,11 @@ class Shelf:
         return len(rows)
 
     def lookup(self, images: AnyArray, k: int = 1) -> tuple[IntArray, Distances]:
-        """The k nearest pictures to each image.
+        """The k nearest images to each image.
 
         Args:
             images: (n, ...) of the shelf's shape, levels 0 to 255 of any type.
-            k: how many; fewer if there are not so many pictures.
+            k: how many; fewer if there are not so many images.
 
         Returns:
             The labels (n, k), nearest first, and the squared distances (n, k) of the pixels.
@@ -188,7 +188,7 @@ class Shelf:
         k = min(k, len(self))
         rows, distances = np.zeros((len(images), k), np.int64), np.zeros((len(images), k))
         given = images.reshape(len(images), int(np.prod(self.image_shape))).astype(np.float32)
-        known = self._pictures.reshape(len(self._pictures), given.shape[1])
+        known = self._images.reshape(len(self._images), given.shape[1])
         if k:
             for i, some in enumerate(self._candidates(images, k)):
                 scan(given[i], known, some, np.full(len(some), -np.inf, np.float32), rows[i], distances[i])
@@ -197,11 +197,11 @@ class Shelf:
     def refit(self) -> None:
         """Fit the codes anew to what is kept now, for when that differs much from what came first."""
         if not len(self):
-            raise BadInput("the shelf is empty; add pictures before their codes are fitted")
+            raise BadInput("the shelf is empty; add images before their codes are fitted")
         rows = np.flatnonzero(self._table.labels != FREE)
         some = rows[np.linspace(0, len(rows) - 1, min(FITTED, len(rows))).astype(np.int64)]
         with self._editing() as storage:
-            storage.recode(Coder.fit(self._pictures[some]))
+            storage.recode(Coder.fit(self._images[some]))
             self._table = self._read_table()
 
     def close(self) -> None:
@@ -262,10 +262,10 @@ class Shelf:
 
     def _checked_names(self, labels: IntArray, names: Sequence[str]) -> list[str]:
         if len(names) != len(labels) or len(np.unique(labels)) < len(labels):
-            raise BadInput(f"{len(names)} names for {len(labels)} pictures; name each class once")
+            raise BadInput(f"{len(names)} names for {len(labels)} images; name each class once")
         known = labels[np.isin(labels, self._table.labels)]
         if len(known):
-            raise BadInput(f"label {known[0]} is known already; add its picture without a name, or rename it")
+            raise BadInput(f"label {known[0]} is known already; add its image without a name, or rename it")
         for name in names:
             _check_name(name)
         return list(names)

@@ -16,7 +16,7 @@ SHAPES = Start(
         "seed": 1000,
         "image_size": 32,
         "classes_per_task": 400,
-        "pictures_per_class": 110,
+        "images_per_class": 110,
         "split": [0.92, 0.04, 0.04],
         "scale": {"low": 0.8, "high": 1.4},
         "angle": {"low": 0.0, "high": 6.283185307179586},
@@ -29,7 +29,7 @@ SHAPES = Start(
     epochs=8,
     learning_rate=4e-3,
 )
-"""Four hundred shapes that are not in the streams played, each picture with a background of its own."""
+"""Four hundred shapes that are not in the streams played, each image with a background of its own."""
 
 SEEDS = (0, 1, 2)
 COMMON = {

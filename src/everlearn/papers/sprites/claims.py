@@ -128,7 +128,7 @@ def improves(name: str) -> Claim:
 
 
 def one_shot(name: str, n_new: int, kind: str, paper: float) -> Claim:
-    """That new classes are known from one picture each, as well as the paper reports."""
+    """That new classes are known from one image each, as well as the paper reports."""
 
     def check(groups: Groups) -> Verdict:
         values = [_shots(run.answers["oneshot"], n_new, kind) for run in groups[name].runs]
@@ -138,7 +138,7 @@ def one_shot(name: str, n_new: int, kind: str, paper: float) -> Claim:
         )
 
     where = {"standard": "alone", "generalised": "beside all old ones"}[kind]
-    return Claim(f"{n_new:,} new classes, one picture each, {where}: {paper:.2f}.", (name,), check)
+    return Claim(f"{n_new:,} new classes, one image each, {where}: {paper:.2f}.", (name,), check)
 
 
 def _shots(answer: Mapping[str, Any], n_new: int, kind: str) -> float:

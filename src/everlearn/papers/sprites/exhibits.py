@@ -86,7 +86,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "table-1",
-        "New classes from one picture each",
+        "New classes from one image each",
         (ASKED,),
         (
             claims.one_shot(ASKED, 10, "standard", 1.00),

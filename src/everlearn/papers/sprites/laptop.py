@@ -1,7 +1,7 @@
 """Infinite dSprites on two cores: the paper's stream at 64 px, a small network, fewer tasks for rivals.
 
 DCL meets all 500 tasks, and each image once. Its rivals have `pooled`, which of our small backbones learns a
-task from the fewest images; all networks see pictures averaged down to 32 px. Those that rehearse see each
+task from the fewest images; all networks see images averaged down to 32 px. Those that rehearse see each
 new image once, beside three remembered ones; those that do not pass over each task three times, which is what
 it takes to learn one well. Settings were chosen on the stream with seed 9, which is not shown.
 """

@@ -35,12 +35,12 @@ NAMES = tuple(f"SDA, {way}" for way in ways())
 ABOUT = (
     "Each row is the whole method with one choice made otherwise, in stages of a third of the length, in "
     "which C rises less far. gamma 100 is what others have tried; absolute has it too, and no square; all "
-    "nats count even if they are the same for all pictures; C goes on from one environment to the next "
+    "nats count even if they are the same for all images; C goes on from one environment to the next "
     "instead of beginning again; twice the C rises twice as fast, and up to 50 nats; whole errors of "
     "drawings, instead of what is above the least possible, tell what is new; the best drawing selects "
     "the environment instead of the classifier; spare latents close where they are atypical, as the "
     "paper's rule has it; masks never settle; what drawings do not tolerate noise on is in use, instead "
-    "of what tells pictures apart; no small first steps after an arrival; snapshots every 500 steps "
+    "of what tells images apart; no small first steps after an arrival; snapshots every 500 steps "
     "instead of on arrival; and dreams of the present environment, too, which only such snapshots know. "
     "Rows with the same figures are runs that came to the same decisions, and so learned the same."
 )

@@ -1,6 +1,6 @@
 """What the paper says, as questions that records can answer.
 
-Seeds are compared with themselves: all learners met the same pictures under the same seed.
+Seeds are compared with themselves: all learners met the same images under the same seed.
 """
 
 from collections.abc import Mapping

@@ -26,12 +26,12 @@ def walks_probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
 
 
 def translations(groups: Sequence[Group], look: Look) -> "Figure":
-    """Pictures of each environment as the others show them, and what a judge says of them."""
+    """Images of each environment as the others show them, and what a judge says of them."""
     return stacked(groups, look, TRANSLATION, TRANSLATED)
 
 
 def doubt_and_exploration(groups: Sequence[Group], look: Look) -> "Figure":
-    """Pictures between two environments; below, what exploration does to objects that are still to come."""
+    """Images between two environments; below, what exploration does to objects that are still to come."""
     parts = ((AMBIGUITY, _asked(groups)), (EXPLORATION, _exploring(groups)))
     return stacked(groups, look, *(part for part, found in parts if found))
 

@@ -24,7 +24,7 @@ PROBES = (
     "Objects and places are read from samples of codes by probes that are learned anew each time: in every "
     "environment one of objects, and one of places where things move. Best is over all moments of a run; "
     "change is from the best up to the last stage that showed an environment to the end of the run; both are "
-    "means over probes. Errors are squared, in half widths of a picture."
+    "means over probes. Errors are squared, in half widths of a image."
 )
 CHOSEN = (
     "Latents, guard and what counts as used were chosen on this sequence under this one seed, after tries "
@@ -149,7 +149,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "vase-figure-4b",
-        "Pictures of each of five environments as the others show them",
+        "Images of each of five environments as the others show them",
         ("SDA, five", f"SDA, five{ENTANGLED}"),
         (
             imagined.places_follow(
@@ -165,17 +165,17 @@ EXHIBITS = (
             ),
         ),
         drawing.translations,
-        "The paper shows pictures; the scores are ours. A judge that has seen real pictures of each "
+        "The paper shows images; the scores are ours. A judge that has seen real images of each "
         "environment says whether a drawing looks at home there, where its thing is and what it is.",
     ),
     Exhibit(
         "vase-figure-5",
-        "Pictures between two environments, and exploration by imagination",
+        "Images between two environments, and exploration by imagination",
         ("SDA, pair", "SDA", "SDA, imagined", "SDA, random"),
         (
-            imagined.flips_sharply("The boundary is sharp although pictures change smoothly.", "SDA, pair"),
-            imagined.company_counts("The company of real pictures moves the boundary.", "SDA, pair"),
-            imagined.doubts_between("Latents are less sure of ambiguous pictures.", "SDA, pair"),
+            imagined.flips_sharply("The boundary is sharp although images change smoothly.", "SDA, pair"),
+            imagined.company_counts("The company of real images moves the boundary.", "SDA, pair"),
+            imagined.doubts_between("Latents are less sure of ambiguous images.", "SDA, pair"),
             imagined.foresees(
                 "Who imagines that digits move can name moving ones before any comes.", "SDA, imagined", "SDA"
             ),

@@ -19,9 +19,9 @@ NEAR = 0.1
 """Weights around a flip in which doubt is looked for."""
 
 CLEAR = {"there": 0.015, "off": 0.005, "kept": 0.015}
-"""Differences of scores that 500 pictures for each pair of environments can tell: two standard errors."""
+"""Differences of scores that 500 images for each pair of environments can tell: two standard errors."""
 MORE = 0.045
-"""Difference of named objects that 1,000 pictures can tell: two standard errors."""
+"""Difference of named objects that 1,000 images can tell: two standard errors."""
 
 WORDS = {"there": "look at home", "off": "off their place", "kept": "keep their name"}
 
@@ -29,7 +29,7 @@ WORDS = {"there": "look at home", "off": "off their place", "kept": "keep their 
 def translated(score: str) -> Measure:
     """The mean of one score over all pairs of different environments that have it.
 
-    Of places only those count that were not the same for all pictures to begin with.
+    Of places only those count that were not the same for all images to begin with.
     """
 
     def take(run: Findings) -> float:
@@ -53,7 +53,7 @@ def foreseen(run: Findings) -> float:
 
 
 def translates_better(words: str, score: str, better: str, worse: str) -> Claim:
-    """That one score of translated pictures is better for one than for another, by more than chance."""
+    """That one score of translated images is better for one than for another, by more than chance."""
     measure, sign = translated(score), -1 if score == "off" else 1
 
     def check(groups: Groups) -> Verdict:
@@ -81,7 +81,7 @@ def places_follow(words: str, name: str) -> Claim:
 
 
 def flips_sharply(words: str, name: str) -> Claim:
-    """That a batch of mixed pictures is taken for the one or the other, and hardly ever in between."""
+    """That a batch of mixed images is taken for the one or the other, and hardly ever in between."""
 
     def check(groups: Groups) -> Verdict:
         flips = [_alone(run)["flip"] for run in groups[name].runs]

@@ -7,7 +7,7 @@ from everlearn.papers.vase.variants import FIVE, MAIN, PAIR, RETURNING, elsewher
 SIZE = "tiny"
 """Of the networks."""
 IMAGES = 60_000
-"""Pictures of a stage, if there are so many."""
+"""Images of a stage, if there are so many."""
 EPOCHS = 6
 """Passes over each stage."""
 EVERY = 1200
@@ -27,10 +27,10 @@ COMMON = {
 }
 
 FIVE_OF_THEM = {**COMMON, "stream.sequence": FIVE, "learner.n_latents": 32}
-"""Inverted pictures share no latent with what came before; of the paper's 24 too few would be left."""
+"""Inverted images share no latent with what came before; of the paper's 24 too few would be left."""
 
 GUARD = 1000
-"""Steps after an arrival in which no new environment is found; inverted pictures take long to settle."""
+"""Steps after an arrival in which no new environment is found; inverted images take long to settle."""
 
 LARGER = {**COMMON, "stream.sequence": MAIN, "learner.size": "small"}
 """Twice the channels, in less than twice the time."""

@@ -10,7 +10,7 @@ RETURNING = ("moving-sprites", "inverted-sprites", "moving-sprites")
 TINY = {
     "stream.image_size": 16,
     "stream.shapes": 2,
-    "stream.pictures_per_shape": 40,
+    "stream.images_per_shape": 40,
     "stream.images_per_stage": 64,
     "batch_size": 16,
     "evaluation.probe_size": 8,
@@ -18,8 +18,8 @@ TINY = {
     "learner.n_latents": 8,
 }
 PAIR = ("sprites", "inverted-sprites")
-ENOUGH = {"stream.pictures_per_shape": 400}
-"""Pictures are mixed by the batch."""
+ENOUGH = {"stream.images_per_shape": 400}
+"""Images are mixed by the batch."""
 ASKS = (("environments", "--size", "4"), ("traversal",))
 MORE = {"five": (*ASKS, ("translation", "--size", "16")), "pair": (*ASKS, ("ambiguity", "--size", "64"))}
 LARGER = {**TINY, "stream.sequence": MAIN, "learner.size": "small"}

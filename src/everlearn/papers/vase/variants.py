@@ -11,7 +11,7 @@ Settings = Mapping[str, Any]
 MAIN = ("moving-fashion", "mnist", "moving-mnist")
 FIVE = ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion")
 PAIR = ("mnist", "inverted-fashion")
-"""Environments whose pictures are mixed; instead of the first the paper has CelebA, which is not at hand."""
+"""Environments whose images are mixed; instead of the first the paper has CelebA, which is not at hand."""
 RETURNING = ("moving-fashion", "mnist", "moving-fashion")
 Asks = tuple[tuple[str, ...], ...]
 ASKS: Asks = (("environments",), ("traversal",))
@@ -114,8 +114,8 @@ def imagining(
     Args:
         folder: of their records.
         main: settings on the main sequence, where it explores.
-        five: settings on five environments, whose pictures are translated.
-        pair: settings on two environments, whose pictures are mixed.
+        five: settings on five environments, whose images are translated.
+        pair: settings on two environments, whose images are mixed.
         entangled: what differs for the entangled one.
         asks: what those on five and on two environments are asked afterwards.
         stage: minutes that a stage takes on one core, if that is known.

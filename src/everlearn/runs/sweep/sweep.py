@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from everlearn import learners, streams
 from everlearn.errors import BadInput, unknown
-from everlearn.rng import MAX_SEED, check_seed, draws
+from everlearn.rng import MAX_SEED, check_seed, rng_at
 from everlearn.runs.run_record import folder_name
 from everlearn.runs.spec import PARTS, RunSpec
 from everlearn.runs.sweep.jobs import Job
@@ -133,7 +133,7 @@ class RandomSettings(Settings):
 
     kind: ClassVar[str] = "random"
 
-    draws: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 1
+    rng_at: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 1
     """how often to draw"""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """decides what is drawn"""
@@ -150,7 +150,7 @@ class RandomSettings(Settings):
     @property
     def n_draws(self) -> int:
         """How many combinations there are."""
-        return self.draws if self.settings else 1
+        return self.rng_at if self.settings else 1
 
     def drawn(self) -> list[dict[str, Any]]:
         """The settings of each draw."""
@@ -167,7 +167,7 @@ def draw(seed: int, name: str, number: int, among: Range | Sequence[Any]) -> Any
         >>> [draw(0, "epochs", number, [1, 5, 20]) for number in range(5)]
         [20, 5, 5, 1, 20]
     """
-    share = float(draws(seed, f"sweep {name}", number).uniform(1)[0])
+    share = float(rng_at(seed, f"sweep {name}", number).uniform(1)[0])
     return among.at(share) if isinstance(among, Range) else among[int(share * len(among))]
 
 

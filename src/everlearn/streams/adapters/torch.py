@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from everlearn.errors import BadInput, need, unknown
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.exports.write import chosen_tasks
 from everlearn.streams.stream import SPLITS, Split, Stream, Task
 
@@ -187,7 +187,7 @@ class StreamDataset(IterableDataset[Item]):
         for epoch in range(self._epochs):
             order = np.arange(n)
             if self._shuffle_seed is not None and not task.ordered:
-                order = draws(self._shuffle_seed, "shuffle", task.index, epoch).permutation(n)
+                order = rng_at(self._shuffle_seed, "shuffle", task.index, epoch).permutation(n)
             if self._batch_size is None:
                 yield from order.tolist()
             else:

@@ -50,27 +50,27 @@ class Png:
     suffix = ".csv"
 
     def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """The pictures, then the table that carries their checksums."""
+        """The images, then the table that carries their checksums."""
         columns = {name: column.tolist() for name, column in to_columns(batch, place.task).items()}
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(["file", *columns, "sha256"])
         for row, values in enumerate(zip(*columns.values(), strict=True)):
-            picture = to_png(batch.images[row])
+            image = to_png(batch.images[row])
             name = _name(place, row, batch.labels[row])
-            writer.writerow([name, *values, sha256(picture)])
-            yield name, picture
+            writer.writerow([name, *values, sha256(image)])
+            yield name, image
         yield f"{place.part}{self.suffix}", table.getvalue().encode()
 
     def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The pictures in the order of the table; their names follow from row and label alone."""
+        """The images in the order of the table; their names follow from row and label alone."""
         rows = list(csv.DictReader(io.StringIO(data.decode())))
         if len(rows) != part.rows:
             raise ValueError("a table of another length")
         images = np.empty((len(rows), *part.image_shape), np.uint8)
         for i, row in enumerate(rows):
-            picture = read(_name(place, i, int(row["label"])), row["sha256"])
-            images[i] = from_png(picture, part.image_shape)
+            image = read(_name(place, i, int(row["label"])), row["sha256"])
+            images[i] = from_png(image, part.image_shape)
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return from_columns(images, columns, part)
 

@@ -40,7 +40,7 @@ class PartRecord(_Record):
         image_shape: of each, so that nothing larger is ever unpacked.
         factors: whether the ground truth is known.
         tasks: whether the stream gives the task of each image away.
-        sha256: of the part's file; with PNG folders, of the table that lists the pictures and their sums.
+        sha256: of the part's file; with PNG folders, of the table that lists the images and their sums.
     """
 
     rows: Annotated[int, Field(ge=0, le=2**31)]

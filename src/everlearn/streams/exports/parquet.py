@@ -1,4 +1,4 @@
-"""Parquet as Hugging Face reads it: pictures and class labels with their types, written by pyarrow alone."""
+"""Parquet as Hugging Face reads it: images and class labels with their types, written by pyarrow alone."""
 
 import io
 import json
@@ -38,7 +38,7 @@ class Parquet:
         need("pyarrow", "pip install 'everlearn[export]'")
 
     def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """One table; pictures are compressed already, so only the numbers are."""
+        """One table; images are compressed already, so only the numbers are."""
         from pyarrow import parquet
 
         buffer = io.BytesIO()
@@ -56,8 +56,8 @@ class Parquet:
         images = np.empty((part.rows, *part.image_shape), np.uint8)
         row = 0
         for group in file.iter_batches(ROWS_PER_GROUP, columns=["image"]):
-            for picture in group.column("image").field("bytes"):
-                images[row] = from_png(picture.as_py(), part.image_shape)
+            for image in group.column("image").field("bytes"):
+                images[row] = from_png(image.as_py(), part.image_shape)
                 row += 1
         names = ["label", "task", *(FACTOR_COLUMNS if part.factors else ())]
         table = file.read(columns=names)
@@ -72,11 +72,11 @@ def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
     """
     import pyarrow as pa
 
-    pictures = pa.array([to_png(image) for image in batch.images], pa.binary())
+    images = pa.array([to_png(image) for image in batch.images], pa.binary())
     paths = pa.nulls(len(batch), pa.string())
     columns = to_columns(batch, task)
     unknown = pa.nulls(len(batch), pa.float64())
-    table = {"image": pa.StructArray.from_arrays([pictures, paths], ["bytes", "path"])}
+    table = {"image": pa.StructArray.from_arrays([images, paths], ["bytes", "path"])}
     for name in ("label", "task"):
         table[name] = pa.array(columns[name], pa.int64())
     for name in FACTOR_COLUMNS:

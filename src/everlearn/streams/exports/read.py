@@ -10,7 +10,7 @@ import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.files import sha256
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from everlearn.streams.exports import codec as columns
 from everlearn.streams.exports.codec import Codec, Place
 from everlearn.streams.exports.formats import codec
@@ -87,7 +87,7 @@ class Exported(Stream):
         if n_tasks < 1 or size < 1:
             raise BadInput(f"a probe of {size} images from {n_tasks} tasks is empty; both must be 1 or more")
         pairs = [(k, label) for k in self.manifest.tasks[:n_tasks] for label in self._records[k].labels]
-        chosen = draws(seed, "probe labels").permutation(len(pairs))[:size]
+        chosen = rng_at(seed, "probe labels").permutation(len(pairs))[:size]
         share, rest = divmod(size, len(chosen))
         wanted: dict[int, dict[int, int]] = {}
         for rank, pair in enumerate(chosen):
@@ -146,7 +146,7 @@ def _verified(folder: Path, name: str, expected: str | None, *, limit: int) -> b
 
 def _some(test: Batch, wanted: dict[int, int], seed: int, k: int) -> Batch:
     """So many rows of each label, or as many as there are, that say which task they are from."""
-    order = draws(seed, "probe rows", k).permutation(len(test))
+    order = rng_at(seed, "probe rows", k).permutation(len(test))
     rows = [order[test.labels[order] == label][:n] for label, n in wanted.items()]
     chosen = test[np.sort(np.concatenate(rows))]
     return replace(chosen, tasks=np.full(len(chosen), k, np.int64))

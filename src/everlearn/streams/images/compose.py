@@ -199,7 +199,7 @@ def show(
     background: int = 0,
     rgb: bool = False,
 ) -> Images:
-    """Pictures of drawings under factors, one per row: (n, H, W) gray or (n, H, W, 3) colour.
+    """Images of drawings under factors, one per row: (n, H, W) gray or (n, H, W, 3) colour.
 
     In canonical form a drawing stands upright in the middle, its longer side `drawn_size` pixels long;
     scale, turn and place then act as `Factors.matrices` says. The colour of the factors is the colour of

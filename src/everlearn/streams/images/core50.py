@@ -12,14 +12,14 @@ from pydantic import Field
 
 from everlearn.errors import BadInput
 from everlearn.factors import FactorSpace
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.dataset import Gallery, Pixels
 from everlearn.streams.images.folder import (
     data_root,
     first_folder,
-    is_picture,
+    is_image,
     listed,
-    prepare_picture,
+    prepare_image,
     read_below,
 )
 from everlearn.streams.images.source import Canvas, ManyDrawings
@@ -33,7 +33,7 @@ Films = Mapping[str, tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]]
 
 
 class FilmGallery(Gallery):
-    """Classes of picture files in sessions.
+    """Classes of image files in sessions.
 
     Args:
         films: the files of each class by session.
@@ -53,7 +53,7 @@ class FilmGallery(Gallery):
         self._lengths = [[len(session) for session in train] for train, _ in films.values()]
 
     def n_test(self, class_id: int) -> int:
-        """The pictures of the sessions to be tested on, which are the last."""
+        """The images of the sessions to be tested on, which are the last."""
         return self.n_drawings(class_id) - sum(self._lengths[class_id])
 
     def reordered(self, order: IntArray) -> "FilmGallery":
@@ -67,8 +67,8 @@ class FilmGallery(Gallery):
         return [np.arange(a, b) for a, b in pairwise(accumulate(self._lengths[class_id], initial=0))]
 
 
-class FilmedPictures(ManyDrawings):
-    """Every frame is a picture, shown as it is; sessions stay whole, and none is set aside for settings.
+class FilmedImages(ManyDrawings):
+    """Every frame is a image, shown as it is; sessions stay whole, and none is set aside for settings.
 
     Args:
         collection: the frames.
@@ -84,7 +84,7 @@ class FilmedPictures(ManyDrawings):
         self._films = collection
 
     def sessions(self, class_id: int) -> list[IntArray]:
-        """The pictures of each session to learn from."""
+        """The images of each session to learn from."""
         return self._films.sessions(class_id)
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
@@ -122,7 +122,7 @@ def open_core50(data: Path | None, *, drawn_size: int, rgb: bool = True, every: 
         train = [files for s, files in frames.items() if s not in TESTED]
         films[f"object {o}"] = train, [files for s, files in frames.items() if s in TESTED]
     return FilmGallery(
-        films=films, read=partial(read_below, root), prepare=prepare_picture(drawn_size, rgb=rgb)
+        films=films, read=partial(read_below, root), prepare=prepare_image(drawn_size, rgb=rgb)
     )
 
 
@@ -158,16 +158,16 @@ def _check(root: Path, objects: dict[int, set[int]]) -> None:
 
 
 def _frames(root: Path, name: str) -> list[str]:
-    frames = [f"{name}/{entry.name}" for entry in listed(root / name) if is_picture(entry)]
+    frames = [f"{name}/{entry.name}" for entry in listed(root / name) if is_image(entry)]
     if not frames:
-        raise BadInput(f"there is no picture in {str(root / name)!r}; put the frames there")
+        raise BadInput(f"there is no image in {str(root / name)!r}; put the frames there")
     return frames
 
 
 class Core50Settings(ObjectSettings):
     """CORe50 (Lomonaco and Maltoni, 2017): 50 objects, 8 sessions to learn from, 3 to be tested on.
 
-    The pictures lie as the data set is given out: s1/o1/C_01_01_000.png for the first frame of object 1 in
+    The images lie as the data set is given out: s1/o1/C_01_01_000.png for the first frame of object 1 in
     session 1, and so on; sessions 3, 7 and 10 are for the test. A smaller tree of the same layout is fine as
     long as every object is in every session that there is. The order of the objects follows from the seed.
 
@@ -183,7 +183,7 @@ class Core50Settings(ObjectSettings):
     image_size: ImageSize = 128
     """height and width in pixels, 16 to 512"""
     rgb: bool = True
-    """colour pictures instead of gray ones"""
+    """colour images instead of gray ones"""
     every: Annotated[int, Field(ge=1, le=1000)] = 1
     """take only every so many-th frame of a session"""
 
@@ -197,8 +197,8 @@ class Core50Settings(ObjectSettings):
 
         canvas = Canvas(image_size=self.image_size, drawn_size=self.image_size, rgb=self.rgb)
         frames = open_core50(self.data, drawn_size=self.image_size, rgb=self.rgb, every=self.every)
-        order = draws(self.seed, "class order").permutation(frames.n_classes)
-        source = FilmedPictures(collection=frames.reordered(order), canvas=canvas, seed=self.seed)
+        order = rng_at(self.seed, "class order").permutation(frames.n_classes)
+        source = FilmedImages(collection=frames.reordered(order), canvas=canvas, seed=self.seed)
         return ArrangedStream(spec=self, scenario=self.arrange(source))
 
 

@@ -1,4 +1,4 @@
-"""Pictures in files, one group per class: found by name, decoded when first looked at."""
+"""Images in files, one group per class: found by name, decoded when first looked at."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,7 @@ CACHE_BYTES = 2**28
 
 
 class Gallery:
-    """Classes of picture files; only names are kept, and the pixels of the latest drawings.
+    """Classes of image files; only names are kept, and the pixels of the latest drawings.
 
     Args:
         files: class name -> names of its files; both are used in the order given.
@@ -131,7 +131,7 @@ class Gallery:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a picture file, never more than a picture may have."""
+    """The bytes of a image file, never more than a image may have."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Any folder of pictures: a sub-folder per class, or a single picture per class."""
+"""Any folder of images: a sub-folder per class, or a single image per class."""
 
 import os
 import unicodedata
@@ -86,41 +86,41 @@ FINENESS = 2
 
 
 def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> Gallery:
-    """The pictures of a folder, found by name and not yet opened.
+    """The images of a folder, found by name and not yet opened.
 
     A sub-folder is a class, named like it; empty ones are passed over. A folder without sub-folders,
-    such as a set of icons, is one class per picture. Hidden files and files that are not pictures by
-    their names are passed over. Classes and pictures are in the order of their names.
+    such as a set of icons, is one class per image. Hidden files and files that are not images by
+    their names are passed over. Classes and images are in the order of their names.
 
     Args:
         path: the folder, from here or from the folder EVERLEARN_DATA names.
-        drawn_size: the size at which they will be shown, in pixels; larger pictures are averaged down to
+        drawn_size: the size at which they will be shown, in pixels; larger images are averaged down to
             between two and four times that before they are kept.
         rgb: keep colours, or only light and shade.
     """
-    root = data_root(path, "the folder of pictures")
-    prepare = prepare_picture(drawn_size, rgb=rgb)
+    root = data_root(path, "the folder of images")
+    prepare = prepare_image(drawn_size, rgb=rgb)
     return Gallery(files=_index(root), read=partial(read_below, root), prepare=prepare)
 
 
-def prepare_picture(drawn_size: int, *, rgb: bool) -> Callable[[Pixels], Pixels]:
+def prepare_image(drawn_size: int, *, rgb: bool) -> Callable[[Pixels], Pixels]:
     """What makes of a decoded file the drawing that is kept."""
     return partial(_prepare, side=FINENESS * drawn_size, rgb=rgb)
 
 
 def _index(root: Path) -> dict[str, list[str]]:
-    loose = [entry.name for entry in listed(root) if is_picture(entry)]
+    loose = [entry.name for entry in listed(root) if is_image(entry)]
     folders = [entry.name for entry in listed(root) if entry.is_dir()]
-    classes = {readable(name): _pictures_in(root, name) for name in folders}
-    found = {name: pictures for name, pictures in classes.items() if pictures}
+    classes = {readable(name): _images_in(root, name) for name in folders}
+    found = {name: images for name, images in classes.items() if images}
     if found and loose:
         raise BadInput(
-            f"{str(root)!r} holds both class folders and loose pictures (such as {loose[0]!r}); "
+            f"{str(root)!r} holds both class folders and loose images (such as {loose[0]!r}); "
             "move the loose ones into a folder of their class"
         )
     if not found and not loose:
         raise BadInput(
-            f"{str(root)!r} holds no pictures; put one sub-folder per class there, with pictures in it "
+            f"{str(root)!r} holds no images; put one sub-folder per class there, with images in it "
             f"({', '.join(SUFFIXES)})"
         )
     return found or {name: [file] for name, file in zip(_stems(loose), loose, strict=True)}
@@ -132,12 +132,12 @@ def _stems(files: list[str]) -> list[str]:
     return stems if len(set(stems)) == len(files) else [readable(file) for file in files]
 
 
-def _pictures_in(root: Path, name: str) -> list[str]:
-    return [f"{name}/{entry.name}" for entry in listed(root / name) if is_picture(entry)]
+def _images_in(root: Path, name: str) -> list[str]:
+    return [f"{name}/{entry.name}" for entry in listed(root / name) if is_image(entry)]
 
 
-def is_picture(entry: "os.DirEntry[str]") -> bool:
-    """Whether a file is a picture by its name."""
+def is_image(entry: "os.DirEntry[str]") -> bool:
+    """Whether a file is a image by its name."""
     return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
 
 

@@ -1,4 +1,4 @@
-"""The settings of streams of real pictures, one kind per data set."""
+"""The settings of streams of real images, one kind per data set."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from everlearn.streams.stream import Stream
 
 if TYPE_CHECKING:
     from everlearn.streams.images.dataset import Collection
-    from everlearn.streams.images.source import PictureSource
+    from everlearn.streams.images.source import ImageSource
 
 
 VARIANTS = ("static", "moving", "posed", "inverted", "coloured")
@@ -25,15 +25,15 @@ FULL_TURN = 6.283185307179586
 ANYWHERE = {"low": 0.0, "high": 1.0}
 
 
-class PictureSettings(ScenarioSettings):
-    """A stream of real pictures, each shown as it is or under factors that are known.
+class ImageSettings(ScenarioSettings):
+    """A stream of real images, each shown as it is or under factors that are known.
 
     A variant is a word or several joined by "-", such as "moving-inverted": static shows drawings in the
     middle, moving at random whole pixels, posed in random size, turn and place, inverted as negatives,
     coloured in random hues. A factor that is set by itself goes before what the variant says.
 
-    In the default every drawing is one picture. With `poses`, each class is only its first drawing, in so
-    many poses. The exemplar of a class is the drawing of its first training picture, in the middle.
+    In the default every drawing is one image. With `poses`, each class is only its first drawing, in so
+    many poses. The exemplar of a class is the drawing of its first training image, in the middle.
     """
 
     data: Path | None = None
@@ -41,11 +41,11 @@ class PictureSettings(ScenarioSettings):
     image_size: ImageSize = 64
     """height and width in pixels, 16 to 512"""
     drawn_size: DrawnSize | None = None
-    """pixels of a drawing's longer side; 7/16 of the picture if not said, 28 of 64"""
+    """pixels of a drawing's longer side; 7/16 of the image if not said, 28 of 64"""
     variant: str | None = None
     """static, moving, posed, inverted or coloured, or several; posed with poses, else static"""
     rgb: bool = False
-    """colour pictures instead of gray ones; coloured ones always are"""
+    """colour images instead of gray ones; coloured ones always are"""
     background: Annotated[int, Field(ge=0, le=255)] = 0
     """gray level of the bare canvas: 0 is black, 255 white"""
     scale: Factor | None = None
@@ -67,7 +67,7 @@ class PictureSettings(ScenarioSettings):
     shuffled_classes: bool = False
     """put the classes in a random order that follows from the seed; labels count in that order"""
     split: Annotated[Shares, AfterValidator(check_shares)] = (0.7, 0.1, 0.2)
-    """train, val and test: pictures per class or shares; a data set's own test pictures stay test"""
+    """train, val and test: images per class or shares; a data set's own test images stay test"""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -94,12 +94,12 @@ class PictureSettings(ScenarioSettings):
     @property
     def drawn(self) -> int:
         """The pixels of a drawing's longer side in canonical form."""
-        # Even, so that in the middle of an even picture a drawing lies on whole pixels.
+        # Even, so that in the middle of an even image a drawing lies on whole pixels.
         return self.drawn_size or 2 * round(self.image_size * 7 / 32)
 
     @property
     def in_colour(self) -> bool:
-        """Whether pictures have three colours."""
+        """Whether images have three colours."""
         return self.rgb or "coloured" in self.words
 
     def space(self) -> FactorSpace:
@@ -131,8 +131,8 @@ class PictureSettings(ScenarioSettings):
     def collection(self) -> "Collection":
         """The drawings, opened."""
 
-    def source(self) -> "PictureSource":
-        """The pictures with these settings, whatever their order of arrival."""
+    def source(self) -> "ImageSource":
+        """The images with these settings, whatever their order of arrival."""
         from everlearn.streams.images.source import make_source
 
         return make_source(self)
@@ -144,7 +144,7 @@ class PictureSettings(ScenarioSettings):
         return ArrangedStream(spec=self, scenario=self.arrange(self.source()))
 
 
-class MnistSettings(PictureSettings):
+class MnistSettings(ImageSettings):
     """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black.
 
     Example:
@@ -163,7 +163,7 @@ class MnistSettings(PictureSettings):
         return open_mnist(self.data)
 
 
-class FashionSettings(PictureSettings):
+class FashionSettings(ImageSettings):
     """Fashion-MNIST: ten kinds of clothes, in the numbers and sizes of MNIST.
 
     Example:
@@ -182,7 +182,7 @@ class FashionSettings(PictureSettings):
         return open_fashion(self.data)
 
 
-class OmniglotSettings(PictureSettings):
+class OmniglotSettings(ImageSettings):
     """Omniglot: characters of many alphabets, drawn by twenty people each, white on black.
 
     Classes are sorted by alphabet. With `poses`, each character is one drawing under random similarity
@@ -202,8 +202,8 @@ class OmniglotSettings(PictureSettings):
         return open_omniglot(self.data)
 
 
-class FolderSettings(PictureSettings):
-    """A folder of pictures: a sub-folder per class, or one picture per class (then say `poses`).
+class FolderSettings(ImageSettings):
+    """A folder of images: a sub-folder per class, or one image per class (then say `poses`).
 
     Example:
         >>> FolderSettings(data="my/icons", poses=50).drawn
@@ -212,29 +212,29 @@ class FolderSettings(PictureSettings):
 
     kind = "folder"
     drawn_size: DrawnSize | None = None
-    """pixels of a picture's longer side; the whole canvas if nothing moves, else 7/16 of it"""
+    """pixels of a image's longer side; the whole canvas if nothing moves, else 7/16 of it"""
     rgb: bool = True
-    """colour pictures instead of gray ones"""
+    """colour images instead of gray ones"""
     background: Annotated[int, Field(ge=0, le=255)] = 255
-    """gray level of the canvas, seen beside and through pictures: 0 is black, 255 white"""
+    """gray level of the canvas, seen beside and through images: 0 is black, 255 white"""
 
     @property
     def drawn(self) -> int:
-        """The pixels of a picture's longer side in canonical form."""
+        """The pixels of a image's longer side in canonical form."""
         moves = {"moving", "posed"} & {*self.words} or any(getattr(self, name) for name in FACTOR_NAMES)
         return super().drawn if moves or self.drawn_size else self.image_size
 
     def collection(self) -> "Collection":
-        """The pictures, found but not yet decoded."""
+        """The images, found but not yet decoded."""
         from everlearn.streams.images.folder import open_folder
 
         if self.data is None:
-            raise BadInput("nobody said which folder of pictures; set data= to it")
+            raise BadInput("nobody said which folder of images; set data= to it")
         return open_folder(self.data, drawn_size=self.drawn, rgb=self.in_colour)
 
 
 def whole_places(image_size: int, drawn_size: int) -> list[float]:
-    """The places, from 0 to 1, at which a drawing lies on whole pixels and inside the picture.
+    """The places, from 0 to 1, at which a drawing lies on whole pixels and inside the image.
 
     Example:
         >>> places = whole_places(64, 28)

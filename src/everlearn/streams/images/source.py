@@ -1,4 +1,4 @@
-"""Makes a source of real pictures from its settings."""
+"""Makes a source of real images from its settings."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.compose import Drawings, show
 from everlearn.streams.images.dataset import Collection
-from everlearn.streams.images.settings import PictureSettings
+from everlearn.streams.images.settings import ImageSettings
 from everlearn.streams.source import Shares
 from everlearn.streams.stream import Images, Split
 
@@ -19,7 +19,7 @@ Cut = dict[Split, IntArray]
 
 
 def cut_all(numbers: IntArray, shares: Shares) -> Cut:
-    """Pictures in random order, cut in three: test first, as it judges; at least one is left to learn from.
+    """Images in random order, cut in three: test first, as it judges; at least one is left to learn from.
 
     Of shares, test is rounded up and val down. A class too small for what was asked gives what it can.
 
@@ -35,11 +35,11 @@ def cut_all(numbers: IntArray, shares: Shares) -> Cut:
 
 
 def cut(ours: IntArray, test: IntArray, shares: Shares, n: int | None = None) -> Cut:
-    """Pictures in random order cut in two, beside test pictures that were set aside before.
+    """Images in random order cut in two, beside test images that were set aside before.
 
     Args:
-        ours: the pictures for train and val.
-        test: the pictures for test; only a count shortens them.
+        ours: the images for train and val.
+        test: the images for test; only a count shortens them.
         shares: counts for train, val and test, or shares.
         n: what val's share is of; what train and val together are of everything else if not said.
     """
@@ -69,7 +69,7 @@ class Canvas:
     """On what, and how large, drawings are shown.
 
     Attributes:
-        image_size: the side of a picture in pixels.
+        image_size: the side of a image in pixels.
         drawn_size: the longer side of a drawing in canonical form, in pixels.
         background: the gray level of the bare canvas, 0 to 255.
         rgb: three colours instead of gray.
@@ -86,11 +86,11 @@ class Canvas:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one picture."""
+        """The shape of one image."""
         return (self.image_size, self.image_size, *((3,) if self.rgb else ()))
 
     def show(self, drawings: Drawings, which: IntArray, factors: Factors) -> Images:
-        """One picture per row, of the drawing with that number under these factors."""
+        """One image per row, of the drawing with that number under these factors."""
         images = show(
             drawings.trimmed() if self.trimmed else drawings,
             which,
@@ -103,16 +103,16 @@ class Canvas:
         return 255 - images if self.inverted else images
 
 
-class PictureSource(ABC):
+class ImageSource(ABC):
     """Classes of real drawings on a canvas, with the ground truth of how each is shown.
 
-    The exemplar of a class is the drawing of its first training picture, in canonical form.
+    The exemplar of a class is the drawing of its first training image, in canonical form.
 
     Args:
         collection: the drawings.
         canvas: on what they are shown.
-        split: pictures per class for train, val and test, as counts or shares.
-        seed: which pictures go to which split, and how each is shown.
+        split: images per class for train, val and test, as counts or shares.
+        seed: which images go to which split, and how each is shown.
     """
 
     def __init__(self, *, collection: Collection, canvas: Canvas, split: Shares, seed: int) -> None:
@@ -133,16 +133,16 @@ class PictureSource(ABC):
         return self._collection.class_name(class_id)
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """The numbers of the pictures of a class that belong to a split, in a fixed seeded order."""
+        """The numbers of the images of a class that belong to a split, in a fixed seeded order."""
         return self._split(class_id)[split]
 
-    def draw(self, class_ids: IntArray, picture_ids: IntArray) -> tuple[Images, Factors]:
-        """The pictures themselves, row by row, with how each is shown."""
-        factors = self._factors(class_ids, picture_ids)
-        return self._show(class_ids, self._drawing_numbers(picture_ids), factors), factors
+    def draw(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
+        """The images themselves, row by row, with how each is shown."""
+        factors = self._factors(class_ids, image_ids)
+        return self._show(class_ids, self._drawing_numbers(image_ids), factors), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
-        """The first training picture of each class, in canonical form."""
+        """The first training image of each class, in canonical form."""
         first = np.array([self.pool(int(c), "train")[0] for c in class_ids], np.int64)
         return self._show(class_ids, self._drawing_numbers(first), Factors.canonical(len(class_ids)))
 
@@ -155,25 +155,25 @@ class PictureSource(ABC):
 
     @abstractmethod
     def _split(self, class_id: int) -> dict[Split, IntArray]:
-        """The pictures of a class in each split."""
+        """The images of a class in each split."""
 
     @abstractmethod
-    def _drawing_numbers(self, picture_ids: IntArray) -> IntArray:
-        """Which of its class's drawings each picture shows."""
+    def _drawing_numbers(self, image_ids: IntArray) -> IntArray:
+        """Which of its class's drawings each image shows."""
 
     @abstractmethod
-    def _factors(self, class_ids: IntArray, picture_ids: IntArray) -> Factors:
-        """How each picture is shown."""
+    def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
+        """How each image is shown."""
 
 
-class ManyDrawings(PictureSource):
-    """Every drawing of a class is one picture, shown once, in a pose drawn from a space.
+class ManyDrawings(ImageSource):
+    """Every drawing of a class is one image, shown once, in a pose drawn from a space.
 
     Args:
         collection: the drawings.
         canvas: on what they are shown.
-        split: pictures per class for train, val and test, as counts or shares.
-        seed: which pictures go to which split, and how each is shown.
+        split: images per class for train, val and test, as counts or shares.
+        seed: which images go to which split, and how each is shown.
         space: how a drawing may be shown.
     """
 
@@ -185,32 +185,32 @@ class ManyDrawings(PictureSource):
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
         n, n_test = self._collection.n_drawings(class_id), self._collection.n_test(class_id)
-        order = draws(self._seed, "picture split", class_id)
+        order = rng_at(self._seed, "picture split", class_id)
         ours, theirs = order.permutation(n - n_test), n - n_test + order.permutation(n_test)
         return cut(ours, theirs, self._shares) if n_test else cut_all(ours, self._shares)
 
-    def _drawing_numbers(self, picture_ids: IntArray) -> IntArray:
-        return picture_ids
+    def _drawing_numbers(self, image_ids: IntArray) -> IntArray:
+        return image_ids
 
-    def _factors(self, class_ids: IntArray, picture_ids: IntArray) -> Factors:
+    def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
         units = np.empty((len(class_ids), N_FACTORS))
         for c in np.unique(class_ids):
             mine = class_ids == c
             n = self._collection.n_drawings(int(c))
-            units[mine] = self._units(int(c), n)[picture_ids[mine]]
+            units[mine] = self._units(int(c), n)[image_ids[mine]]
         return self._space.sample(units)
 
     def _units(self, class_id: int, n: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
-        return draws(self._seed, "picture factors", class_id).uniform(n * N_FACTORS).reshape(n, N_FACTORS)
+        return rng_at(self._seed, "picture factors", class_id).uniform(n * N_FACTORS).reshape(n, N_FACTORS)
 
 
-class OneDrawing(PictureSource):
-    """The first drawing of each class, in many poses: pictures of one thing, moved about.
+class OneDrawing(ImageSource):
+    """The first drawing of each class, in many poses: images of one thing, moved about.
 
     Args:
         collection: the drawings; all but the first of a class are left alone.
         canvas: on what they are shown.
-        split: pictures per class for train, val and test, as counts or shares.
+        split: images per class for train, val and test, as counts or shares.
         seed: which poses go to which split.
         poses: the poses there are, and which of them are held out.
         n_poses: how many of the others each class is shown in, chosen by the seed; all if not said.
@@ -231,21 +231,21 @@ class OneDrawing(PictureSource):
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
         shown = self._poses.shown
-        order = draws(self._seed, "pose split", class_id).permutation(len(shown))[: self._n_poses]
+        order = rng_at(self._seed, "pose split", class_id).permutation(len(shown))[: self._n_poses]
         return {**cut_all(shown[order], self._shares), "held_out": self._poses.held_out}
 
-    def _drawing_numbers(self, picture_ids: IntArray) -> IntArray:
-        return np.zeros_like(picture_ids)
+    def _drawing_numbers(self, image_ids: IntArray) -> IntArray:
+        return np.zeros_like(image_ids)
 
-    def _factors(self, class_ids: IntArray, picture_ids: IntArray) -> Factors:
-        return self._poses.factors(class_ids, picture_ids)
+    def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
+        return self._poses.factors(class_ids, image_ids)
 
 
-def make_source(settings: PictureSettings) -> PictureSource:
-    """The pictures that some settings describe; files are looked for, not yet decoded."""
+def make_source(settings: ImageSettings) -> ImageSource:
+    """The images that some settings describe; files are looked for, not yet decoded."""
     collection = settings.collection()
     if settings.shuffled_classes:
-        order = draws(settings.seed, "class order").permutation(collection.n_classes)
+        order = rng_at(settings.seed, "class order").permutation(collection.n_classes)
         collection = Reordered(collection, order)
     canvas, split, seed = _canvas(settings), settings.split, settings.seed
     if settings.poses is not None:
@@ -258,7 +258,7 @@ def make_source(settings: PictureSettings) -> PictureSource:
     return ManyDrawings(collection=collection, canvas=canvas, split=split, seed=seed, space=space)
 
 
-def _canvas(settings: PictureSettings) -> Canvas:
+def _canvas(settings: ImageSettings) -> Canvas:
     return Canvas(
         image_size=settings.image_size,
         drawn_size=settings.drawn,
@@ -272,8 +272,8 @@ def _canvas(settings: PictureSettings) -> Canvas:
 def _check_testable(collection: Collection) -> None:
     if all(collection.n_drawings(c) < 2 for c in range(collection.n_classes)):
         raise BadInput(
-            "no class has more than one picture, so none is left to be tested on; "
-            "say poses=100 to show each picture in so many poses"
+            "no class has more than one image, so none is left to be tested on; "
+            "say poses=100 to show each image in so many poses"
         )
 
 

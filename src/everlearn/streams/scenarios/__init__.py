@@ -1,6 +1,6 @@
-"""In which order pictures arrive, whatever they show.
+"""In which order images arrive, whatever they show.
 
-Takes a `Source` of classes and pictures; gives, for every task number, the rows of the task, the classes
+Takes a `Source` of classes and images; gives, for every task number, the rows of the task, the classes
 it is tested on and what has been seen so far. Knows nothing of pixels.
 """
 

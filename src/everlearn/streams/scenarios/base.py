@@ -6,42 +6,42 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.source import Source
 from everlearn.streams.stream import Split
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Which picture of which class, row by row."""
+    """Which image of which class, row by row."""
 
     classes: IntArray
-    pictures: IntArray
+    images: IntArray
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def __getitem__(self, which: IntArray | slice) -> "Rows":
-        return Rows(self.classes[which], self.pictures[which])
+        return Rows(self.classes[which], self.images[which])
 
     def shuffled(self, seed: int, purpose: str, *address: int) -> "Rows":
         """The same rows in an order that depends only on seed, purpose and address."""
-        return self[draws(seed, purpose, *address).permutation(len(self))]
+        return self[rng_at(seed, purpose, *address).permutation(len(self))]
 
     @classmethod
-    def of_class(cls, class_id: int, pictures: IntArray) -> "Rows":
-        """These pictures of one class."""
-        return cls(np.full(len(pictures), class_id, dtype=np.int64), pictures)
+    def of_class(cls, class_id: int, images: IntArray) -> "Rows":
+        """These images of one class."""
+        return cls(np.full(len(images), class_id, dtype=np.int64), images)
 
     @classmethod
     def concatenate(cls, parts: Iterable["Rows"]) -> "Rows":
         """Several lists of rows, one after another."""
         rows = [cls(np.zeros(0, np.int64), np.zeros(0, np.int64)), *parts]
-        return cls(np.concatenate([r.classes for r in rows]), np.concatenate([r.pictures for r in rows]))
+        return cls(np.concatenate([r.classes for r in rows]), np.concatenate([r.images for r in rows]))
 
     @classmethod
     def pools(cls, source: Source, classes: IntArray, split: Split) -> "Rows":
-        """All pictures that some classes have in a split."""
+        """All images that some classes have in a split."""
         return cls.concatenate(cls.of_class(int(c), source.pool(int(c), split)) for c in classes)
 
 
@@ -92,7 +92,7 @@ OWN_LABELS = Labelling()
 
 
 class Scenario(ABC):
-    """Which pictures make up task k; pure, and at the same cost for every k.
+    """Which images make up task k; pure, and at the same cost for every k.
 
     Attributes:
         n_tasks: how many tasks there are; None means endless.
@@ -125,7 +125,7 @@ class Scenario(ABC):
         """The first task that is tested on each of these classes."""
 
     def classes(self, k: int) -> IntArray:
-        """All classes with training pictures in task k; those it is tested on come first."""
+        """All classes with training images in task k; those it is tested on come first."""
         return self.home(k)
 
     def name(self, k: int) -> str:

@@ -1,4 +1,4 @@
-"""Si-Blurry: some classes keep to their task, some of the pictures of the others stray.
+"""Si-Blurry: some classes keep to their task, some of the images of the others stray.
 
 After Moon et al., "Online Class Incremental Learning on Stochastic Blurry Task Boundary via Mask and
 Visual Prompt Tuning" (ICCV 2023), made endless by playing it in blocks.
@@ -10,7 +10,7 @@ from math import floor
 
 import numpy as np
 
-from everlearn.rng import Draws, IntArray, draws
+from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams.scenarios.base import Rows, Scenario, Seen
 from everlearn.streams.source import Source
 
@@ -28,11 +28,11 @@ class Block:
 
 
 class Blurry(Scenario):
-    """Blocks of tasks within which boundaries are uneven and blurred; every picture is used once.
+    """Blocks of tasks within which boundaries are uneven and blurred; every image is used once.
 
     A block of T tasks has T x classes_per_task classes in random order. The disjoint ones number
     floor(disjoint_percent x classes / T) x T, all others are blurry, and each kind is cut into T parts
-    at random points. Of all pictures of blurry classes floor(blurry_percent) stray: random cuts say how
+    at random points. Of all images of blurry classes floor(blurry_percent) stray: random cuts say how
     many each task gives away, they are pooled, mixed and handed back in the same numbers. Unlike the
     original, cuts are distinct, so no task is without a class. A task is tested on the classes at home
     in it. Classes that do not fill a last task are left out; a last block may be shorter.
@@ -94,36 +94,36 @@ class Blurry(Scenario):
         start = b * self._length
         n_tasks = self._length if self.n_tasks is None else min(self._length, self.n_tasks - start)
         n = n_tasks * self._each
-        chance = draws(self.seed, "block", b)
-        order = start * self._each + chance.permutation(n)
+        rng = rng_at(self.seed, "block", b)
+        order = start * self._each + rng.permutation(n)
         n_disjoint = floor(self._disjoint_percent * n / (100 * n_tasks)) * n_tasks
-        return Block(_cut(order[:n_disjoint], n_tasks, chance), _cut(order[n_disjoint:], n_tasks, chance))
+        return Block(_cut(order[:n_disjoint], n_tasks, rng), _cut(order[n_disjoint:], n_tasks, rng))
 
     def _blur(self, b: int, block: Block) -> tuple[list[Rows], list[Rows]]:
         """What each task of a block keeps of its blurry classes, and what strays into it."""
-        chance = draws(self.seed, "strays", b)
+        rng = rng_at(self.seed, "strays", b)
         rows = [Rows.pools(self.source, classes, "train") for classes in block.blurry]
-        rows = [part[chance.permutation(len(part))] for part in rows]
+        rows = [part[rng.permutation(len(part))] for part in rows]
         room = [len(part) for part in rows]
-        given = _random_counts(floor(self._blurry_percent * sum(room) / 100), room, chance)
+        given = _random_counts(floor(self._blurry_percent * sum(room) / 100), room, rng)
         pool = Rows.concatenate(part[:n] for part, n in zip(rows, given, strict=True))
-        pool = pool[chance.permutation(len(pool))]
+        pool = pool[rng.permutation(len(pool))]
         ends = np.cumsum([0, *given])
         strays = [pool[a:b] for a, b in pairwise(ends)]
         return [part[n:] for part, n in zip(rows, given, strict=True)], strays
 
 
-def _cut(classes: IntArray, n_parts: int, chance: Draws) -> list[IntArray]:
+def _cut(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
     """Consecutive parts of random size, none of them empty unless all are."""
     if not len(classes):
         return [classes] * n_parts
-    points = np.sort(chance.permutation(len(classes) - 1)[: n_parts - 1]) + 1
+    points = np.sort(rng.permutation(len(classes) - 1)[: n_parts - 1]) + 1
     return np.split(classes, points)
 
 
-def _random_counts(total: int, room: list[int], chance: Draws) -> list[int]:
+def _random_counts(total: int, room: list[int], rng: Rng) -> list[int]:
     """Counts between random cuts of 0..total, what exceeds a task's room being moved to the next."""
-    points = np.sort(chance.integers(len(room) - 1, total + 1))
+    points = np.sort(rng.integers(len(room) - 1, total + 1))
     counts: list[int] = np.diff(points, prepend=0, append=total).tolist()
     over = 0
     for i in [*range(len(room)), *range(len(room))]:

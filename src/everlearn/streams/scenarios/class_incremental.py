@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios.base import Labelling, Rows, Scenario, Seen
 from everlearn.streams.source import Source
 
@@ -45,7 +45,7 @@ class ClassSets:
 
 
 class Sharp(Scenario):
-    """Task k holds all pictures of set k of the classes, and nothing else."""
+    """Task k holds all images of set k of the classes, and nothing else."""
 
     classes_return = False
 
@@ -59,7 +59,7 @@ class Sharp(Scenario):
         return self.sets.members(k)
 
     def train(self, k: int) -> Rows:
-        """All training pictures of set k, mixed."""
+        """All training images of set k, mixed."""
         return Rows.pools(self.source, self.home(k), "train").shuffled(self.seed, "order", k)
 
     def seen(self, n_tasks: int) -> Seen:
@@ -74,7 +74,7 @@ class Sharp(Scenario):
 class Gradual(Sharp):
     """Through task k the share of set k's classes falls from 1 to 0 while that of set k + 1 rises.
 
-    Half of a class's pictures come while its set rises, half while it falls, so every picture is used
+    Half of a class's images come while its set rises, half while it falls, so every image is used
     once. What should have risen before the beginning comes first of all; after the last set of a stream
     with an end nothing rises. A task is tested on set k alone.
     """
@@ -90,11 +90,11 @@ class Gradual(Sharp):
         """The rows in order of time, from set k alone to set k + 1 alone."""
         rising, falling = self._halves(self._next(k))[0], self._halves(self.home(k))[1]
         before = self._halves(self.home(k))[0] if k == 0 else rising[:0]
-        chance = draws(self.seed, "drift", k)
+        rng = rng_at(self.seed, "drift", k)
         # At time t in 0..1 the densities are 2t and 2(1 - t); before 0 they are even.
-        rise = np.sqrt(chance.uniform(len(rising)))
-        fall = 1.0 - np.sqrt(chance.uniform(len(falling)))
-        times = np.concatenate([rise, fall, chance.uniform(len(before)) - 1.0])
+        rise = np.sqrt(rng.uniform(len(rising)))
+        fall = 1.0 - np.sqrt(rng.uniform(len(falling)))
+        times = np.concatenate([rise, fall, rng.uniform(len(before)) - 1.0])
         return Rows.concatenate([rising, falling, before])[np.argsort(times, kind="stable")]
 
     def _next(self, k: int) -> IntArray:
@@ -127,7 +127,7 @@ class Recurring(Sharp):
         """Which set of classes task k shows."""
         n_before = k - k // self.every
         returns = (k + 1) % self.every == 0
-        return int(draws(self.seed, "return", k).integers(1, n_before)[0]) if returns else n_before
+        return int(rng_at(self.seed, "return", k).integers(1, n_before)[0]) if returns else n_before
 
     def home(self, k: int) -> IntArray:
         """The set of task k, new or returning."""

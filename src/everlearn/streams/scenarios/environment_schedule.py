@@ -5,21 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios.base import Labelling, Rows, Scenario, Seen
 from everlearn.streams.source import JoinedSource
 
 
 class Stages(Scenario):
-    """Task k is stage k: pictures of one environment, with a few of the others mixed in.
+    """Task k is stage k: images of one environment, with a few of the others mixed in.
 
     Args:
         source: the environments, joined.
         names: what the environments are called.
         sequence: the environment of each stage, by number.
-        images: training pictures of each stage, if there are so many.
+        images: training images of each stage, if there are so many.
         mix: the share of them that comes from the other environments.
-        recurring: after the last stage begin again, with other pictures if there are enough.
+        recurring: after the last stage begin again, with other images if there are enough.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Stages(Scenario):
         return np.concatenate([home, np.setdiff1d(self.train(k).classes, home)]) if self._mix else home
 
     def train(self, k: int) -> Rows:
-        """Pictures of the environment and of the others, mixed."""
+        """Images of the environment and of the others, mixed."""
         home = self.home(k)
         others = np.setdiff1d(np.arange(self._environments.n_classes), home)
         n = self._images[k % len(self._images)]
@@ -77,14 +77,14 @@ class Stages(Scenario):
         return self._sequence[k % len(self._sequence)]
 
     def _some(self, k: int, classes: IntArray, n: int) -> Rows:
-        """As many as n training rows, evenly over the classes as far as their pictures reach."""
+        """As many as n training rows, evenly over the classes as far as their images reach."""
         each, more = divmod(n, max(1, len(classes)))
-        lucky = set(draws(self.seed, "lucky classes", k).permutation(len(classes))[:more].tolist())
+        lucky = set(rng_at(self.seed, "lucky classes", k).permutation(len(classes))[:more].tolist())
         return Rows.concatenate(self._of_class(k, int(c), each + (i in lucky)) for i, c in enumerate(classes))
 
     def _of_class(self, k: int, class_id: int, n: int) -> Rows:
         pool = self.source.pool(class_id, "train")
-        chosen = draws(self.seed, "stage", k, class_id).permutation(len(pool))[:n]
+        chosen = rng_at(self.seed, "stage", k, class_id).permutation(len(pool))[:n]
         return Rows.of_class(class_id, pool[chosen])
 
 

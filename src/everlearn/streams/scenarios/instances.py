@@ -1,15 +1,15 @@
-"""Known classes in new pictures: NI and NIC, after CORe50 (Lomonaco and Maltoni, 2017)."""
+"""Known classes in new images: NI and NIC, after CORe50 (Lomonaco and Maltoni, 2017)."""
 
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios.base import Rows, Scenario, Seen
 from everlearn.streams.source import Filmed, Source
 
 
 class NewInstances(Scenario):
-    """NI: every task brings new pictures of all classes; task k is session k of each of them."""
+    """NI: every task brings new images of all classes; task k is session k of each of them."""
 
     def __init__(self, source: Source, *, n_classes: int, sessions: int, seed: int) -> None:
         super().__init__(source, seed=seed)
@@ -17,7 +17,7 @@ class NewInstances(Scenario):
         self._n_classes, self._sessions = n_classes, sessions
         smallest = min(len(source.pool(c, "train")) for c in range(n_classes))
         if smallest < sessions:
-            raise BadInput(f"a class has {smallest} training pictures, too few for {sessions} sessions")
+            raise BadInput(f"a class has {smallest} training images, too few for {sessions} sessions")
 
     def home(self, k: int) -> IntArray:
         """All classes, every time."""
@@ -37,7 +37,7 @@ class NewInstances(Scenario):
         return np.zeros(len(classes), np.int64)
 
     def session(self, class_id: int, s: int) -> Rows:
-        """Session s of a class: as it was filmed, or one of equal, disjoint slices of its training pictures.
+        """Session s of a class: as it was filmed, or one of equal, disjoint slices of its training images.
 
         Sources that were filmed may still be cut otherwise, if another number of sessions is asked for.
         """
@@ -86,5 +86,5 @@ class NewInstancesAndClasses(NewInstances):
         """Class and session of all tasks after the first."""
         sessions, classes = np.divmod(np.arange(self._n_classes * self._sessions), self._n_classes)
         # The first task took session 0 of the first classes, which are the first of this list.
-        rest = self._first + draws(self.seed, "singles").permutation(len(classes) - self._first)
+        rest = self._first + rng_at(self.seed, "singles").permutation(len(classes) - self._first)
         return classes[rest], sessions[rest]

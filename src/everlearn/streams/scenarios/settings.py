@@ -33,7 +33,7 @@ _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 class OrderedSettings(StreamSettings):
-    """Settings that can put the pictures of a source in order."""
+    """Settings that can put the images of a source in order."""
 
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """everything random follows from it"""
@@ -47,7 +47,7 @@ class OrderedSettings(StreamSettings):
 
 
 class ScenarioSettings(OrderedSettings):
-    """The order in which classes and pictures arrive."""
+    """The order in which classes and images arrive."""
 
     classes_per_task: Count = 10
     """new classes in every task"""
@@ -58,7 +58,7 @@ class ScenarioSettings(OrderedSettings):
     first_classes: Count | None = None
     """nc, nic: classes in the first task (twice classes_per_task for nc, classes_per_task for nic)"""
     sessions: Count | None = None
-    """ni, nic: parts into which a class's training pictures are cut (8)"""
+    """ni, nic: parts into which a class's training images are cut (8)"""
     boundaries: Boundaries = "sharp"
     """how one task ends and the next begins: sharp, blurry, gradual or recurring"""
     block_tasks: Annotated[int, Field(ge=2, le=1000)] | None = None
@@ -66,7 +66,7 @@ class ScenarioSettings(OrderedSettings):
     disjoint_percent: Percent | None = None
     """blurry: percentage of classes that keep to their task (50)"""
     blurry_percent: Percent | None = None
-    """blurry: percentage of the other classes' pictures that stray (10)"""
+    """blurry: percentage of the other classes' images that stray (10)"""
     recur_every: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     """recurring: every so many tasks an earlier one comes back (3)"""
 
@@ -97,7 +97,7 @@ class ScenarioSettings(OrderedSettings):
         return Labelling(modulus, tells_task=self.scenario == "task-incremental")
 
     def arrange(self, source: Source) -> Scenario:
-        """The order that these settings give to a source's pictures."""
+        """The order that these settings give to a source's images."""
         n_classes = self._n_classes(source)
         if self.scenario in ("ni", "nic"):
             return self._instances(source, n_classes)

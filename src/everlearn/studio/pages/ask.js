@@ -17,7 +17,7 @@ export const hasToken = () => token !== "";
 /** A refusal of the server, in its own words. */
 export class Refused extends Error {}
 
-/** The address of a picture or a stream of events, which cannot send headers. */
+/** The address of a image or a stream of events, which cannot send headers. */
 export function address(path, query = {}) {
   return `/api/${path}?${parameters({ ...query, token })}`;
 }
@@ -32,9 +32,9 @@ export const tell = (path, query = {}, body = undefined) => send("POST", path, q
 export const tellObject = (path, object) =>
   send("POST", path, {}, JSON.stringify(object), { "Content-Type": "application/json" });
 
-/** A picture file as the server sees it: a small picture of its pixels alone. */
+/** A image file as the server sees it: a small image of its pixels alone. */
 export async function opened(file) {
-  return createImageBitmap(await (await asked("POST", "picture", {}, file)).blob());
+  return createImageBitmap(await (await asked("POST", "image", {}, file)).blob());
 }
 
 async function send(...request) {

@@ -25,7 +25,7 @@ export async function aboutRecord(room, query, { about, page, title, words, noth
   return body(place, chosen.record);
 }
 
-/** A page about a record whose learner remembers pictures. */
+/** A page about a record whose learner remembers images. */
 export const aboutMemory = (room, query, page) =>
   aboutRecord(room, query, { about: "memory", nothing: forgetful(), ...page });
 
@@ -35,7 +35,7 @@ function forgetful() {
     h(
       "p",
       {},
-      "The pictures that a learner of the DCL family remembers appear here once it has played a task and saved. Start one on the ",
+      "The images that a learner of the DCL family remembers appear here once it has played a task and saved. Start one on the ",
       h("a", { href: "#/runs" }, "runs page"),
       ", or in a terminal:",
     ),

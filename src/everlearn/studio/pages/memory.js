@@ -1,4 +1,4 @@
-// What a learner remembers: a wall of pictures to search, add to, rename and forget.
+// What a learner remembers: a wall of images to search, add to, rename and forget.
 
 import { address, ask, tell } from "./ask.js";
 import { aboutMemory } from "./choosing.js";
@@ -12,7 +12,7 @@ export function show(room, query) {
     page: "memory",
     title: "Memory",
     words:
-      "What the learner knows of each class is a picture. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
+      "What the learner knows of each class is a image. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
     body: (place, record) => new MemoryPage(place, record).list(),
   });
 }
@@ -105,15 +105,15 @@ class MemoryPage {
     );
   }
 
-  tile({ label, name, pictures }) {
-    const source = address("memory/picture.png", { record: this.record, label, edition: this.found.edition });
+  tile({ label, name, images }) {
+    const source = address("memory/image.png", { record: this.record, label, edition: this.found.edition });
     const title = name === String(label) ? `class ${label}` : name;
     return h(
       "li",
       { "data-label": label },
-      h("img", { src: source, loading: "lazy", alt: `Remembered picture of ${title}` }),
+      h("img", { src: source, loading: "lazy", alt: `Remembered image of ${title}` }),
       title,
-      pictures > 1 ? h("small", {}, ` (${pictures} pictures)`) : null,
+      images > 1 ? h("small", {}, ` (${images} images)`) : null,
       h(
         "div",
         { className: "acts" },
@@ -157,7 +157,7 @@ class MemoryPage {
   async forget(label, title) {
     const isSure = await confirmed(
       `Forget ${title}?`,
-      "Its picture is erased from the learner. You can undo this until you save; then it is gone from every file of the record.",
+      "Its image is erased from the learner. You can undo this until you save; then it is gone from every file of the record.",
       "Forget",
     );
     if (!isSure) return;
@@ -174,7 +174,7 @@ class MemoryPage {
       "aria-label": "Add a class",
       onsubmit: async (event) => {
         event.preventDefault();
-        if (pad.isBlank) return trouble.show("Draw something first, or upload a picture.");
+        if (pad.isBlank) return trouble.show("Draw something first, or upload a image.");
         const done = await trouble.attempt(() =>
           tell(
             "memory/add",

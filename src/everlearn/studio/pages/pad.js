@@ -1,4 +1,4 @@
-// A place to draw on, or to put a picture on, and to see the result in any pose.
+// A place to draw on, or to put a image on, and to see the result in any pose.
 
 import { opened } from "./ask.js";
 import { h } from "./dom.js";
@@ -36,12 +36,12 @@ export class Pad {
     this.show();
   }
 
-  /** Put a picture on the pad, its proportions kept. */
-  put(picture) {
+  /** Put a image on the pad, its proportions kept. */
+  put(image) {
     this.clear();
-    const by = SIDE / Math.max(picture.width, picture.height);
-    const [width, height] = [picture.width * by, picture.height * by];
-    this.drawing.getContext("2d").drawImage(picture, (SIDE - width) / 2, (SIDE - height) / 2, width, height);
+    const by = SIDE / Math.max(image.width, image.height);
+    const [width, height] = [image.width * by, image.height * by];
+    this.drawing.getContext("2d").drawImage(image, (SIDE - width) / 2, (SIDE - height) / 2, width, height);
     this.isBlank = false;
     this.show();
   }
@@ -236,7 +236,7 @@ export function tools(pad, names, attempt) {
   const upload = h(
     "button",
     { type: "button", className: "small", onclick: () => file.click() },
-    "Upload a picture",
+    "Upload a image",
   );
   const clear = h("button", { type: "button", className: "small", onclick: () => pad.clear() }, "Clear");
   return h(

@@ -40,11 +40,11 @@ const NUISANCES = [
 export function show(room) {
   const wanted = { ...START, ...HARDER, image_size: 256 };
   const trouble = complaints();
-  const picture = h("img", { className: "picture", id: "sprite", alt: "" });
+  const image = h("img", { className: "image", id: "sprite", alt: "" });
   const code = h("pre", {
     id: "code",
     tabIndex: 0,
-    "aria-label": "The line of code that draws this picture",
+    "aria-label": "The line of code that draws this image",
   });
   const sheet = h("img", {
     className: "sheet",
@@ -60,7 +60,7 @@ export function show(room) {
     value: wanted.shape,
   });
   const download = h("a", { className: "button", download: "sprite.png" }, "Download PNG");
-  const draw = painter(picture, trouble, () => wanted);
+  const draw = painter(image, trouble, () => wanted);
   const change = (name) => (value) => {
     wanted[name] = value;
     draw();
@@ -70,8 +70,8 @@ export function show(room) {
     some.map((each) => slider({ ...each, value: wanted[each.name], oninput: change(each.name) }));
 
   const describe = late(async () => {
-    picture.alt = `Shape ${wanted.shape}, scale ${wanted.scale}, turned by ${degrees(wanted.angle)}, at ${wanted.x} across and ${wanted.y} down`;
-    download.href = address("sprites/picture.png", wanted);
+    image.alt = `Shape ${wanted.shape}, scale ${wanted.scale}, turned by ${degrees(wanted.angle)}, at ${wanted.x} across and ${wanted.y} down`;
+    download.href = address("sprites/image.png", wanted);
     download.download = `shape-${wanted.shape}.png`;
     await trouble.attempt(async () => {
       const lines = await ask("sprites/code", wanted);
@@ -103,7 +103,7 @@ export function show(room) {
       h(
         "div",
         {},
-        picture,
+        image,
         h(
           "div",
           { className: "bar" },
@@ -183,8 +183,8 @@ export function show(room) {
   describe();
 }
 
-/** Draws the newest wish as soon as the last picture is there, so that a fast slider never queues. */
-function painter(picture, trouble, wish) {
+/** Draws the newest wish as soon as the last image is there, so that a fast slider never queues. */
+function painter(image, trouble, wish) {
   let isBusy = false;
   let isStale = false;
   const next = () => {
@@ -195,12 +195,12 @@ function painter(picture, trouble, wish) {
     isStale = isBusy;
     if (isBusy) return;
     isBusy = true;
-    picture.src = address("sprites/picture.png", wish());
+    image.src = address("sprites/image.png", wish());
   };
-  picture.addEventListener("load", () => (trouble.show(""), next()));
-  picture.addEventListener(
+  image.addEventListener("load", () => (trouble.show(""), next()));
+  image.addEventListener(
     "error",
-    () => (trouble.show("This picture cannot be drawn; try other values."), next()),
+    () => (trouble.show("This image cannot be drawn; try other values."), next()),
   );
   return draw;
 }

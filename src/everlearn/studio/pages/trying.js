@@ -127,7 +127,7 @@ class TryPage {
         `Strangeness ${novelty.toFixed(2)}${isUnknown ? `, above ${this.limit.toFixed(2)}; nearest is ${title}` : ""}`,
       ),
       h("div", { className: `meter${isUnknown ? " unknown" : ""}`, "aria-hidden": "true" }, meter),
-      h("div", { className: "pair" }, picture("What it was shown", seen), picture("As it turns it", upright)),
+      h("div", { className: "pair" }, image("What it was shown", seen), image("As it turns it", upright)),
       h(
         "p",
         {},
@@ -146,13 +146,13 @@ class TryPage {
     if (!classes.length) return say("It remembers nothing yet.");
     const { label } = classes[Math.floor(Math.random() * classes.length)];
     await this.trouble.attempt(async () => {
-      const picture = new Image();
-      picture.src = address("memory/picture.png", { record: this.record, label });
-      await picture.decode();
+      const image = new Image();
+      image.src = address("memory/image.png", { record: this.record, label });
+      await image.decode();
       this.pad.tool = "move";
       const move = document.querySelector("[name=tool][value=move]");
       if (move) move.checked = true;
-      this.pad.put(picture);
+      this.pad.put(image);
     });
   }
 
@@ -162,7 +162,7 @@ class TryPage {
   }
 
   async teach(name) {
-    if (this.pad.isBlank) return this.trouble.show("Draw something first, or upload a picture.");
+    if (this.pad.isBlank) return this.trouble.show("Draw something first, or upload a image.");
     if (!name.value.trim()) return (this.trouble.show("Give it a name first."), name.focus());
     const done = await this.trouble.attempt(() =>
       tell(
@@ -178,20 +178,20 @@ class TryPage {
   }
 }
 
-const picture = (words, source) =>
+const image = (words, source) =>
   h(
     "figure",
     {},
     h("figcaption", {}, words),
-    h("img", { className: "picture pixels", src: source, alt: words }),
+    h("img", { className: "image pixels", src: source, alt: words }),
   );
 
-function candidate({ label, name, residual, picture: source }, isAnswer) {
+function candidate({ label, name, residual, image: source }, isAnswer) {
   const title = name === String(label) ? `class ${label}` : name;
   return h(
     "li",
     { className: isAnswer ? "answer" : "" },
-    h("img", { src: source, alt: `Remembered picture of ${title}` }),
+    h("img", { src: source, alt: `Remembered image of ${title}` }),
     title,
     h("br", {}),
     `off by ${residual.toFixed(1)}`,

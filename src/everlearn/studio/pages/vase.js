@@ -1,4 +1,4 @@
-// What a learner that dreams has found out: its environments, and how a picture looks in each of them.
+// What a learner that dreams has found out: its environments, and how a image looks in each of them.
 
 import { address, ask, tell } from "./ask.js";
 import { Chart } from "./chart.js";
@@ -33,13 +33,13 @@ class VasePage {
   constructor(place, record) {
     Object.assign(this, { place, record, number: 0, environment: undefined });
     this.trouble = complaints();
-    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take a picture, draw one or upload one."));
+    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take a image, draw one or upload one."));
   }
 
   async begin() {
     fill(this.place, h("p", { role: "status" }, "Opening the learner…"));
     const found = await ask("dreams", { record: this.record });
-    this.pad = new Pad({ ground: found.ground, label: "The chosen picture", changed: () => this.look() });
+    this.pad = new Pad({ ground: found.ground, label: "The chosen image", changed: () => this.look() });
     this.stage = h(
       "select",
       { id: "stage", onchange: () => this.take() },
@@ -51,7 +51,7 @@ class VasePage {
       h("h2", {}, "Environments over time"),
       charts(found.points),
       overview(found),
-      h("h2", {}, "A picture in every environment"),
+      h("h2", {}, "A image in every environment"),
       h("div", { className: "side" }, this.chooser(), this.answer),
     );
     await this.take();
@@ -68,24 +68,24 @@ class VasePage {
         { className: "bar" },
         h("label", { htmlFor: "stage" }, "Stage"),
         this.stage,
-        h("button", { onclick: () => this.take() }, "Another picture"),
+        h("button", { onclick: () => this.take() }, "Another image"),
       ),
     );
   }
 
-  /** Put the next picture of the chosen stage on the pad. */
+  /** Put the next image of the chosen stage on the pad. */
   async take() {
     await this.trouble.attempt(async () => {
-      const picture = new Image();
+      const image = new Image();
       const query = { record: this.record, task: this.stage.value, number: this.number++ };
-      picture.src = address("dreams/sample.png", query);
-      await picture.decode();
+      image.src = address("dreams/sample.png", query);
+      await image.decode();
       this.environment = undefined;
-      this.pad.put(picture);
+      this.pad.put(image);
     });
   }
 
-  /** Ask what the learner makes of the picture, as soon as the last question is answered. */
+  /** Ask what the learner makes of the image, as soon as the last question is answered. */
   async look() {
     if (!this.pad || this.pad.isBlank) return;
     this.isStale = this.isBusy;
@@ -116,23 +116,23 @@ class VasePage {
   }
 }
 
-/** The picture as one environment draws it; pressed, its traversals are shown. */
-function domain({ environment, chance, picture }, isChosen, choose) {
-  const words = `Picture drawn in environment ${environment}`;
+/** The image as one environment draws it; pressed, its traversals are shown. */
+function domain({ environment, chance, image }, isChosen, choose) {
+  const words = `Image drawn in environment ${environment}`;
   const act = { className: "bare", "aria-pressed": String(isChosen), onclick: () => choose(environment) };
   return h(
     "li",
     { className: isChosen ? "answer" : "" },
-    h("button", act, h("img", { src: picture, alt: words }), `environment ${environment}`),
+    h("button", act, h("img", { src: image, alt: words }), `environment ${environment}`),
     h("br", {}),
     `${Math.round(100 * chance)} % likely`,
   );
 }
 
-function walk({ latent, nats, pictures }) {
+function walk({ latent, nats, images }) {
   const step = (source, i) => h("img", { src: source, alt: i ? "" : `Latent ${latent} from low to high` });
   const name = h("span", {}, `latent ${latent}`, h("small", {}, `${nats.toFixed(2)} nats`));
-  return h("li", {}, name, h("div", {}, pictures.map(step)));
+  return h("li", {}, name, h("div", {}, images.map(step)));
 }
 
 function charts(points) {

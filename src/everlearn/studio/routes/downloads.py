@@ -87,7 +87,7 @@ def home() -> Response:
 
 @pages_router.get("/favicon.ico")
 def icon() -> Response:
-    """The picture that a browser shows beside the title."""
+    """The image that a browser shows beside the title."""
     return page("icon.svg")
 
 

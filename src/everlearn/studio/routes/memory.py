@@ -18,7 +18,7 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 @router.get("/records")
 def records(rooms: Here) -> dict[str, Any]:
-    """The records whose learners remember pictures and can be opened."""
+    """The records whose learners remember images and can be opened."""
     return {"records": saved(rooms, remembers)}
 
 
@@ -27,17 +27,17 @@ def remembered(rooms: Here, record: Named) -> dict[str, Any]:
     """Every class that is remembered, with the edits that are not saved yet."""
     with rooms.drafts.of(record) as draft:
         memory = draft.memory
-        counts = {label: len(memory.pictures(label)) for label in memory.classes()}
-        classes = [{"label": label, "name": memory.name(label), "pictures": n} for label, n in counts.items()]
+        counts = {label: len(memory.images_of(label)) for label in memory.classes()}
+        classes = [{"label": label, "name": memory.name(label), "images": n} for label, n in counts.items()]
         facts = {"classes": classes, "bytes": memory.nbytes, "playing": holder(record.folder) is not None}
         return {**facts, **_state(draft)}
 
 
-@router.get("/picture.png")
-def picture(rooms: Here, record: Named, label: Number, which: Number = 0) -> Response:
-    """One remembered picture."""
+@router.get("/image.png")
+def image(rooms: Here, record: Named, label: Number, which: Number = 0) -> Response:
+    """One remembered image."""
     with rooms.drafts.of(record) as draft:
-        return Response(png(draft.picture(label, which)), media_type="image/png")
+        return Response(png(draft.image(label, which)), media_type="image/png")
 
 
 @router.post("/add")

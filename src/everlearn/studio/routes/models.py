@@ -41,8 +41,8 @@ def known(rooms: Here, record: Named) -> dict[str, Any]:
 
 
 @router.get("/sample.png")
-def picture(rooms: Here, record: Named, task: Number = 0, number: Number = 0) -> Response:
-    """A picture of a stage, as the stream shows it."""
+def image(rooms: Here, record: Named, task: Number = 0, number: Number = 0) -> Response:
+    """A image of a stage, as the stream shows it."""
     with rooms.models.of(record) as play:
         return Response(png(sample(play, task, number)), media_type="image/png")
 
@@ -65,9 +65,9 @@ def recognise(rooms: Here, record: Named, body: Body) -> dict[str, Any]:
         return recognised(draft.learner, from_canvas(body, draft.learner.image_shape))
 
 
-@recognition_router.post("/picture")
+@recognition_router.post("/image")
 def opened(rooms: Here, body: Body) -> Response:
-    """A picture file as a small PNG file of its pixels alone."""
+    """A image file as a small PNG file of its pixels alone."""
     return Response(rooms.decoder.open(body), media_type="image/png")
 
 
@@ -76,10 +76,10 @@ sprites_router = APIRouter(prefix="/api/sprites")
 Wanted = Annotated[Sprite, Query()]
 
 
-@sprites_router.get("/picture.png")
+@sprites_router.get("/image.png")
 def sprite_image(sprite: Wanted) -> Response:
-    """One picture."""
-    return Response(png(sprite.picture()), media_type="image/png")
+    """One image."""
+    return Response(png(sprite.image()), media_type="image/png")
 
 
 @sprites_router.get("/sheet.png")
@@ -91,5 +91,5 @@ def contact_sheet(sprite: Wanted) -> Response:
 
 @sprites_router.get("/code")
 def code(sprite: Wanted) -> dict[str, Any]:
-    """The line that draws the picture, and what it needs."""
+    """The line that draws the image, and what it needs."""
     return {"imports": sprite.imports(), "code": sprite.code()}

@@ -40,12 +40,12 @@ def test_a_sub_folder_is_a_class(tmp_path):
     assert drawings[1][0, 0].tolist() == [255, 0, 0, 255]
 
 
-def test_a_flat_folder_is_one_class_per_picture(tmp_path):
+def test_a_flat_folder_is_one_class_per_image(tmp_path):
     write_tree(tmp_path, {"sun.png": RED, "moon.png": CLEAR, "readme.md": b""})
     assert names(open_folder(tmp_path, drawn_size=8)) == ["moon", "sun"]
 
 
-def test_pictures_with_one_stem_stay_apart(tmp_path):
+def test_images_with_one_stem_stay_apart(tmp_path):
     write_tree(tmp_path, {"sun.png": RED, "sun.gif": CLEAR})
     assert names(open_folder(tmp_path, drawn_size=8)) == ["sun.gif", "sun.png"]
 
@@ -60,7 +60,7 @@ def test_odd_names(tmp_path):
     assert len(everything) == 6
 
 
-def test_large_pictures_are_averaged_down_before_they_are_kept(tmp_path):
+def test_large_images_are_averaged_down_before_they_are_kept(tmp_path):
     write_tree(tmp_path, {"a/big.png": png(np.full((600, 300), 90, np.uint8)), "b/small.png": RED})
     gallery = open_folder(tmp_path, drawn_size=10, rgb=False)
     drawings = gallery.drawings(np.array([0, 1]), np.array([0, 0]))
@@ -68,14 +68,14 @@ def test_large_pictures_are_averaged_down_before_they_are_kept(tmp_path):
     assert (drawings[0] == [90, 255]).all()
 
 
-def test_loose_pictures_beside_classes_are_refused(tmp_path):
+def test_loose_images_beside_classes_are_refused(tmp_path):
     write_tree(tmp_path, {"cat/a.png": RED, "b.png": RED})
-    with pytest.raises(BadInput, match=r"both class folders and loose pictures \(such as 'b.png'\)"):
+    with pytest.raises(BadInput, match=r"both class folders and loose images \(such as 'b.png'\)"):
         open_folder(tmp_path, drawn_size=8)
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="holds no pictures; put one sub-folder per class"):
+    with pytest.raises(BadInput, match="holds no images; put one sub-folder per class"):
         open_folder(tmp_path, drawn_size=8)
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_decoded_before_it_is_looked_at(tmp_path):
     write_tree(tmp_path, {"a/broken.png": b"nonsense", "b/fine.png": RED})
     gallery = open_folder(tmp_path, drawn_size=8)
     assert len(gallery.drawings(np.array([1]), np.array([0]))) == 1
-    with pytest.raises(BadInput, match=r"a/broken\.png is not a picture"):
+    with pytest.raises(BadInput, match=r"a/broken\.png is not a image"):
         gallery.drawings(np.array([0]), np.array([0]))
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_went_away_is_said(tmp_path):
         gallery.drawings(np.array([0]), np.array([0]))
 
 
-def test_a_pipe_named_like_a_picture_is_passed_over(tmp_path):
+def test_a_pipe_named_like_a_image_is_passed_over(tmp_path):
     write_tree(tmp_path, {"a/fine.png": RED})
     os.mkfifo(tmp_path / "a/pipe.png")
     assert open_folder(tmp_path, drawn_size=8).n_drawings(0) == 1

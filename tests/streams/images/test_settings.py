@@ -140,7 +140,7 @@ def test_sizes(data):
 @pytest.mark.parametrize(
     ("image_size", "drawn_size"), [(64, 28), (32, 14), (32, 15), (33, 14), (64, 60), (16, 16)]
 )
-def test_whole_places_lie_on_pixels_inside_the_picture(image_size, drawn_size):
+def test_whole_places_lie_on_pixels_inside_the_image(image_size, drawn_size):
     places = whole_places(image_size, drawn_size)
     corners = np.array([(0.25 + 0.5 * p) * image_size - drawn_size / 2 for p in places])
     np.testing.assert_allclose(corners, np.round(corners), atol=1e-9)
@@ -175,7 +175,7 @@ def test_wrong_settings_are_said(sentence, given):
         MnistSettings(**given)
 
 
-def test_one_picture_per_class_needs_poses(data):
+def test_one_image_per_class_needs_poses(data):
     with pytest.raises(BadInput, match="say poses=100"):
         folder(data=data / "icons")
 
@@ -188,7 +188,7 @@ def test_nobody_said_where():
         folder()
 
 
-def test_settings_load_neither_numba_nor_pictures():
+def test_settings_load_neither_numba_nor_images():
     code = (
         "import sys; from everlearn.streams.images import OmniglotSettings; OmniglotSettings(poses=3); "
         "print(sorted({'numba', 'PIL', 'torch'} & set(sys.modules)))"

@@ -96,7 +96,7 @@ WORK = """
 import sys
 from pathlib import Path
 from everlearn.memory.on_disk import Shelf, shelf
-from tests.memory.shelf.scripts import STEPS
+from tests.memory.on_disk.scripts import STEPS
 shelf.FITTED = 12
 with Shelf(Path(sys.argv[1])) as kept:
     print("open", flush=True)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from everlearn.memory.on_disk.index import BLOCK, CODE_BYTES, FREE, CodeTable
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 
 
 def some_codes(n: int) -> np.ndarray:
-    words = draws(8, "code table test").integers(n * CODE_BYTES, 255) - 127
+    words = rng_at(8, "code table test").integers(n * CODE_BYTES, 255) - 127
     return words.astype(np.int8).reshape(n, CODE_BYTES)
 
 
@@ -14,7 +14,7 @@ def some_codes(n: int) -> np.ndarray:
 def test_the_nearest_are_those_of_a_full_sort(n: int) -> None:
     codes, table = some_codes(n), CodeTable()
     labels = np.where(np.arange(n) % 5 == 0, FREE, np.arange(n))
-    for rows in np.array_split(draws(9, "order of rows").permutation(n), 3):
+    for rows in np.array_split(rng_at(9, "order of rows").permutation(n), 3):
         table.write(rows, labels[rows], codes[rows])
     queries = codes[[0, 1, n - 1]] // 2
     apart = codes[None].astype(np.int64) - queries[:, None]

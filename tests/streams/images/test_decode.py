@@ -28,7 +28,7 @@ def saved(image, kind, **options):
 
 
 def huge_png(width, height):
-    """A valid header of a picture nobody wants to decode."""
+    """A valid header of a image nobody wants to decode."""
     header = b"IHDR" + struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)
     parts = (header, b"IDAT" + zlib.compress(b""))
     chunks = [struct.pack(">I", len(part) - 4) + part + struct.pack(">I", zlib.crc32(part)) for part in parts]
@@ -85,7 +85,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
 def test_what_does_not_decode_is_said(content):
-    with pytest.raises(BadInput, match=r"cat/7\.png is not a picture that can be decoded"):
+    with pytest.raises(BadInput, match=r"cat/7\.png is not a image that can be decoded"):
         decode(content, "cat/7.png")
 
 
@@ -112,7 +112,7 @@ def test_gray_keeps_white_white_and_weighs_colours():
     np.testing.assert_array_equal(gray(pixels)[0], [[255, 9], [76, 1], [150, 1], [29, 1]])
 
 
-def test_reduced_averages_blocks_and_leaves_small_pictures_alone():
+def test_reduced_averages_blocks_and_leaves_small_images_alone():
     pixels = np.arange(64, dtype=np.uint8).reshape(8, 8, 1)
     assert reduced(pixels, 5) is pixels
     expected = pixels.reshape(4, 2, 4, 2).mean(axis=(1, 3)) + 0.5

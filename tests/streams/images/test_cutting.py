@@ -28,7 +28,7 @@ def test_counts_give_what_they_can(n, expected):
     assert tuple(sizes(cut_all(np.arange(n), (10, 5, 20))).values()) == expected
 
 
-def test_own_test_pictures_stay_test():
+def test_own_test_images_stay_test():
     parts = cut(np.arange(80), np.arange(100, 130), SHARES)
     assert sizes(parts) == {"train": 70, "val": 10, "test": 30}
     assert sizes(cut(np.arange(80), np.arange(100, 130), (20, 0, 7))) == {"train": 20, "val": 0, "test": 7}

@@ -24,7 +24,7 @@ def job(folder: Path, *asks: tuple[str, ...], **settings: Any) -> Job:
 
 
 def hopeless(folder: Path) -> Job:
-    """A job whose pictures are nowhere."""
+    """A job whose images are nowhere."""
     return Job(spec=RunSpec.make(stream="mnist", settings={"stream.data": "/nowhere"}), folder=folder)
 
 

@@ -1,4 +1,4 @@
-"""Exemplars of a million classes, and pictures such as a network that normalises leaves of them."""
+"""Exemplars of a million classes, and images such as a network that normalises leaves of them."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,9 +6,9 @@ import numpy.typing as npt
 from everlearn.factors import Factors
 from everlearn.networks import to_tensor
 from everlearn.networks.similarity import poses_of
-from everlearn.networks.warp import normalise, to_pictures
+from everlearn.networks.warp import normalise, to_images
 from everlearn.rendering import render
-from everlearn.rng import IntArray, draws
+from everlearn.rng import IntArray, rng_at
 from everlearn.shapes import ShapeFamily
 from everlearn.streams.stream import Images
 
@@ -22,17 +22,17 @@ Small ones are those of a trained network on shapes it has never seen; large one
 
 def exemplars(labels: IntArray) -> Images:
     """The shapes with these numbers, in canonical pose."""
-    pictures: Images = render(ShapeFamily().outlines(labels), Factors(), SIZE, threads=1)
-    return pictures
+    images: Images = render(ShapeFamily().outlines(labels), Factors(), SIZE, threads=1)
+    return images
 
 
 def queries(labels: IntArray, error: str) -> npt.NDArray[np.float32]:
     """Shapes seen in any pose and brought back to the canonical one, not quite."""
     pose, place, noise = ERRORS[error]
-    chance, n = draws(0, f"queries with {error} errors"), len(labels)
-    scale, angle, x, y = chance.uniform(4 * n).reshape(4, n)
+    rng, n = rng_at(0, f"queries with {error} errors"), len(labels)
+    scale, angle, x, y = rng.uniform(4 * n).reshape(4, n)
     true = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)
-    off = chance.normal(4 * n).reshape(4, n)
+    off = rng.normal(4 * n).reshape(4, n)
     seen = Factors(
         scale=true.scale * np.exp(pose * off[0]),
         angle=true.angle + pose * off[1],
@@ -40,6 +40,6 @@ def queries(labels: IntArray, error: str) -> npt.NDArray[np.float32]:
         y=true.y + place * off[3] / (SIZE / 2),
     )
     images = render(ShapeFamily().outlines(labels), true, SIZE, threads=1)
-    pictures = to_pictures(normalise(to_tensor(images), poses_of(seen)))
-    grain = noise * chance.normal(pictures.size).reshape(pictures.shape)
-    return (pictures + grain).astype(np.float32)
+    aligned = to_images(normalise(to_tensor(images), poses_of(seen)))
+    grain = noise * rng.normal(aligned.size).reshape(aligned.shape)
+    return (aligned + grain).astype(np.float32)

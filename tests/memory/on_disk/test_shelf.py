@@ -6,10 +6,10 @@ import pytest
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.memory.on_disk import Shelf, store
-from everlearn.rng import draws
+from everlearn.rng import rng_at
 from tests.crash.disks import FullDisk
 
-from .scripts import SHAPE, expected, held, picture, pictures, small_fits, traces
+from .scripts import SHAPE, expected, held, image, images, small_fits, traces
 
 
 def brute_force(images: np.ndarray, known: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -23,10 +23,10 @@ def test_what_it_holds_after_each_edit(tmp_path: Path, monkeypatch: pytest.Monke
     with small_fits(monkeypatch):
         states = expected(tmp_path / "shelf")
     assert [sorted(state) for state in states[:4]] == [[], [1, 2, 3], [1, 3], [1, 3, 4, 5]]
-    assert states[1][2] == ([picture(2).tobytes()], "two")
-    assert states[3][1] == (sorted([picture(1).tobytes(), picture(11).tobytes()]), "one")
+    assert states[1][2] == ([image(2).tobytes()], "two")
+    assert states[3][1] == (sorted([image(1).tobytes(), image(11).tobytes()]), "one")
     assert states[4][4][1] == "vier"
-    assert states[7][4] == ([picture(44).tobytes()], "four again")
+    assert states[7][4] == ([image(44).tobytes()], "four again")
     assert sorted(states[-1]) == [3, 5, 10, 11, *range(13, 20)]
     with Shelf(tmp_path / "shelf") as again:
         assert held(again) == states[-1]
@@ -39,10 +39,10 @@ def test_lookups_agree_with_brute_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], fitted: int
 ) -> None:
     monkeypatch.setattr(store, "FITTED", fitted)
-    chance = draws(3, "lookup test")
+    rng = rng_at(3, "lookup test")
     size = int(np.prod(shape))
-    images = chance.integers(200 * size, 256).astype(np.uint8).reshape(200, *shape)
-    queries = (images[::20] + chance.normal(10 * size).reshape(10, *shape) * 20).astype(np.float32)
+    images = rng.integers(200 * size, 256).astype(np.uint8).reshape(200, *shape)
+    queries = (images[::20] + rng.normal(10 * size).reshape(10, *shape) * 20).astype(np.float32)
     with Shelf.make(tmp_path / "shelf", image_shape=shape) as kept:
         for part in np.split(np.arange(200), 4):
             kept.add(part, images[part])
@@ -61,14 +61,14 @@ def test_lookups_agree_with_brute_force(
 def test_candidates_are_few_and_the_nearest_is_among_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With codes of what pictures are made of, a handful of candidates is enough."""
+    """With codes of what images are made of, a handful of candidates is enough."""
     monkeypatch.setattr(store, "FITTED", 500)
     monkeypatch.setattr(store, "CANDIDATES", 8)
-    chance = draws(4, "few candidates")
-    parts = chance.normal(20 * 256).reshape(20, 256)
-    images = (128 + 12 * chance.normal(10_000 * 20).reshape(-1, 20) @ parts).clip(0, 255).astype(np.uint8)
+    rng = rng_at(4, "few candidates")
+    parts = rng.normal(20 * 256).reshape(20, 256)
+    images = (128 + 12 * rng.normal(10_000 * 20).reshape(-1, 20) @ parts).clip(0, 255).astype(np.uint8)
     images = images.reshape(-1, 16, 16)
-    queries = (images[:200] + 12 * chance.normal(200 * 256).reshape(200, 16, 16)).astype(np.float32)
+    queries = (images[:200] + 12 * rng.normal(200 * 256).reshape(200, 16, 16)).astype(np.float32)
     with Shelf.make(tmp_path / "shelf", image_shape=(16, 16)) as kept:
         kept.add(np.arange(10_000), images)
         labels, _ = kept.lookup(queries)
@@ -79,8 +79,8 @@ def test_a_forgotten_class_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(store, "FITTED", 12)
     folder = tmp_path / "shelf"
     with Shelf.make(folder, image_shape=SHAPE) as kept:
-        kept.add(range(10, 20), pictures(*range(10, 20)))
-        kept.add([1, 2, 3], pictures(1, 2, 3), ["Ada", "Bertha", "Cleo"])
+        kept.add(range(10, 20), images(*range(10, 20)))
+        kept.add([1, 2, 3], images(1, 2, 3), ["Ada", "Bertha", "Cleo"])
         code = kept._open.codes()[11].tobytes()
         assert code in (folder / "codes-1").read_bytes()
         assert b"Bertha" in (folder / "names").read_bytes()
@@ -94,12 +94,12 @@ def test_a_forgotten_class_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.M
 
 def test_rows_are_used_again(tmp_path: Path) -> None:
     with Shelf.make(tmp_path / "shelf", image_shape=SHAPE) as kept:
-        kept.add([1, 2, 3], pictures(1, 2, 3))
-        size = (tmp_path / "shelf" / "pictures").stat().st_size
+        kept.add([1, 2, 3], images(1, 2, 3))
+        size = (tmp_path / "shelf" / "images").stat().st_size
         for number in range(10, 20):
             kept.forget(kept.classes()[:1])
-            kept.add([number], pictures(number))
-        assert (tmp_path / "shelf" / "pictures").stat().st_size == size
+            kept.add([number], images(number))
+        assert (tmp_path / "shelf" / "images").stat().st_size == size
         assert kept.classes().tolist() == [17, 18, 19]
 
 
@@ -115,13 +115,13 @@ def test_an_edit_that_fails_closes_it_and_opening_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Shelf.make(tmp_path / "shelf", image_shape=SHAPE)
-    kept.add([1], pictures(1))
+    kept.add([1], images(1))
     with monkeypatch.context() as patch:
         patch.setattr(files, "disk", FullDisk(5))
         with pytest.raises(files.DiskFull):
-            kept.add([2], pictures(2))
+            kept.add([2], images(2))
     with pytest.raises(BadInput, match="the shelf is closed; open it again"):
-        kept.add([2], pictures(2))
+        kept.add([2], images(2))
     with Shelf(tmp_path / "shelf") as again:
         assert again.classes().tolist() == [1]
         assert not traces(tmp_path / "shelf", held(again))
@@ -130,28 +130,28 @@ def test_an_edit_that_fails_closes_it_and_opening_mends_it(
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (lambda s: s.add([1], pictures(1)[:, :3]), "1 labels need"),
-        (lambda s: s.add([1, 2], pictures(1)), "2 labels need"),
-        (lambda s: s.add([1], pictures(1).astype(np.float32)), "of float32"),
-        (lambda s: s.add([-1], pictures(1)), "whole numbers from 0 up"),
-        (lambda s: s.add([2**63], pictures(1)), "whole numbers from 0 up"),
-        (lambda s: s.add([1.5], pictures(1)), "whole numbers from 0 up"),
-        (lambda s: s.add([7], pictures(1), ["again"]), "label 7 is known already"),
-        (lambda s: s.add([1, 1], pictures(1, 2), ["a", "b"]), "name each class once"),
-        (lambda s: s.add([1], pictures(1), ["a\nb"]), "is no name for a class"),
-        (lambda s: s.add([1], pictures(1), ["é" * 101]), "is no name for a class"),
+        (lambda s: s.add([1], images(1)[:, :3]), "1 labels need"),
+        (lambda s: s.add([1, 2], images(1)), "2 labels need"),
+        (lambda s: s.add([1], images(1).astype(np.float32)), "of float32"),
+        (lambda s: s.add([-1], images(1)), "whole numbers from 0 up"),
+        (lambda s: s.add([2**63], images(1)), "whole numbers from 0 up"),
+        (lambda s: s.add([1.5], images(1)), "whole numbers from 0 up"),
+        (lambda s: s.add([7], images(1), ["again"]), "label 7 is known already"),
+        (lambda s: s.add([1, 1], images(1, 2), ["a", "b"]), "name each class once"),
+        (lambda s: s.add([1], images(1), ["a\nb"]), "is no name for a class"),
+        (lambda s: s.add([1], images(1), ["é" * 101]), "is no name for a class"),
         (lambda s: s.forget([7, 8]), "nothing is remembered of label 8"),
         (lambda s: s.rename(8, "x"), "nothing is remembered of label 8"),
         (lambda s: s.rename(7, " "), "is no name for a class"),
         (lambda s: s.name(8), "nothing is remembered of label 8"),
-        (lambda s: s.lookup(pictures(1), 0), "k is 0"),
-        (lambda s: s.lookup(picture(1)), "this shelf holds"),
-        (lambda s: s.lookup(pictures(1) * np.float32(np.nan)), "no number"),
+        (lambda s: s.lookup(images(1), 0), "k is 0"),
+        (lambda s: s.lookup(image(1)), "this shelf holds"),
+        (lambda s: s.lookup(images(1) * np.float32(np.nan)), "no number"),
     ],
 )
 def test_bad_input_changes_nothing(tmp_path: Path, edit: object, said: str) -> None:
     with Shelf.make(tmp_path / "shelf", image_shape=SHAPE) as kept:
-        kept.add([7], pictures(7))
+        kept.add([7], images(7))
         before = {path: path.read_bytes() for path in (tmp_path / "shelf").iterdir()}
         with pytest.raises(BadInput, match=said):
             edit(kept)  # type: ignore[operator]
@@ -173,13 +173,13 @@ def test_folders_that_are_no_shelf(tmp_path: Path) -> None:
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "shelf"
     with Shelf.make(folder, image_shape=SHAPE) as kept:
-        kept.add([1, 2, 3], pictures(1, 2, 3))
+        kept.add([1, 2, 3], images(1, 2, 3))
         kept.rename(1, "one")
-    whole = (folder / "pictures").read_bytes()
-    (folder / "pictures").write_bytes(whole[:-1])
+    whole = (folder / "images").read_bytes()
+    (folder / "images").write_bytes(whole[:-1])
     with pytest.raises(BadInput, match="is cut short: 2 of 3 rows"):
         Shelf(folder)
-    (folder / "pictures").write_bytes(whole)
+    (folder / "images").write_bytes(whole)
     about = (folder / "shelf.json").read_text()
     for words, said in ((about.replace('"format": 1', '"format": 2'), "format 2"), (about[:9], "damaged")):
         (folder / "shelf.json").write_text(words)
@@ -189,7 +189,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
 
 def test_an_empty_shelf_finds_nothing(tmp_path: Path) -> None:
     with Shelf.make(tmp_path / "shelf", image_shape=SHAPE) as kept:
-        labels, distances = kept.lookup(pictures(1, 2), 3)
+        labels, distances = kept.lookup(images(1, 2), 3)
         assert labels.shape == distances.shape == (2, 0)
         with pytest.raises(BadInput, match="the shelf is empty"):
             kept.refit()

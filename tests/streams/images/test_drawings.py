@@ -128,13 +128,13 @@ def test_fine_noise_shrinks_to_its_mean_without_moire(size):
     st.sampled_from([28, 64, 105]),
 )
 @settings(max_examples=40, deadline=None)
-def test_sampling_on_the_true_matrix_gives_back_the_canonical_picture(scale, angle, x, y, size):
+def test_sampling_on_the_true_matrix_gives_back_the_canonical_image(scale, angle, x, y, size):
     factors, drawing = Factors(scale, angle, x, y), smooth(size)
     back = sampled_back(shown(drawing, factors)[0], factors.matrices()[0])
     assert np.abs(back - shown(drawing, Factors())[0]).mean() < 1.5
 
 
-def test_a_picture_depends_on_nothing_beside_it():
+def test_a_image_depends_on_nothing_beside_it():
     drawings = Drawings.of([smooth(28), smooth(105), NOISE, smooth(64)])
     which = RNG.integers(0, 4, 40)
     factors = Factors(scale=RNG.uniform(0.3, 1.5, 40), angle=RNG.uniform(0, 7, 40), x=RNG.uniform(0, 1, 40))
@@ -165,7 +165,7 @@ def test_a_coloured_drawing_is_lit_in_the_colour_and_lets_the_background_through
     np.testing.assert_array_equal(image[2], [255, 255, 255])
 
 
-def test_gray_pictures_show_the_luminance_of_the_colour():
+def test_gray_images_show_the_luminance_of_the_colour():
     ink = np.full((4, 4, 1), 255, np.uint8)
     colours = [(1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
     images = shown(ink, Factors(colour=colours), 16, 4)
@@ -179,7 +179,7 @@ def test_gray_and_colour_agree_where_everything_is_white():
         np.testing.assert_array_equal(colour[..., c], shown(smooth(40), factors))
 
 
-def test_edges_of_an_opaque_picture_fade_into_the_background():
+def test_edges_of_an_opaque_image_fade_into_the_background():
     photo = np.dstack([np.zeros((20, 20, 3), np.uint8), np.full((20, 20), 255, np.uint8)])
     image = shown(photo, Factors(angle=0.5), 64, 28, background=200, rgb=True)[0]
     assert image.min() == 0
@@ -201,7 +201,7 @@ def test_any_pose_stays_on_its_canvas(scale, angle, x, y, size):
         assert images.max() == 0
 
 
-def test_no_rows_give_no_pictures():
+def test_no_rows_give_no_images():
     none = show(
         Drawings.of([NOISE]), np.zeros(0, np.int64), Factors.canonical(0), image_size=16, drawn_size=8
     )
@@ -216,7 +216,7 @@ def test_trimmed_leaves_the_margins_away_and_blank_paper_whole():
     assert (trimmed[0] == 7).all()
 
 
-def golden_pictures():
+def golden_images():
     """Drawings in whole numbers only, so that nothing but the warp can move a pixel."""
     drawing = (np.arange(50 * 50 * 4) ** 2 % 251).astype(np.uint8).reshape(50, 50, 4)
     drawing[..., :3] = np.minimum(drawing[..., :3], drawing[..., 3:])
@@ -235,13 +235,13 @@ GOLDEN = "56138d9a270eaea9"
 
 
 def test_golden_pixels():
-    assert golden_pictures() == GOLDEN
+    assert golden_images() == GOLDEN
 
 
 @pytest.mark.slow
 def test_the_same_pixels_on_the_plainest_processor(tmp_path):
     plain = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
-    code = f"import runpy; print(runpy.run_path({__file__!r})['golden_pictures']())"
+    code = f"import runpy; print(runpy.run_path({__file__!r})['golden_images']())"
     done = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | plain, capture_output=True, text=True, check=True
     )

@@ -73,7 +73,7 @@ def test_without_own_test_images_every_class_is_cut(characters):
         assert sorted(np.concatenate(list(parts.values()))) == list(range(20))
 
 
-def test_static_pictures_are_the_files_in_the_middle(digits):
+def test_static_images_are_the_files_in_the_middle(digits):
     collection, written = digits
     source = many(collection)
     images, factors = source.draw(np.array([7, 7]), np.array([2, 31]))
@@ -83,7 +83,7 @@ def test_static_pictures_are_the_files_in_the_middle(digits):
     assert (source.n_classes, source.image_shape, source.class_name(7)) == (10, (64, 64), "7")
 
 
-def test_moving_pictures_are_shown_where_their_factors_say(digits):
+def test_moving_images_are_shown_where_their_factors_say(digits):
     collection, written = digits
     places = [0.0, 0.25, 0.5, 1.0]
     source = many(collection, FactorSpace(scale=1, angle=1, x=places, y=places))
@@ -97,10 +97,10 @@ def test_moving_pictures_are_shown_where_their_factors_say(digits):
 def test_a_row_is_the_same_in_any_company(characters):
     source = many(characters, ANYHOW)
     rng = np.random.default_rng(0)
-    classes, pictures = rng.integers(0, 4, 30), rng.integers(0, 20, 30)
-    images, factors = source.draw(classes, pictures)
+    classes, numbers = rng.integers(0, 4, 30), rng.integers(0, 20, 30)
+    images, factors = source.draw(classes, numbers)
     for i in range(30):
-        alone, own = source.draw(classes[i : i + 1], pictures[i : i + 1])
+        alone, own = source.draw(classes[i : i + 1], numbers[i : i + 1])
         np.testing.assert_array_equal(alone[0], images[i])
         assert own == factors[i]
 
@@ -112,7 +112,7 @@ def test_inverted_is_the_negative_exemplars_too(digits):
     np.testing.assert_array_equal(negative.exemplars(rows[0]), 255 - plain.exemplars(rows[0]))
 
 
-def test_coloured_pictures_have_the_colour_of_their_factors(digits):
+def test_coloured_images_have_the_colour_of_their_factors(digits):
     palette = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
     source = many(digits[0], FactorSpace(scale=1, angle=1, x=1, y=1, colour=palette), rgb=True)
     images, factors = source.draw(np.zeros(30, np.int64), np.arange(30))
@@ -122,7 +122,7 @@ def test_coloured_pictures_have_the_colour_of_their_factors(digits):
     assert len(np.unique(factors.colour, axis=0)) == 3
 
 
-def test_exemplars_are_first_training_pictures_in_canonical_form(digits):
+def test_exemplars_are_first_training_images_in_canonical_form(digits):
     collection, written = digits
     source = many(collection, ANYHOW)
     classes = np.array([3, 0])
@@ -176,7 +176,7 @@ def test_no_rows(digits):
     assert (images.shape, len(factors)) == ((0, 64, 64), 0)
 
 
-def test_reordered_classes_keep_their_pictures(digits):
+def test_reordered_classes_keep_their_images(digits):
     order = np.random.default_rng(0).permutation(10)
     plain, other = many(digits[0]), many(Reordered(digits[0], order))
     rows = np.array([3]), np.array([5])

@@ -26,7 +26,7 @@ from .examples import LONG, hopeless, job, played, player
 PARENT = """
 import sys
 from pathlib import Path
-from tests.runs.jobs.examples import LONG, job
+from tests.runs.sweep.examples import LONG, job
 from everlearn.runs.sweep import play_all
 for event in play_all([job(Path(sys.argv[1]), **LONG)]):
     print(event.kind, getattr(event, "done", 0), flush=True)

@@ -19,7 +19,7 @@ def frames_of(session: int) -> int:
 
 
 def plant(root: Path) -> Path:
-    """A picture's red is its session, its green the object, its blue the frame."""
+    """A image's red is its session, its green the object, its blue the frame."""
     for s in SESSIONS:
         for o in OBJECTS:
             folder = root / f"s{s}" / f"o{o}"
@@ -36,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def told(batch) -> set[tuple[int, int, int]]:
-    """Session, object and frame of each picture."""
+    """Session, object and frame of each image."""
     return {tuple((np.rint(image[8, 8] / 10)).astype(int).tolist()) for image in batch.images}
 
 
@@ -102,7 +102,7 @@ def test_it_is_found_where_data_sets_lie_and_is_the_same_again(tree, monkeypatch
     assert again.fingerprint() == stream.fingerprint() == core50(**settings(tree)).fingerprint()
 
 
-def test_gray_pictures(tree):
+def test_gray_images(tree):
     assert core50(**settings(tree, rgb=False)).task(0).train.images.shape[1:] == (16, 16)
 
 
@@ -111,7 +111,7 @@ def test_a_tree_that_lacks_something_is_a_sentence(tree, tmp_path):
         core50(data=tmp_path / "core50_128x128" / "s2")
     for path in (tree / "s4" / "o10").iterdir():
         path.unlink()
-    with pytest.raises(BadInput, match="no picture in"):
+    with pytest.raises(BadInput, match="no image in"):
         core50(**settings(tree))
     (tree / "s4" / "o10").rmdir()
     with pytest.raises(BadInput, match=r"session s4 .* lacks object o10"):
