@@ -10,8 +10,7 @@ from benchmarks.table import Row, interleaved, ratio_row
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
-from everlearn.networks.similarity import poses_of
-from everlearn.networks.warp import normalise, to_images
+from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 from everlearn.streams import sprites
 
 N_TASKS, N_IMAGES, N_CHUNKED = 500, 256, 8
@@ -29,7 +28,7 @@ def run() -> list[Row]:
     coarse.follow(memory)
     probe = stream.probe(N_TASKS, N_IMAGES)
     assert probe.factors is not None
-    images = to_images(normalise(to_tensor(probe.images), poses_of(probe.factors)))
+    images = to_images(to_canonical(to_tensor(probe.images), poses_from_factors(probe.factors)))
     exemplars, few = (
         torch.from_numpy(memory.images.astype(np.float32)),
         torch.from_numpy(images[:N_CHUNKED]),

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from benchmarks.table import Row, interleaved
 from everlearn.learners.vase import Vase
-from everlearn.networks.autoencoder import Autoencoder
+from everlearn.networks.vae import VAE
 from everlearn.streams import Batch, sprites
 
 SIZE, BATCH, LATENTS, ROUNDS = 32, 64, 24, 30
@@ -66,7 +66,7 @@ def _in_a_second_environment(size: str, first: Batch, second: Batch) -> Vase:
 
 def _bare(size: str, batch: Batch) -> Callable[[], float]:
     """The shortest loop one would write for the same networks, the capacity loss and the dreams."""
-    net = Autoencoder((SIZE, SIZE), size=size, n_latents=LATENTS)
+    net = VAE((SIZE, SIZE), size=size, n_latents=LATENTS)
     old = deepcopy(net).requires_grad_(False)
     classifier = torch.nn.Linear(256, 7)
     optimiser = torch.optim.Adam([*net.parameters(), *classifier.parameters()], lr=1e-3, fused=True)

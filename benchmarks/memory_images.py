@@ -5,8 +5,7 @@ import numpy.typing as npt
 
 from everlearn.factors import Factors
 from everlearn.networks import to_tensor
-from everlearn.networks.similarity import poses_of
-from everlearn.networks.warp import normalise, to_images
+from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 from everlearn.rendering import render
 from everlearn.rng import IntArray, rng_at
 from everlearn.shapes import ShapeFamily
@@ -40,6 +39,6 @@ def queries(labels: IntArray, error: str) -> npt.NDArray[np.float32]:
         y=true.y + place * off[3] / (SIZE / 2),
     )
     images = render(ShapeFamily().outlines(labels), true, SIZE, threads=1)
-    aligned = to_images(normalise(to_tensor(images), poses_of(seen)))
-    grain = noise * rng.normal(aligned.size).reshape(aligned.shape)
-    return (aligned + grain).astype(np.float32)
+    images = to_images(to_canonical(to_tensor(images), poses_from_factors(seen)))
+    grain = noise * rng.normal(images.size).reshape(images.shape)
+    return (images + grain).astype(np.float32)

@@ -23,9 +23,13 @@ from everlearn.networks import (
     optimiser_state,
     to_tensor,
 )
-from everlearn.networks.pose_net import Average, PoseNet, look
-from everlearn.networks.practice import anywhere, nearly_canonical
-from everlearn.networks.similarity import poses_of, upright
+from everlearn.networks.pose import (
+    augment_near_canonical,
+    augment_poses,
+    poses_from_factors,
+    without_rotation,
+)
+from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
 from everlearn.rng import Rng, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -128,9 +132,9 @@ class DCL(Recogniser):
         self.looks, self.candidates = looks, candidates
         self.rounds, self.turns, self.sizes = rounds, turns, sizes
         self.net = PoseNet(
-            image_shape, backbone=backbone, sight=sight, width=width, numbers=numbers, seed=seed
+            image_shape, backbone=backbone, input_size=sight, width=width, parameterization=numbers, seed=seed
         )
-        self.average = Average(self.net, averaging)
+        self.average = EMA(self.net, averaging)
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
         self.n_steps, self.n_calm, self.error = 0, 0, 0.0
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
@@ -152,7 +156,7 @@ class DCL(Recogniser):
 
     def recognise(self, images: Images) -> Recognition:
         """Look, ask the memory, and check by fitting."""
-        poses = look(self.average.net, self._tensor(images), self.looks).cpu()
+        poses = predict_poses(self.average.net, self._tensor(images), self.looks - 1).cpu()
         if not self.candidates:
             return nearest(images, poses, self.memory, self.lookup)
         return recognise(
@@ -202,9 +206,9 @@ class DCL(Recogniser):
         if self.supervision == "exemplars":
             rng = self._rng("anywhere")
             rows = rng.integers(len(batch), len(self.memory))
-            images, poses = anywhere(self._tensor(self.memory.images[rows]), rng)
+            images, poses = augment_poses(self._tensor(self.memory.images[rows]), rng)
         elif batch.factors is not None:
-            images, poses = self._tensor(batch.images), poses_of(batch.factors)
+            images, poses = self._tensor(batch.images), poses_from_factors(batch.factors)
         else:
             raise BadInput("these images come without factors; set supervision to 'exemplars'")
         return images, self._seen(poses.to(images))
@@ -214,15 +218,15 @@ class DCL(Recogniser):
         if self.looks == 1:
             return images, poses
         half = (len(images) + 1) // 2
-        near, their_poses = nearly_canonical(images[:half], poses[:half], self._rng("near"))
+        near, their_poses = augment_near_canonical(images[:half], poses[:half], self._rng("near"))
         return torch.cat([near, images]), torch.cat([self._seen(their_poses), poses])
 
     def _seen(self, poses: Tensor) -> Tensor:
         """What of a pose the network is to see."""
-        return poses if self.turns == 1 else upright(poses)
+        return poses if self.turns == 1 else without_rotation(poses)
 
     def _error(self, images: Tensor, poses: Tensor) -> float:
-        return float((look(self.average.net, images, self.looks) - poses).abs().mean())
+        return float((predict_poses(self.average.net, images, self.looks - 1) - poses).abs().mean())
 
     def _step(self, images: Tensor, poses: Tensor) -> float:
         rate = min(1.0, (self.n_steps + 1) / RISE) * min(1.0, math.sqrt(FALL / (self.n_steps + 1)))
@@ -235,7 +239,7 @@ class DCL(Recogniser):
         self.optimiser.step()
         self.n_steps += 1
         self.flops += len(images) * self._flops_per_image
-        self.average.follow(self.net, self.n_steps)
+        self.average.update(self.net, self.n_steps)
         self.changed()
         return float(errors.detach().abs().mean())
 

@@ -25,8 +25,7 @@ from everlearn.networks import (
     seeded,
     to_tensor,
 )
-from everlearn.networks.similarity import nearest_similarity
-from everlearn.networks.warp import sample, to_images
+from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
@@ -101,9 +100,9 @@ class DCLPaper(Recogniser):
         self.net.eval()
         given = self._tensor(images)
         matrices = self.net(given).reshape(-1, 2, 3)
-        rows, distances = self.lookup.nearest(to_images(sample(given, matrices).cpu()), 2)
+        rows, distances = self.lookup.nearest(to_images(affine_sample(given, matrices).cpu()), 2)
         return decide(
-            self.memory.labels[rows], distances, nearest_similarity(matrices.cpu().double()).numpy()
+            self.memory.labels[rows], distances, poses_from_matrices(matrices.cpu().double()).numpy()
         )
 
     def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
@@ -134,7 +133,7 @@ class DCLPaper(Recogniser):
         losses = {"pose": functional.mse_loss(seen, matrices)}
         if self.reconstruction:
             known = np.stack([self.memory.images_of(label)[0] for label in batch.labels.tolist()])
-            error = functional.mse_loss(sample(images, seen), self._tensor(known))
+            error = functional.mse_loss(affine_sample(images, seen), self._tensor(known))
             losses["reconstruction"] = self.reconstruction * error
         return losses
 

@@ -1,8 +1,8 @@
-"""Compiled fitting of remembered images to a given one, in the given image's own frame.
+"""Compiled alignment of exemplars to images by Gauss-Newton, in the image's own frame.
 
-A remembered image E is laid over a image I by u(p) = a p + c (a, c complex: a similarity), and the sum
-over pixels of (E(u(p)) - I(p))^2 is made small by Gauss-Newton steps in the four parameters. All candidates
-explain the same pixels at the sharpness they were taken with, so their misfits can be compared.
+An exemplar E is warped onto an image I by u(p) = a p + c (a, c complex: a similarity). Gauss-Newton steps in
+the four parameters minimize the sum over pixels of (E(u(p)) - I(p))^2. All candidates explain the same pixels
+of the unwarped image, so their residuals are comparable.
 """
 
 import math
@@ -18,79 +18,83 @@ Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 
 STAGES = ((1, 2), (2, 2), (2, 1))
-"""Gauss-Newton steps, and the stride at which pixels are looked at."""
+"""Gauss-Newton steps and pixel stride of each stage."""
 LAST_STEPS = 2
-MIDDLE = ((0.0, 0.0),)
-"""Where in a pixel one looks: its edges are at -1 and 1."""
+"""Steps of the last stage, which supersamples."""
+CENTER = ((0.0, 0.0),)
+"""Sample positions within a pixel, whose edges are at -1 and 1."""
 MARGIN = 3
-KEEP = 4.0
-"""A candidate goes on to the next stage if its misfit is at most this many times the smallest."""
-WORTHWHILE = 0.98
-"""A step that leaves more than this share of the misfit is the last."""
+"""Pixels added around the foreground."""
+PRUNE_RATIO = 4.0
+"""A candidate reaches the next stage if its residual is at most this many times the smallest."""
+CONVERGED = 0.98
+"""A step that leaves more than this fraction of the residual is the last."""
 CONTRAST = 12
-"""Gray levels by which a pixel must differ from the border to count as part of the thing shown."""
+"""Gray levels by which a foreground pixel differs from the corner pixel."""
 
 
 @compiled
-def fit_all(
-    images: Bytes, memory: Bytes, rows: IntArray, ways: Floats, misfits: Floats, best: Floats
+def align_candidates(
+    images: Bytes, exemplars: Bytes, rows: IntArray, starts: Floats, residuals: Floats, best: Floats
 ) -> None:
-    """Fit each image's candidates; coarsely first, and more finely those that come near the best.
+    """Align each image's candidates in stages from coarse to fine, pruning poor candidates after each.
 
     Args:
-        images: (n, H, W, C) to be explained.
-        memory: (m, H, W, C) remembered.
-        rows: (n, k) candidates among the memory.
-        ways: (n, k, 4) where to start: from the image's frame to the canonical one.
-        misfits: (n, k) filled with sums of squares over all pixels, in (gray levels)^2.
-        best: (n, 4) filled with the way found for the best candidate.
+        images: (n, H, W, C).
+        exemplars: (m, H, W, C).
+        rows: (n, k) candidates of each image, as rows of `exemplars`.
+        starts: (n, k, 4) initial transforms from the image frame to the canonical frame.
+        residuals: (n, k) output: sums of squares over all pixels, in squared gray levels.
+        best: (n, 4) output: the transform of the candidate with the smallest residual.
     """
     found = np.empty((rows.shape[1], 4))
     for i in range(len(images)):
-        box = extent(images[i])
-        misfits[i], found[:], limit = 0.0, ways[i], 0.0
+        box = foreground_box(images[i])
+        residuals[i], found[:], limit = 0.0, starts[i], 0.0
         for n_steps, stride in STAGES:
-            fit_some(images[i], memory, rows[i], box, found, misfits[i], limit, n_steps, stride, MIDDLE)
-            limit = KEEP * misfits[i].min()
-        r = reach(found[misfits[i].argmin()])
+            align_some(
+                images[i], exemplars, rows[i], box, found, residuals[i], limit, n_steps, stride, CENTER
+            )
+            limit = PRUNE_RATIO * residuals[i].min()
+        r = supersample_offset(found[residuals[i].argmin()])
         if r > 0.0:
             corners = ((-r, -r), (-r, r), (r, -r), (r, r))
-            fit_some(images[i], memory, rows[i], box, found, misfits[i], limit, LAST_STEPS, 1, corners)
-        best[i] = found[misfits[i].argmin()]
+            align_some(images[i], exemplars, rows[i], box, found, residuals[i], limit, LAST_STEPS, 1, corners)
+        best[i] = found[residuals[i].argmin()]
 
 
 @compiled
-def reach(way: Floats) -> float:
-    """How far from its middle a pixel is looked at, to average as sharply as the camera does.
+def supersample_offset(transform: Floats) -> float:
+    """Offset of the four samples per pixel that match the image's sharpness; 0 for one sample.
 
-    A pixel of a thing shown smaller than it is remembered covers several remembered ones; how far out four
-    points do best was found by trying, scale by scale.
+    A pixel of an object that is smaller than its exemplar covers several exemplar pixels. The formula was
+    fitted empirically over scales.
     """
-    return min(max(0.9 * (1 - 1 / math.hypot(way[0], way[1])), 0.0), 0.5)
+    return min(max(0.9 * (1 - 1 / math.hypot(transform[0], transform[1])), 0.0), 0.5)
 
 
 @compiled
-def fit_some(
+def align_some(
     image: Bytes,
-    memory: Bytes,
+    exemplars: Bytes,
     rows: IntArray,
     box: Any,
-    ways: Floats,
-    misfits: Floats,
+    transforms: Floats,
+    residuals: Floats,
     limit: float,
     n_steps: int,
     stride: int,
     points: Any,
 ) -> None:
-    """Fit those candidates on whose misfits are not above the limit."""
+    """Continue with the candidates whose residual is at most `limit`."""
     for j in range(len(rows)):
-        if misfits[j] <= limit:
-            misfits[j] = fit(image, memory[rows[j]], box, ways[j], n_steps, stride, points)
+        if residuals[j] <= limit:
+            residuals[j] = align(image, exemplars[rows[j]], box, transforms[j], n_steps, stride, points)
 
 
 @compiled
-def extent(image: Bytes) -> tuple[int, int, int, int]:
-    """The box (top, bottom, left, right) of what differs from the border, and a margin around it."""
+def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
+    """Bounding box (top, bottom, left, right) of pixels unlike the corner pixel, with a margin."""
     H, W, C = image.shape
     top, bottom, left, right = H, 0, W, 0
     for i in range(H):
@@ -105,58 +109,58 @@ def extent(image: Bytes) -> tuple[int, int, int, int]:
 
 
 @compiled
-def fit(
-    image: Bytes, exemplar: Bytes, box: Any, way: Floats, n_steps: int, stride: int, points: Any
+def align(
+    image: Bytes, exemplar: Bytes, box: Any, transform: Floats, n_steps: int, stride: int, points: Any
 ) -> float:
-    """The smallest misfit found from `way` on, which is moved there."""
+    """The smallest residual of the Gauss-Newton steps; updates `transform` in place."""
     normal, right, step = np.empty((4, 4)), np.empty(4), np.empty(4)
-    trial = way.copy()
+    trial = transform.copy()
     least = math.inf
     for number in range(n_steps + 1):
-        misfit = accumulate(image, exemplar, box, trial, stride, points, normal, right)
-        settled = not misfit < WORTHWHILE * least
-        if misfit < least:
-            least = misfit
-            way[:] = trial
-        if settled or number == n_steps or not solve(normal, right, step):
+        residual = normal_equations(image, exemplar, box, trial, stride, points, normal, right)
+        converged = not residual < CONVERGED * least
+        if residual < least:
+            least = residual
+            transform[:] = trial
+        if converged or number == n_steps or not solve(normal, right, step):
             break
         trial += step
     return least
 
 
 @compiled
-def accumulate(
+def normal_equations(
     image: Bytes,
     exemplar: Bytes,
     box: Any,
-    way: Floats,
+    transform: Floats,
     stride: int,
     points: Any,
     normal: Floats,
     right: Floats,
 ) -> float:
-    """The misfit, and the normal equations of the Gauss-Newton step from here."""
+    """The residual at a transform; fills the normal equations of the next Gauss-Newton step."""
     H, W, C = exemplar.shape
     top, bottom, left, end = box
     normal[:] = 0.0
     right[:] = 0.0
-    a, b, cx, cy = way
-    share = 1.0 / len(points)
-    misfit = 0.0
+    a, b, cx, cy = transform
+    weight = 1.0 / len(points)
+    residual = 0.0
     for i in range(top, bottom, stride):
         for j in range(left, end, stride):
             for c in range(C):
                 error, j0, j1, j2, j3 = -float(image[i, j, c]), 0.0, 0.0, 0.0, 0.0
-                for right_by, down_by in points:
-                    x, y = (2 * j + 1 + right_by) / W - 1, (2 * i + 1 + down_by) / H - 1
+                for dx, dy in points:
+                    x, y = (2 * j + 1 + dx) / W - 1, (2 * i + 1 + dy) / H - 1
                     u, v = a * x - b * y + cx, b * x + a * y + cy
-                    value, gx, gy = sample(exemplar, c, u, v)
-                    error += share * value
-                    j0 += share * (gx * x + gy * y)
-                    j1 += share * (gy * x - gx * y)
-                    j2 += share * gx
-                    j3 += share * gy
-                misfit += error * error
+                    value, gx, gy = bilinear(exemplar, c, u, v)
+                    error += weight * value
+                    j0 += weight * (gx * x + gy * y)
+                    j1 += weight * (gy * x - gx * y)
+                    j2 += weight * gx
+                    j3 += weight * gy
+                residual += error * error
                 if j2 != 0.0 or j3 != 0.0:
                     normal[0, 0] += j0 * j0
                     normal[0, 1] += j0 * j1
@@ -172,15 +176,15 @@ def accumulate(
                     right[1] -= j1 * error
                     right[2] -= j2 * error
                     right[3] -= j3 * error
-    return misfit * stride * stride
+    return residual * stride * stride
 
 
 @compiled
-def sample(exemplar: Bytes, c: int, u: float, v: float) -> tuple[float, float, float]:
-    """A remembered image at a point between its pixels, and how it changes there."""
+def bilinear(exemplar: Bytes, c: int, u: float, v: float) -> tuple[float, float, float]:
+    """Bilinear interpolation of an exemplar and its gradient."""
     H, W, _ = exemplar.shape
     u, v = (u + 1) * (0.5 * W) - 0.5, (v + 1) * (0.5 * H) - 0.5
-    # Written so that what is not a number becomes 0 too: an index must never leave the image.
+    # NaN becomes 0 too: an index must stay inside the image.
     u = min(u, W - 1.0) if u > 0.0 else 0.0
     v = min(v, H - 1.0) if v > 0.0 else 0.0
     m, n = min(int(v), H - 2), min(int(u), W - 2)
@@ -195,7 +199,7 @@ def sample(exemplar: Bytes, c: int, u: float, v: float) -> tuple[float, float, f
 
 @compiled
 def solve(normal: Floats, right: Floats, step: Floats) -> bool:
-    """Cholesky's way through the upper half of the normal equations; False where there is no answer."""
+    """Solve the normal equations by Cholesky decomposition of the upper triangle; False if singular."""
     for i in range(4):
         normal[i, i] = normal[i, i] * 1.001 + 1e-9
         for k in range(i):

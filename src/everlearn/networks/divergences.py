@@ -1,7 +1,7 @@
-"""How far apart distributions are: the few formulas that variational learners are made of.
+"""Divergences and likelihoods of variational autoencoders.
 
-Gaussians are diagonal and given by mean and logarithm of the variance, (n, n_latents); pixels are independent
-yes-or-no questions, given by the logit of a yes.
+Gaussians are diagonal and given by mean and log-variance, (n, n_latents). Pixels are independent Bernoulli
+variables given by their logits.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 def kl_to_prior(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """KL(N(mean, variance) || N(0, 1)) of every latent, in nats: what it costs to say it.
+    """KL(N(mean, variance) || N(0, 1)) of every latent, in nats.
 
     Example:
         >>> kl_to_prior(torch.tensor([0.0, 2.0]), torch.zeros(2))
@@ -20,9 +20,10 @@ def kl_to_prior(mean: Tensor, log_variance: Tensor) -> Tensor:
 
 
 def atypicality(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """How unlike N(0, 1) each latent is over a whole batch, (n, n_latents) -> (n_latents,).
+    """KL of each latent's aggregate posterior over a batch to N(0, 1), (n, n_latents) -> (n_latents,).
 
-    The Gaussians of a batch are a mixture; one Gaussian with the mixture's mean and variance stands for it.
+    The aggregate posterior, a mixture of Gaussians, is approximated by one Gaussian with its mean and
+    variance.
 
     Example:
         >>> varied, still = torch.tensor([[1.0], [-1.0]]), torch.tensor([[0.0], [0.0]])
@@ -30,24 +31,26 @@ def atypicality(mean: Tensor, log_variance: Tensor) -> Tensor:
         >>> atypicality(torch.cat([varied, still], 1), small).round(decimals=2)
         tensor([0.0000, 1.4700])
     """
-    middle = mean.mean(0)
+    center = mean.mean(0)
     variance = log_variance.exp().mean(0) + mean.var(0, correction=0)
-    return kl_to_prior(middle, variance.log())
+    return kl_to_prior(center, variance.log())
 
 
-def wasserstein(mean: Tensor, log_variance: Tensor, other: Tensor, other_log_variance: Tensor) -> Tensor:
-    """The squared 2-Wasserstein distance of each pair of Gaussians, summed over latents, (n,).
+def squared_wasserstein(
+    mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
+) -> Tensor:
+    """Squared 2-Wasserstein distance of each pair of Gaussians, summed over latents, (n,).
 
     Example:
-        >>> wasserstein(torch.ones(1, 2), torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
+        >>> squared_wasserstein(torch.ones(1, 2), torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
         tensor([2.])
     """
-    spread, other_spread = (0.5 * log_variance).exp(), (0.5 * other_log_variance).exp()
-    return ((mean - other).square() + (spread - other_spread).square()).sum(1)
+    std, other_std = (0.5 * log_variance).exp(), (0.5 * other_log_variance).exp()
+    return ((mean - other_mean).square() + (std - other_std).square()).sum(1)
 
 
 def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:
-    """-log p(pixels), summed over the pixels of each image, (n,); pixels between 0 and 1 count by share.
+    """-log p(pixels), summed over the pixels of each image, (n,); pixels may lie between 0 and 1.
 
     Example:
         >>> bernoulli_nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)) / torch.tensor(2.0).log()
@@ -57,23 +60,23 @@ def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:
 
 
 def bernoulli_entropy(pixels: Tensor) -> Tensor:
-    """The least that `bernoulli_nll` can be, (n,): gray is uncertain however well it is drawn.
+    """Lower bound of `bernoulli_nll` for these pixels, (n,): the entropy of gray pixels.
 
     Example:
         >>> bernoulli_entropy(torch.tensor([[0.0, 1.0], [0.5, 1.0]])) / torch.tensor(2.0).log()
         tensor([0., 1.])
     """
-    each: Tensor = torch.special.entr(pixels) + torch.special.entr(1 - pixels)
-    return each.flatten(1).sum(1)
+    entropy: Tensor = torch.special.entr(pixels) + torch.special.entr(1 - pixels)
+    return entropy.flatten(1).sum(1)
 
 
-def bernoulli_kl(old: Tensor, logits: Tensor) -> Tensor:
-    """KL(pixels as `old` draws them || as `logits` does), summed over the pixels of each image, (n,).
+def bernoulli_kl(old_logits: Tensor, logits: Tensor) -> Tensor:
+    """KL(Bernoulli(old_logits) || Bernoulli(logits)), summed over the pixels of each image, (n,).
 
     Example:
         >>> bernoulli_kl(torch.ones(1, 4), torch.ones(1, 4))
         tensor([0.])
     """
-    chance = torch.sigmoid(old)
-    each = functional.softplus(logits) - functional.softplus(old) + chance * (old - logits)
-    return each.flatten(1).sum(1)
+    p = torch.sigmoid(old_logits)
+    kl = functional.softplus(logits) - functional.softplus(old_logits) + p * (old_logits - logits)
+    return kl.flatten(1).sum(1)

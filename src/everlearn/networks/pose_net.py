@@ -1,4 +1,4 @@
-"""A network that sees poses, and the average of its past selves."""
+"""A network that regresses poses, and an exponential moving average of weights."""
 
 import copy
 
@@ -9,24 +9,30 @@ from torch.nn import functional
 from everlearn.errors import check_range, unknown
 from everlearn.networks.backbones import SmallNet
 from everlearn.networks.backbones import backbone as build
-from everlearn.networks.similarity import CANONICAL, compose, matrices_of, nearest_similarity, not_tiny
+from everlearn.networks.pose import (
+    CANONICAL,
+    clamp_scale,
+    compose,
+    matrices_from_poses,
+    poses_from_matrices,
+    to_canonical,
+)
 from everlearn.networks.tensors import seeded
-from everlearn.networks.warp import normalise
 
-NUMBERS = {"similarity": 4, "matrix": 6}
-"""How a pose can be learned: as the four numbers it has, or as the 2x3 matrix they make."""
+N_OUTPUTS = {"similarity": 4, "matrix": 6}
+"""Outputs of each pose parameterization: a similarity, or its 2x3 affine matrix."""
 
 
 class PoseNet(nn.Module):
-    """Images to the four numbers of a similarity; a fresh one answers close to the canonical pose.
+    """Regresses poses (n, 4) from images; initialized close to the canonical pose.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
         backbone: "small" or "resnet18".
-        sight: larger images are averaged down to about this many pixels a side before they are looked at.
-        width: channels of the small backbone's first layer; the others follow.
-        numbers: "similarity" or "matrix": what the last layer gives and the loss is about.
-        seed: decides the first weights.
+        input_size: larger images are average-pooled to about this many pixels per side.
+        width: channels of the first layer of the small backbone.
+        parameterization: "similarity" or "matrix": what the last layer outputs and the loss compares.
+        seed: seed of the initial weights.
     """
 
     def __init__(
@@ -34,69 +40,74 @@ class PoseNet(nn.Module):
         image_shape: tuple[int, ...],
         *,
         backbone: str = "small",
-        sight: int = 32,
+        input_size: int = 32,
         width: int = 16,
-        numbers: str = "similarity",
+        parameterization: str = "similarity",
         seed: int = 0,
     ) -> None:
         super().__init__()
-        check_range("sight", sight, 8, 512)
+        check_range("input_size", input_size, 8, 512)
         check_range("width", width, 1, 512)
-        if numbers not in NUMBERS:
-            raise unknown("way to learn a pose", numbers, NUMBERS)
-        self.numbers = numbers
-        self.block = max(1, min(image_shape[:2]) // sight)
-        seen = (image_shape[0] // self.block, image_shape[1] // self.block, *image_shape[2:])
+        if parameterization not in N_OUTPUTS:
+            raise unknown("pose parameterization", parameterization, N_OUTPUTS)
+        self.parameterization = parameterization
+        self.pool = max(1, min(image_shape[:2]) // input_size)
+        pooled = (image_shape[0] // self.pool, image_shape[1] // self.pool, *image_shape[2:])
         with seeded(seed):
-            self.body = SmallNet(seen, width=width) if backbone == "small" else build(backbone, seen, seed)
-            self.head = nn.Linear(int(self.body.n_features), NUMBERS[numbers])  # type: ignore[arg-type]  # a module's number
+            self.backbone = (
+                SmallNet(pooled, width=width) if backbone == "small" else build(backbone, pooled, seed)
+            )
+            n_features = int(self.backbone.n_features)  # type: ignore[arg-type]  # an attribute of a module
+            self.head = nn.Linear(n_features, N_OUTPUTS[parameterization])
         with torch.no_grad():
             self.head.weight.mul_(0.1)
-            self.head.bias.copy_(self._numbers_of(torch.tensor([CANONICAL]))[0])
+            self.head.bias.copy_(self._targets(torch.tensor([CANONICAL]))[0])
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, 4)."""
-        numbers = self._see(images)
-        return numbers if self.numbers == "similarity" else nearest_similarity(numbers.reshape(-1, 2, 3))
+        outputs = self._outputs(images)
+        if self.parameterization == "similarity":
+            return outputs
+        return poses_from_matrices(outputs.reshape(-1, 2, 3))
 
     def errors(self, images: Tensor, poses: Tensor) -> Tensor:
-        """How far off what is seen lies from the truth, number by number."""
-        return self._see(images) - self._numbers_of(poses)
+        """Outputs minus targets, (n, 4) or (n, 6)."""
+        return self._outputs(images) - self._targets(poses)
 
-    def _see(self, images: Tensor) -> Tensor:
-        seen = functional.avg_pool2d(images, self.block) if self.block > 1 else images
-        numbers: Tensor = self.head(self.body(seen.contiguous(memory_format=torch.channels_last)))
-        return numbers
+    def _outputs(self, images: Tensor) -> Tensor:
+        pooled = functional.avg_pool2d(images, self.pool) if self.pool > 1 else images
+        outputs: Tensor = self.head(self.backbone(pooled.contiguous(memory_format=torch.channels_last)))
+        return outputs
 
-    def _numbers_of(self, poses: Tensor) -> Tensor:
-        return poses if self.numbers == "similarity" else matrices_of(poses).flatten(1)
+    def _targets(self, poses: Tensor) -> Tensor:
+        return poses if self.parameterization == "similarity" else matrices_from_poses(poses).flatten(1)
 
 
 @torch.no_grad()
-def look(net: nn.Module, images: Tensor, looks: int) -> Tensor:
-    """See a pose, bring the image to the canonical frame by it, look again and correct."""
+def predict_poses(net: nn.Module, images: Tensor, n_refinements: int = 0) -> Tensor:
+    """Predict poses, then refine: warp to the canonical frame, predict the remaining pose, and compose."""
     poses: Tensor = net(images)
-    for _ in range(looks - 1):
-        poses = compose(poses, net(normalise(images, poses)))
-    return not_tiny(poses)
+    for _ in range(n_refinements):
+        poses = compose(poses, net(to_canonical(images, poses)))
+    return clamp_scale(poses)
 
 
-class Average:
-    """The running average of a network's weights: steadier than any of its moments.
+class EMA:
+    """Exponential moving average of a network's weights.
 
     Args:
-        net: the network to follow.
-        memory: how much of the average stays at each step; 0 is the network as it is.
+        net: the network to average.
+        decay: weight of the previous average in each update; 0 copies the network.
     """
 
-    def __init__(self, net: nn.Module, memory: float) -> None:
+    def __init__(self, net: nn.Module, decay: float) -> None:
         self.net = copy.deepcopy(net).eval().requires_grad_(False)
-        self.memory = memory
+        self.decay = decay
 
     @torch.no_grad()
-    def follow(self, net: nn.Module, n_steps: int) -> None:
-        """Take in the weights after a step; early steps count for more, so that the start is forgotten."""
-        share = 1 - min(self.memory, (1 + n_steps) / (10 + n_steps))
-        ours, theirs = self.net.state_dict(), net.state_dict()
-        smooth = [name for name, tensor in ours.items() if tensor.is_floating_point()]
-        torch._foreach_lerp_([ours[name] for name in smooth], [theirs[name] for name in smooth], share)
+    def update(self, net: nn.Module, n_steps: int) -> None:
+        """Average in the weights after a step; the decay is smaller in the first steps."""
+        rate = 1 - min(self.decay, (1 + n_steps) / (10 + n_steps))
+        average, current = self.net.state_dict(), net.state_dict()
+        names = [name for name, tensor in average.items() if tensor.is_floating_point()]
+        torch._foreach_lerp_([average[name] for name in names], [current[name] for name in names], rate)

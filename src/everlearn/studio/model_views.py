@@ -12,9 +12,8 @@ from everlearn.learners import Learner
 from everlearn.learners.base.recogniser import Recogniser
 from everlearn.learners.base.situated import Situated
 from everlearn.networks import to_tensor
-from everlearn.networks.alignment import fit_all
-from everlearn.networks.similarity import inverse, poses_of
-from everlearn.networks.warp import normalise, to_bytes, to_images
+from everlearn.networks.alignment import align_candidates
+from everlearn.networks.pose import inverse, poses_from_factors, to_canonical, to_images, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Play, Record
 from everlearn.streams.stream import Images
@@ -158,15 +157,15 @@ def recognised(learner: Learner, image: Images) -> dict[str, Any]:
     images = image[None]
     answer, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
     factors = learner.estimate(images)
-    upright = normalise(to_tensor(images), poses_of(factors))
+    upright = to_canonical(to_tensor(images), poses_from_factors(factors))
     return {
         "label": answer,
         "name": learner.memory.name(answer),
         "novelty": novelty,
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
         "seen": data_url(image),
-        "upright": data_url(to_bytes(upright)[0]),
-        "leading": _leading(learner, images, to_images(upright), inverse(poses_of(factors))),
+        "upright": data_url(to_uint8(upright)[0]),
+        "leading": _leading(learner, images, to_images(upright), inverse(poses_from_factors(factors))),
     }
 
 
@@ -178,7 +177,7 @@ def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> lis
     misfits, best = np.empty(rows.shape), np.empty((1, 4))
     ways = np.repeat(way.double().numpy()[:, None], rows.shape[1], axis=1)
     remembered = memory.images.reshape(len(memory), height, width, -1)
-    fit_all(images.reshape(1, height, width, -1), remembered, rows, ways, misfits, best)
+    align_candidates(images.reshape(1, height, width, -1), remembered, rows, ways, misfits, best)
     # Per pixel and in gray levels, because a sum of squares over a image says nothing to anybody.
     residuals = np.sqrt(misfits[0] / images.size)
     found = [(float(residuals[i]), int(row)) for i, row in enumerate(rows[0])]

@@ -1,14 +1,14 @@
 import torch
 
 from everlearn.learners.base.dreaming import Snapshot, proximity
-from everlearn.networks.autoencoder import Autoencoder
-from everlearn.networks.divergences import bernoulli_kl, wasserstein
+from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
+from everlearn.networks.vae import VAE
 from everlearn.rng import rng_at
 from everlearn.serialization import pack, unpack
 
 
-def a_net(seed: int = 0) -> Autoencoder:
-    return Autoencoder((16, 16), size="tiny", n_latents=4, n_environments=3, seed=seed)
+def a_net(seed: int = 0) -> VAE:
+    return VAE((16, 16), size="tiny", n_latents=4, n_environments=3, seed=seed)
 
 
 def test_an_unmoved_network_is_where_its_snapshot_is() -> None:
@@ -46,7 +46,7 @@ def test_proximity_is_the_mean_of_both_distances() -> None:
     dream = Snapshot(other, 1).dream(8, [0], rng_at(0, "test", 0))
     near = proximity(net, dream)
     mean, log_variance, features = net.encoder(dream.pixels)
-    apart = wasserstein(mean, log_variance, dream.mean, dream.log_variance).mean()
+    apart = squared_wasserstein(mean, log_variance, dream.mean, dream.log_variance).mean()
     torch.testing.assert_close(near.encoder, apart)
     logits = net.decoder(dream.latents, dream.environments)
     torch.testing.assert_close(near.decoder, bernoulli_kl(dream.logits, logits).mean())

@@ -77,10 +77,9 @@ def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float)
 
 def _normalised(learner: EstimatesFactors, images: Images) -> Images:
     from everlearn.networks import to_tensor  # reports look at answers without torch
-    from everlearn.networks.similarity import poses_of
-    from everlearn.networks.warp import normalise, to_images
+    from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 
-    aligned = to_images(normalise(to_tensor(images), poses_of(learner.estimate(images))))
+    aligned = to_images(to_canonical(to_tensor(images), poses_from_factors(learner.estimate(images))))
     return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 

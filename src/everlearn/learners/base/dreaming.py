@@ -9,8 +9,8 @@ from torch import Tensor
 
 from everlearn.learners.base.learner import State
 from everlearn.networks import load_module, module_state, n_bytes
-from everlearn.networks.autoencoder import Autoencoder
-from everlearn.networks.divergences import bernoulli_kl, wasserstein
+from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
+from everlearn.networks.vae import VAE
 from everlearn.rng import Rng
 
 
@@ -41,7 +41,7 @@ class Snapshot:
         n_known: environments, from 0, that it can dream of.
     """
 
-    def __init__(self, net: Autoencoder, n_known: int) -> None:
+    def __init__(self, net: VAE, n_known: int) -> None:
         self.net = deepcopy(net).requires_grad_(False)
         self.n_known = n_known
 
@@ -68,17 +68,17 @@ class Snapshot:
         return {"net": module_state(self.net), "n_known": self.n_known}
 
     @classmethod
-    def loaded(cls, net: Autoencoder, state: State) -> Self:
+    def loaded(cls, net: VAE, state: State) -> Self:
         """A snapshot from its state; `net` says how it is built."""
         snapshot = cls(net, state["n_known"])
         load_module(snapshot.net, state["net"])
         return snapshot
 
 
-def proximity(net: Autoencoder, dream: Dream, *, decoder: bool = True) -> Proximity:
+def proximity(net: VAE, dream: Dream, *, decoder: bool = True) -> Proximity:
     """The mean distance of encoders (2-Wasserstein, squared) and decoders (KL of pixels) over dreams."""
     mean, log_variance, features = net.encoder(dream.pixels)
-    apart = wasserstein(mean, log_variance, dream.mean, dream.log_variance).mean()
+    apart = squared_wasserstein(mean, log_variance, dream.mean, dream.log_variance).mean()
     if not decoder:
         return Proximity(apart, torch.zeros_like(apart), features)
     logits = net.decoder(dream.latents, dream.environments)

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.networks import seeded
-from everlearn.networks.autoencoder import Encoder
-from everlearn.networks.warp import sample
+from everlearn.networks.pose import affine_sample
+from everlearn.networks.vae import Encoder
 from everlearn.rng import Rng
 
 N_UNITS = 64
@@ -61,7 +61,7 @@ def imagine(
 
 
 def wander(pixels: Tensor, reach: float, rng: Rng) -> Tensor:
-    """Images moved anywhere: what imagination has to be better than."""
+    """Images moved augment_poses: what imagination has to be better than."""
     moves = torch.from_numpy(rng.uniform(2 * len(pixels), -reach, reach)).to(pixels)
     return shifted(pixels, moves.view(-1, 2))
 
@@ -74,4 +74,4 @@ def shifted(pixels: Tensor, moves: Tensor) -> Tensor:
         tensor([0., 0., 1., 0.])
     """
     still = torch.eye(2).to(moves).expand(len(moves), 2, 2)
-    return sample(pixels, torch.cat([still, -moves[:, :, None]], dim=2))
+    return affine_sample(pixels, torch.cat([still, -moves[:, :, None]], dim=2))

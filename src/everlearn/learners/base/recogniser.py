@@ -14,8 +14,7 @@ from everlearn.learners.base.recognition import Recognition
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
-from everlearn.networks.similarity import factors_of, poses_of
-from everlearn.networks.warp import normalise, to_bytes
+from everlearn.networks.pose import factors_from_poses, poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -95,7 +94,7 @@ class Recogniser(Learner):
         """Where and how the thing in each image is shown."""
         if not len(self.memory):
             return Factors.canonical(len(images))
-        return factors_of(torch.from_numpy(self._found(images).poses))
+        return factors_from_poses(torch.from_numpy(self._found(images).poses))
 
     def state(self) -> State:
         """The memory, and how well known things fitted."""
@@ -120,8 +119,8 @@ class Recogniser(Learner):
             return
         some = batch[new]
         if some.factors is not None:
-            canonical = normalise(to_tensor(some.images), poses_of(some.factors))
-            some = Batch(to_bytes(canonical), some.labels)
+            canonical = to_canonical(to_tensor(some.images), poses_from_factors(some.factors))
+            some = Batch(to_uint8(canonical), some.labels)
         self.memory.add(some)
 
     def _found(self, images: Images) -> Recognition:

@@ -12,9 +12,8 @@ from torch import Tensor
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import Lookup, smallest
 from everlearn.networks import to_tensor
-from everlearn.networks.alignment import fit_all
-from everlearn.networks.similarity import compose, inverse, similarity
-from everlearn.networks.warp import normalise, to_images
+from everlearn.networks.alignment import align_candidates
+from everlearn.networks.pose import compose, inverse, similarity, to_canonical, to_images
 from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
 
@@ -143,7 +142,7 @@ def _try(
     misfits, best = np.empty(rows.shape), np.empty((n, 4))
     ways = inverse(starts.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
     remembered = memory.images.reshape(len(memory), H, W, -1)
-    fit_all(images.reshape(n, H, W, -1), remembered, rows, ways, misfits, best)
+    align_candidates(images.reshape(n, H, W, -1), remembered, rows, ways, misfits, best)
     return decide(memory.labels[rows], misfits, inverse(torch.from_numpy(best)).numpy())
 
 
@@ -160,7 +159,7 @@ def _candidates(
 
 
 def _normalised(images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
-    return to_images(normalise(to_tensor(images), poses))
+    return to_images(to_canonical(to_tensor(images), poses))
 
 
 def decide(labels: IntArray, misfits: Misfits, poses: npt.NDArray[np.float64]) -> Recognition:

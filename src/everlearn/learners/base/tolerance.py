@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from everlearn.networks.autoencoder import Decoder
 from everlearn.networks.divergences import bernoulli_nll
+from everlearn.networks.vae import Decoder
 from everlearn.rng import FloatArray, Rng
 
 N_DREAMS, N_STEPS, RATE = 64, 60, 0.1

@@ -19,8 +19,8 @@ from everlearn.networks import (
     optimiser_state,
     to_tensor,
 )
-from everlearn.networks.autoencoder import FINEST, Autoencoder, to_pixels
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
+from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.stream import Images
 
@@ -122,7 +122,7 @@ class Variational(Learner):
         gamma: float = 2.0,
         capacity_step: float = 0.01,
         capacity_most: float = 25.0,
-        finest: float = FINEST,
+        finest: float = MIN_STD,
         penalty: Literal["squared", "absolute", "ceiling"] = "squared",
         informative: bool = True,
         entangled: bool = False,
@@ -139,12 +139,12 @@ class Variational(Learner):
         self.capacity_step, self.capacity_most = capacity_step, capacity_most
         self.informative, self.entangled, self.beta = informative, entangled, beta
         self.n_latents, self.finest = n_latents, finest
-        self.net = Autoencoder(
+        self.net = VAE(
             image_shape,
             size=size,
             n_latents=n_latents,
             n_environments=self.n_slots,
-            finest=finest,
+            min_std=finest,
             seed=seed,
         )
         self.learning: list[torch.nn.Module] = [self.net]
@@ -208,7 +208,7 @@ class Variational(Learner):
     def pixels(self, images: Images) -> Tensor:
         """Images (n, H, W[, 3]) of bytes as shares of white (n, C, H, W)."""
         device = self.net.encoder.head.weight.device
-        return to_pixels(to_tensor(images, device)).contiguous(memory_format=torch.channels_last)
+        return to_unit_range(to_tensor(images, device)).contiguous(memory_format=torch.channels_last)
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         """Nothing: whoever was never told a name has none to tell, so every answer is -1."""

@@ -1,4 +1,4 @@
-"""Images to latents and back: the convolutional autoencoders of VASE and CCI-VAE."""
+"""The convolutional variational autoencoder of VASE and CCI-VAE."""
 
 import math
 from dataclasses import dataclass
@@ -10,89 +10,91 @@ from torch import Tensor, nn
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.networks.tensors import MID_GRAY, seeded
 
-FINEST, COARSEST = 0.05, 7.4
-"""Bounds of the standard deviation of a latent if nobody says others."""
+MIN_STD, MAX_STD = 0.05, 7.4
+"""Default bounds of the posterior's standard deviation."""
 
 
 @dataclass(frozen=True)
-class Size:
-    """Channels of each halving of the image, and the units of the dense layer above."""
+class NetSize:
+    """Channels of each stride-2 layer, and units of the dense layer."""
 
     channels: tuple[int, ...]
     n_features: int = 256
 
 
 SIZES = {
-    "paper": Size((64, 64, 128, 128)),
-    "half": Size((32, 32, 64, 64)),
-    "small": Size((32, 32, 64)),
-    "tiny": Size((16, 16, 32)),
+    "paper": NetSize((64, 64, 128, 128)),
+    "half": NetSize((32, 32, 64, 64)),
+    "small": NetSize((32, 32, 64)),
+    "tiny": NetSize((16, 16, 32)),
 }
 
 
 class Encoder(nn.Module):
-    """A image to a Gaussian over latents, which depends on the image alone, whatever shows it.
+    """Images to Gaussian posteriors q(z | x), which do not depend on the environment.
 
     Args:
-        image_shape: (H, W) or (H, W, 3), sides divisible by two as often as there are layers.
-        size: how large.
-        n_latents: numbers that describe a image.
-        finest: the smallest standard deviation of a latent.
+        image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
+        size: layer sizes.
+        n_latents: dimensions of z.
+        min_std: lower bound of the posterior's standard deviation.
     """
 
     def __init__(
-        self, image_shape: tuple[int, ...], size: Size, n_latents: int, finest: float = FINEST
+        self, image_shape: tuple[int, ...], size: NetSize, n_latents: int, min_std: float = MIN_STD
     ) -> None:
         super().__init__()
-        self.bounds = 2 * math.log(finest), 2 * math.log(COARSEST)
+        self.bounds = 2 * math.log(min_std), 2 * math.log(MAX_STD)
         first, *others = size.channels
         layers: list[nn.Module] = [
-            # Halving by folding four pixels into channels does what a 4x4 convolution in steps of two does
-            # and, for a image of one channel, goes back much faster.
+            # Space-to-depth and a 3x3 convolution replace a 4x4 convolution with stride 2: for one input
+            # channel, the backward pass is much faster.
             nn.PixelUnshuffle(2),
             nn.Conv2d(4 * n_channels(image_shape), first, 3, 1, 1),
             nn.ReLU(inplace=True),
         ]
         for n_in, n_out in pairwise([first, *others]):
             layers += [nn.Conv2d(n_in, n_out, 4, 2, 1), nn.ReLU(inplace=True)]
-        n_flat = size.channels[-1] * _area(image_shape, size)
-        self.body = nn.Sequential(
+        n_flat = size.channels[-1] * _final_area(image_shape, size)
+        self.backbone = nn.Sequential(
             *layers, nn.Flatten(), nn.Linear(n_flat, size.n_features), nn.ReLU(inplace=True)
         )
         self.head = nn.Linear(size.n_features, 2 * n_latents)
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(n, C, H, W) -> means and log-variances (n, n_latents), features (n, n_features)."""
-        features: Tensor = self.body(pixels)
+        features: Tensor = self.backbone(pixels)
         mean, log_variance = self.head(features).chunk(2, dim=1)
         return mean, log_variance.clamp(*self.bounds), features
 
 
 class Decoder(nn.Module):
-    """Latents, and the environment they are shown in, to the logits of pixels.
+    """Latents z and environment s to pixel logits of p(x | z, s).
 
     Args:
-        image_shape: (H, W) or (H, W, 3), sides divisible by two as often as there are layers.
-        size: how large.
-        n_latents: numbers that describe a image.
-        n_environments: environments it can tell apart.
+        image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
+        size: layer sizes.
+        n_latents: dimensions of z.
+        n_environments: size of the one-hot code of s.
     """
 
-    def __init__(self, image_shape: tuple[int, ...], size: Size, n_latents: int, n_environments: int) -> None:
+    def __init__(
+        self, image_shape: tuple[int, ...], size: NetSize, n_latents: int, n_environments: int
+    ) -> None:
         super().__init__()
         self.n_environments = n_environments
         *others, last = size.channels
-        halved = [side >> len(size.channels) for side in image_shape[:2]]
+        final_sides = [side >> len(size.channels) for side in image_shape[:2]]
         layers: list[nn.Module] = [
             nn.Linear(n_latents + n_environments, size.n_features),
             nn.ReLU(inplace=True),
-            nn.Linear(size.n_features, last * _area(image_shape, size)),
+            nn.Linear(size.n_features, last * _final_area(image_shape, size)),
             nn.ReLU(inplace=True),
-            nn.Unflatten(1, (last, *halved)),
+            nn.Unflatten(1, (last, *final_sides)),
         ]
         for n_in, n_out in pairwise([last, *reversed(others)]):
             layers += [nn.ConvTranspose2d(n_in, n_out, 4, 2, 1), nn.ReLU(inplace=True)]
-        # The reverse of the encoder's folding, for the same reason.
+        # Mirrors the encoder's space-to-depth layer.
         layers += [
             nn.Conv2d(size.channels[0], 4 * n_channels(image_shape), 3, 1, 1),
             nn.PixelShuffle(2),
@@ -101,24 +103,24 @@ class Decoder(nn.Module):
 
     def forward(self, latents: Tensor, environments: Tensor) -> Tensor:
         """(n, n_latents), (n,) -> (n, C, H, W)."""
-        shown = nn.functional.one_hot(environments, self.n_environments).to(latents)
-        logits: Tensor = self.layers(torch.cat([latents, shown], dim=1))
+        one_hot = nn.functional.one_hot(environments, self.n_environments).to(latents)
+        logits: Tensor = self.layers(torch.cat([latents, one_hot], dim=1))
         return logits
 
 
-class Autoencoder(nn.Module):
-    """An encoder and its decoder.
+class VAE(nn.Module):
+    """An encoder and a decoder.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
         size: "paper", "half", "small" or "tiny".
-        n_latents: numbers that describe a image.
-        n_environments: environments that the decoder can tell apart.
-        finest: the smallest standard deviation of a latent.
-        seed: decides the first weights.
+        n_latents: dimensions of z.
+        n_environments: environments that the decoder is conditioned on.
+        min_std: lower bound of the posterior's standard deviation.
+        seed: seed of the initial weights.
 
     Example:
-        >>> net = Autoencoder((32, 32), size="tiny", n_latents=4)
+        >>> net = VAE((32, 32), size="tiny", n_latents=4)
         >>> mean, log_variance, features = net.encoder(torch.zeros(2, 1, 32, 32))
         >>> net.decoder(mean, torch.zeros(2, dtype=torch.long)).shape
         torch.Size([2, 1, 32, 32])
@@ -131,7 +133,7 @@ class Autoencoder(nn.Module):
         size: str = "small",
         n_latents: int = 16,
         n_environments: int = 7,
-        finest: float = FINEST,
+        min_std: float = MIN_STD,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -141,29 +143,29 @@ class Autoencoder(nn.Module):
         check_range("n_environments", n_environments, 1, 1000)
         _check_sides(image_shape, size)
         with seeded(seed):
-            self.encoder = Encoder(image_shape, SIZES[size], n_latents, finest)
+            self.encoder = Encoder(image_shape, SIZES[size], n_latents, min_std)
             self.decoder = Decoder(image_shape, SIZES[size], n_latents, n_environments)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # known to torch alone
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in the stubs
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Images (n, C, H, W) seen, described by means, and drawn again in the first environment."""
-        mean = self.encoder(images)[0]
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Pixel logits (n, C, H, W) of the posterior means, decoded in environment 0."""
+        mean = self.encoder(pixels)[0]
         logits: Tensor = self.decoder(mean, torch.zeros(len(mean), dtype=torch.long, device=mean.device))
         return logits
 
 
-def to_pixels(images: Tensor) -> Tensor:
-    """What `to_tensor` made, as shares of white from 0 to 1."""
-    return images.add(MID_GRAY).clamp_(0, 1)
+def to_unit_range(tensors: Tensor) -> Tensor:
+    """Convert tensors of `to_tensor` to pixels in [0, 1]."""
+    return tensors.add(MID_GRAY).clamp_(0, 1)
 
 
 def n_channels(image_shape: tuple[int, ...]) -> int:
-    """1 for gray images, 3 for coloured ones."""
+    """1 for grayscale images, 3 for color images."""
     return 1 if len(image_shape) == 2 else image_shape[2]
 
 
-def _area(image_shape: tuple[int, ...], size: Size) -> int:
-    """Places that are left after all halvings."""
+def _final_area(image_shape: tuple[int, ...], size: NetSize) -> int:
+    """Spatial positions after the last stride-2 layer."""
     return (image_shape[0] >> len(size.channels)) * (image_shape[1] >> len(size.channels))
 
 
@@ -171,6 +173,6 @@ def _check_sides(image_shape: tuple[int, ...], size: str) -> None:
     unit = 2 ** len(SIZES[size].channels)
     if any(side % unit or not side for side in image_shape[:2]):
         raise BadInput(
-            f"images are {image_shape[0]} by {image_shape[1]} pixels; for size {size!r} both must be "
+            f"images are {image_shape[0]} by {image_shape[1]} pixels; size {size!r} needs both to be "
             f"multiples of {unit}, such as {max(1, round(image_shape[0] / unit)) * unit}"
         )
