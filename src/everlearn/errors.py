@@ -1,4 +1,4 @@
-"""Libraries that not everybody needs."""
+"""Errors about user input, name suggestions and optional imports."""
 
 import difflib
 import importlib
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-MOST_NAMED = 12
-"""Names listed in a complaint; more than these nobody reads."""
+MAX_NAMES = 12
+"""Names listed in an error message."""
 
 
 class BadInput(ValueError):
-    """Something the user gave cannot be used; the message says what, why and what to try.
+    """Input that cannot be used; the message states the value, the reason and what to do.
 
     Example:
         >>> raise BadInput("image_size is -3; it must be between 16 and 512")
@@ -22,7 +22,7 @@ class BadInput(ValueError):
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """The complaint about a name nobody knows, with the nearest one that exists.
+    """The error for an unknown name, with the closest known name.
 
     Example:
         >>> print(unknown("stream", "sprits", ["sprites", "mnist"]))
@@ -30,17 +30,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
         >>> print(unknown("stream", "qqq", ["sprites", "mnist"]))
         unknown stream 'qqq'; known are 'mnist', 'sprites'
     """
-    options = sorted(known)
-    by_letters = {each.lower(): each for each in options}
-    near = difflib.get_close_matches(name.lower(), by_letters, n=1)
-    if near:
-        return BadInput(f"unknown {kind} {name!r}; did you mean {by_letters[near[0]]!r}?")
-    rest = f" and {len(options) - MOST_NAMED} more" if len(options) > MOST_NAMED else ""
-    return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, options[:MOST_NAMED]))}{rest}")
+    names = sorted(known)
+    by_lowercase = {each.lower(): each for each in names}
+    closest = difflib.get_close_matches(name.lower(), by_lowercase, n=1)
+    if closest:
+        return BadInput(f"unknown {kind} {name!r}; did you mean {by_lowercase[closest[0]]!r}?")
+    rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return BadInput(f"unknown {kind} {name!r}; known are {', '.join(map(repr, names[:MAX_NAMES]))}{rest}")
 
 
 def check_range(name: str, value: Any, low: float, high: float) -> None:
-    """Complain unless low <= value <= high (a NaN is never in range).
+    """Raise unless low <= value <= high; NaN is out of range.
 
     Example:
         >>> check_range("similarity", 1.5, 0, 1)
@@ -52,13 +52,13 @@ def check_range(name: str, value: Any, low: float, high: float) -> None:
         raise BadInput(f"{name} is {value}; it must be between {low} and {high}")
 
 
-def need(module: str, install: str) -> ModuleType:
-    """A library, imported only now, or a sentence that says how to get it.
+def import_optional(module: str, install: str) -> ModuleType:
+    """Import an optional dependency, or raise an error that says how to install it.
 
     Example:
-        >>> need("json", "").__name__
+        >>> import_optional("json", "").__name__
         'json'
-        >>> need("pyharrow", "pip install 'everlearn[export]'")
+        >>> import_optional("pyharrow", "pip install 'everlearn[export]'")
         Traceback (most recent call last):
         ...
         everlearn.errors.BadInput: this needs pyharrow, which is not installed; try: pip install ...

@@ -1,9 +1,10 @@
-"""One process per folder: a lock that dies with its holder."""
+"""Atomic file writes, checksums, and the lock that gives one process access to a folder."""
 
 import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ from typing import Self
 
 from everlearn.errors import BadInput
 
-PIECE = 1 << 20
-"""Bytes read at once."""
-UNUSABLE = (
+CHUNK_BYTES = 1 << 20
+LOCK = ".lock"
+_HOLDER = re.compile(r"process (\d+) on (.+)")
+_PATH_ERRORS = (
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
@@ -28,34 +30,33 @@ UNUSABLE = (
     errno.ELOOP,
     errno.ENXIO,
 )
-"""Refusals that another choice of path would have avoided."""
+"""Errors that another path would avoid."""
 
 
 class DiskFull(BadInput):
-    """The disk has no room; what was there before is untouched."""
+    """No space left on the device; existing files are unchanged."""
 
 
 class Disk:
-    """The acts that change a disk, one method each.
+    """The operations that change a disk, one method each; tests replace it to inject faults.
 
-    A name that is a symbolic link is never followed: a folder from somebody else must not make us write
-    elsewhere.
+    Symbolic links are not followed, so that an untrusted folder cannot redirect a write.
     """
 
     def open(self, path: Path, flags: int) -> int:
-        """Open or create a file."""
+        """Open or create a file; returns the file descriptor."""
         return os.open(path, flags | os.O_NOFOLLOW, 0o644)
 
     def write(self, file: int, data: bytes | memoryview) -> int:
-        """Write some bytes; says how many went through."""
+        """Write once; returns the number of bytes written."""
         return os.write(file, data)
 
     def sync(self, file: int) -> None:
-        """Force a file (or a folder's list of names) to the disk."""
+        """Flush a file, or the entries of a folder, to the device."""
         os.fsync(file)
 
     def truncate(self, file: int, size: int) -> None:
-        """Cut an open file to a size."""
+        """Truncate an open file."""
         os.ftruncate(file, size)
 
     def make_folder(self, path: Path) -> None:
@@ -63,11 +64,11 @@ class Disk:
         path.mkdir()
 
     def rename(self, old: Path, new: Path) -> None:
-        """Give a file its final name, replacing what had it."""
+        """Rename a file, replacing an existing one."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:
-        """Take a file away."""
+        """Remove a file."""
         path.unlink()
 
 
@@ -75,33 +76,33 @@ disk = Disk()
 
 
 def write(path: Path, data: bytes) -> None:
-    """Put `data` under `path`, entirely or not at all."""
-    beside = path.with_name(f".{path.name}.new")
-    with told_apart(path):
-        _write_synced(beside, data)
-        disk.rename(beside, path)
+    """Write a file atomically: a reader sees the old content or the new one."""
+    temporary = path.with_name(f".{path.name}.new")
+    with os_error_context(path):
+        _write_synced(temporary, data)
+        disk.rename(temporary, path)
         sync_folder(path.parent)
 
 
 def remove(path: Path) -> None:
-    """Take a file away if it is there."""
+    """Remove a file if it exists."""
     if path.is_symlink() or path.exists():
-        with told_apart(path):
+        with os_error_context(path):
             disk.remove(path)
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, that survive a power cut."""
+    """Make a folder and its parents, and flush their entries to the device."""
     if path.is_dir():
         return
     make_folder(path.parent)
-    with told_apart(path):
+    with os_error_context(path):
         disk.make_folder(path)
         sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Force the names in a folder to the disk."""
+    """Flush the entries of a folder to the device."""
     file = os.open(folder, os.O_RDONLY)
     try:
         disk.sync(file)
@@ -110,20 +111,20 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:
-    """Write every byte, however many calls it takes."""
+    """Write all bytes, in as many calls as needed."""
     rest = memoryview(data)
     while rest:
         rest = rest[disk.write(file, rest) :]
 
 
 def sha256(data: bytes | memoryview) -> str:
-    """The checksum we write beside files."""
+    """The SHA-256 checksum in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 @contextmanager
-def told_apart(path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals into sentences."""
+def os_error_context(path: Path) -> Iterator[None]:
+    """Raise `DiskFull` or `BadInput` for errors of the operating system that the user can resolve."""
     try:
         yield
     except OSError as error:
@@ -131,12 +132,10 @@ def told_apart(path: Path) -> Iterator[None]:
             free = shutil.disk_usage(path.parent).free
             raise DiskFull(
                 f"the disk is full while writing {path} ({free:,} bytes are free); "
-                "free some space and go on, nothing saved was lost"
+                "free some space and try again, no saved file was lost"
             ) from error
-        if error.errno in UNUSABLE:
-            raise BadInput(
-                f"cannot write {path}: {error.strerror}; choose a folder you may write to"
-            ) from error
+        if error.errno in _PATH_ERRORS:
+            raise BadInput(f"cannot write {path}: {error.strerror}; choose a writable folder") from error
         raise
 
 
@@ -145,41 +144,44 @@ def _write_synced(path: Path, data: bytes) -> None:
     try:
         write_all(file, data)
         disk.sync(file)
-        _check_written(file, data, path)
+        _verify(file, data, path)
     finally:
         os.close(file)
 
 
-def _check_written(file: int, data: bytes, path: Path) -> None:
-    """Some file systems say yes and keep nothing; better to know before the old file is replaced."""
+def _verify(file: int, data: bytes, path: Path) -> None:
+    """Read back what was written: some file systems report success and store nothing."""
     os.lseek(file, 0, os.SEEK_SET)
-    for start in range(0, len(data) + 1, PIECE):
-        if os.read(file, PIECE) != data[start : start + PIECE]:  # a copy, but bytes compare faster than views
-            raise OSError(errno.EIO, "what was written reads back differently", str(path))
-
-
-LOCK = ".lock"
+    for start in range(0, len(data) + 1, CHUNK_BYTES):
+        if os.read(file, CHUNK_BYTES) != data[start : start + CHUNK_BYTES]:  # bytes compare faster than views
+            raise OSError(errno.EIO, "the data read back differs from the data written", str(path))
 
 
 class FolderLock:
-    """Held inside a block; the operating system frees it when the process ends, in whatever way.
+    """Lock on a folder, held within a `with` block.
+
+    The operating system releases it when the process ends in any way. The lock file states the process that
+    took the exclusive lock last. docs/decisions/0011 compares it with the filelock library.
 
     Args:
-        folder: what nobody else may change meanwhile.
+        folder: an existing folder.
+        name: of the lock file.
+        shared: allow other shared locks at the same time.
+        wait: wait until the lock is free; by default an error names the holder.
     """
 
-    held = "{folder} is open in {holder}; wait until it is closed there"
-    """What is said to the second who comes."""
+    message = "{folder} is open in {holder}; wait until it is closed there"
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / LOCK
+    def __init__(self, folder: Path, *, name: str = LOCK, shared: bool = False, wait: bool = False) -> None:
+        self.path = folder / name
+        self._flags = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
         self._file = -1
 
     def __enter__(self) -> Self:
-        with told_apart(self.path):
+        with os_error_context(self.path):
             self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR)
             try:
-                self._take()
+                self._acquire()
             except BaseException:
                 os.close(self._file)
                 raise
@@ -190,11 +192,45 @@ class FolderLock:
     ) -> None:
         os.close(self._file)
 
-    def _take(self) -> None:
+    def _acquire(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, self._flags)
         except BlockingIOError:
             holder = os.read(self._file, 200).decode(errors="replace").strip() or "another process"
-            raise BadInput(self.held.format(folder=self.path.parent, holder=holder)) from None
-        disk.truncate(self._file, 0)
-        write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+            raise BadInput(self.message.format(folder=self.path.parent, holder=holder)) from None
+        if self._flags & fcntl.LOCK_EX:
+            disk.truncate(self._file, 0)
+            write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def lock_holder(folder: Path) -> int | None:
+    """The id of the process on this machine that holds the lock of a folder, if there is one.
+
+    Testing a lock means taking it for a moment, which could turn away a process that starts just then. It is
+    tested only if the process named in the lock file is alive.
+    """
+    try:
+        with (folder / LOCK).open("rb") as file:
+            named = _HOLDER.match(file.read(300).decode(errors="replace"))
+            if named is None or named[2].strip() != socket.gethostname() or not _is_alive(int(named[1])):
+                return None
+            return int(named[1]) if _is_locked(file.fileno()) else None
+    except OSError:
+        return None
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _is_locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False

@@ -1,8 +1,7 @@
-"""Randomness with an address instead of a history.
+"""Counter-based random numbers, addressed by (seed, purpose, counters).
 
-A draw depends only on (seed, purpose, address): number 1,000,000 needs no number 999,999, nothing is
-global, nothing has to be saved. Only raw Philox words are used, whose values numpy promises never to
-change, so the same seed means the same stream in every version of everything.
+A value depends only on its address: sample 1,000,000 does not need sample 999,999, there is no global state
+and nothing to save. Only raw Philox words are used, whose values numpy guarantees across versions.
 """
 
 import hashlib
@@ -20,7 +19,7 @@ MAX_SEED = 2**63 - 1
 
 
 class Rng:
-    """Numbers drawn at one address, in a fixed order.
+    """Random number generator at one address.
 
     Example:
         >>> rng_at(0, "docs", 7).permutation(5)
@@ -33,44 +32,44 @@ class Rng:
         self._bits = bits
 
     def words(self, n: int) -> npt.NDArray[np.uint64]:
-        """The next n raw 64-bit words."""
+        """N raw 64-bit words."""
         return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
 
     def uniform(self, n: int, low: float = 0.0, high: float = 1.0) -> FloatArray:
-        """The next n numbers in [low, high)."""
+        """N uniform numbers in [low, high)."""
         unit = (self.words(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return low + (high - low) * unit
 
     def integers(self, n: int, high: int) -> IntArray:
-        """The next n whole numbers in [0, high); the bias is below high / 2**53."""
+        """N integers in [0, high); the bias is below high / 2**53."""
         return np.minimum((self.uniform(n) * high).astype(np.int64), high - 1)
 
     def permutation(self, n: int) -> IntArray:
-        """The numbers 0..n-1 in random order."""
+        """A random permutation of 0..n-1."""
         return np.argsort(self.words(n), kind="stable").astype(np.int64, copy=False)
 
     def normal(self, n: int) -> FloatArray:
-        """The next n standard normal numbers (Box-Muller)."""
+        """N standard normal numbers (Box-Muller)."""
         u, v = self.uniform(n), self.uniform(n)
         return np.asarray(np.sqrt(-2.0 * np.log1p(-u)) * np.cos(2.0 * np.pi * v), dtype=np.float64)
 
 
 def rng_at(seed: int, purpose: str, *address: int) -> Rng:
-    """The draws that belong to a seed, a purpose (a word) and up to three non-negative numbers."""
+    """The generator for a seed, a purpose and up to three non-negative counters."""
     if len(address) > 3:
-        raise TypeError("an address has at most three numbers")
+        raise TypeError("an address has at most three counters")
     counter = [0, *address, *[0] * (3 - len(address))]
-    key = [check_seed(seed), _purpose_word(purpose)]
+    key = [check_seed(seed), _purpose_key(purpose)]
     return Rng(np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64)))
 
 
 def check_seed(seed: int) -> int:
-    """The seed itself, or a complaint if it is not a whole number from 0 to 2**63 - 1."""
+    """Return the seed as an int; raise unless it is a whole number from 0 to 2**63 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
         raise BadInput(f"seed is {seed!r}; it must be a whole number from 0 to 2**63 - 1")
     return int(seed)
 
 
 @lru_cache(maxsize=256)
-def _purpose_word(purpose: str) -> int:
+def _purpose_key(purpose: str) -> int:
     return int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:8], "little")

@@ -1,7 +1,12 @@
-"""Where two sets of settings differ, for people."""
+"""Settings: the pydantic base class, dotted names, and JSON and TOML files.
+
+Settings are nested mappings. A dotted name such as ``stream.image_size`` addresses a value in a section.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -9,7 +14,12 @@ from pydantic_core import ErrorDetails
 
 from everlearn.errors import BadInput, unknown
 
-_OUR_WORDS = {
+FORMAT = 1
+"""Version of the files of a record; increased when older versions cannot read them."""
+MAX_BYTES = 1_000_000
+UNSET = "unset"
+
+_REPHRASED = {
     "Input should be": "it must be",
     "Unable to parse input string as an integer": "it must be a smaller number",
     "a valid ": "a ",
@@ -21,10 +31,15 @@ _OUR_WORDS = {
     " after validation": "",
     "Field required": "a value is missing",
 }
+"""Phrases of pydantic's messages and their replacements."""
 
 
 class Settings(BaseModel):
-    """A frozen record of documented fields that complains in one sentence."""
+    """Immutable, documented settings; an invalid value raises `BadInput` with one sentence.
+
+    Attributes:
+        kind: what is configured, for error messages.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -36,102 +51,189 @@ class Settings(BaseModel):
     kind: ClassVar[str]
 
     def __init__(self, **settings: Any) -> None:
-        _refuse_yes_and_no(type(self), settings)
+        _reject_booleans(type(self), settings)
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise complaint(type(self), error.errors()) from None
+            raise validation_error(type(self), error.errors()) from None
 
 
-def complaint(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadInput:
-    """Pydantic's list of errors as the one sentence that helps most."""
-    # Of the errors of a union, one about the value ("too small") says more than "not a list".
+def validation_error(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadInput:
+    """The most specific of pydantic's errors as one sentence."""
+    # Of the errors of a union, one about the value ("too small") is more specific than "not a list".
     error = min(errors, key=lambda each: each["type"].endswith("_type"))
     name, given = ".".join(map(str, error["loc"][:1])), error["input"]
     if error["type"] == "extra_forbidden":
         return unknown(f"{settings.kind} setting", name, settings.model_fields)
     if error["type"] == "literal_error" and isinstance(given, str):
-        return unknown(
-            name, given, error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        )
+        options = error["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        return unknown(name, given, options)
     if error["type"] == "value_error":
         return BadInput(str(error["ctx"]["error"]))
-    if error["type"] == "tuple_type" and isinstance(usual := settings.model_fields[name].default, tuple):
-        return BadInput(f"{name} is {given!r}; it must be a list, such as {json.dumps(usual)}")
-    return BadInput(f"{name} is {given!r}; {_plain(error['msg'])}")
+    if error["type"] == "tuple_type" and isinstance(default := settings.model_fields[name].default, tuple):
+        return BadInput(f"{name} is {given!r}; it must be a list, such as {json.dumps(default)}")
+    return BadInput(f"{name} is {given!r}; {_rephrase(error['msg'])}")
 
 
-def _refuse_yes_and_no(model: type[Settings], settings: dict[str, Any]) -> None:
-    """Pydantic would take true for the number 1; whoever wrote it meant something else."""
+def _reject_booleans(model: type[Settings], settings: dict[str, Any]) -> None:
+    """Raise where a boolean stands for a number; pydantic would take True for 1."""
     for name, value in settings.items():
         field = model.model_fields.get(name)
         if isinstance(value, bool) and field is not None and "bool" not in str(field.annotation):
-            raise BadInput(f"{name} is {value}; it is not a matter of yes or no, give a value")
+            raise BadInput(f"{name} is {value}; it must be a value other than true and false")
 
 
-def _plain(message: str) -> str:
-    for theirs, ours in _OUR_WORDS.items():
-        message = message.replace(theirs, ours)
+def _rephrase(message: str) -> str:
+    for phrase, replacement in _REPHRASED.items():
+        message = message.replace(phrase, replacement)
     return message.split(", ")[0]
 
 
-def toml_value(value: Any) -> str:
-    """A plain value as TOML writes it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def to_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
+    """The values of sections by their dotted names.
+
+    Example:
+        >>> to_dotted({"epochs": 1, "stream": {"scale": {"low": 0.5, "high": 1.0}}}, sections=["stream"])
+        {'epochs': 1, 'stream.scale': {'low': 0.5, 'high': 1.0}}
+    """
+    dotted: dict[str, Any] = {}
+    for name, value in settings.items():
+        is_section = name in sections and isinstance(value, Mapping)
+        dotted |= {f"{name}.{key}": each for key, each in value.items()} if is_section else {name: value}
+    return dotted
 
 
-FORMAT = 1
-"""Raised when records change in a way that older versions cannot read."""
-MAX_CHARACTERS = 1_000_000
+def from_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
+    """The inverse of `to_dotted`; every section is present in the result.
+
+    Example:
+        >>> from_dotted({"epochs": 1, "stream.image_size": 32}, sections=["stream", "learner"])
+        {'stream': {'image_size': 32}, 'learner': {}, 'epochs': 1}
+    """
+    nested: dict[str, Any] = {section: {} for section in sections}
+    for name, value in settings.items():
+        section, dot, key = name.partition(".")
+        if dot and section not in sections:
+            raise unknown("section", section, sections)
+        if name in sections:
+            raise BadInput(f"{name} has settings of its own; write {name}.NAME")
+        (nested[section] if dot else nested)[key or name] = value
+    return nested
 
 
-def check_format(settings: Mapping[str, Any], what: str) -> None:
-    """Complain about what a newer everlearn wrote."""
+def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = True) -> dict[str, Any]:
+    """All values by their dotted names, at any depth.
+
+    Args:
+        settings: nested settings.
+        prefix: put in front of each name.
+        keep_none: keep values that are None. Records from before a setting existed do not have it.
+
+    Example:
+        >>> flatten({"seed": 0, "stream": {"image_size": 64, "drawn_size": None}}, keep_none=False)
+        {'seed': 0, 'stream.image_size': 64}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{name}.", keep_none=keep_none)
+        elif keep_none or value is not None:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """One phrase for each setting that differs; None and a missing setting are equal.
+
+    Example:
+        >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
+        ['stream.image_size was 64, is 32']
+    """
+    before, after = flatten(old, keep_none=False), flatten(new, keep_none=False)
+    pairs = {name: (before.get(name, UNSET), after.get(name, UNSET)) for name in {**before, **after}}
+    return [f"{name} was {was}, is {now}" for name, (was, now) in pairs.items() if was != now]
+
+
+def check_format(settings: Mapping[str, Any], source: str) -> None:
+    """Raise if a newer version of everlearn wrote these settings."""
     version = settings.get("format", FORMAT)
     if version != FORMAT:
-        ours = f"this everlearn reads format {FORMAT}"
-        raise BadInput(f"{what} has format {version!r:.20}, {ours}; use the one that wrote it")
+        raise BadInput(
+            f"{source} has format {version!r:.20}, this everlearn reads format {FORMAT}; "
+            "use the version that wrote it"
+        )
 
 
-def read_json(text: str, what: str) -> dict[str, Any]:
-    """An object in JSON; names given twice, numbers that are none and other follies are refused.
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings in a .toml or .json file."""
+    reader = {".toml": read_toml, ".json": read_json}.get(path.suffix.lower())
+    if reader is None:
+        raise BadInput(f"cannot read settings from {str(path)!r}; give a file that ends in .toml or .json")
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    _check_length(content, repr(str(path)))
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{str(path)!r} is not valid {path.suffix[1:].upper()}: {error}; correct it") from None
+    return reader(text, repr(str(path)))
+
+
+def read_json(text: str, source: str) -> dict[str, Any]:
+    """A JSON object; duplicate names and numbers that are not finite are errors.
+
+    Args:
+        text: JSON.
+        source: where it comes from, for error messages.
 
     Example:
         >>> read_json('{"a": 1, "a": 2}', "the spec")
         Traceback (most recent call last):
         ...
-        everlearn.errors.BadInput: the spec says 'a' twice; say it once
+        everlearn.errors.BadInput: the spec sets 'a' twice; set it once
     """
-    if len(text) > MAX_CHARACTERS:
-        raise BadInput(f"{what} has {len(text):,} characters; a few lines were expected")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-        if twice:
-            raise BadInput(f"{what} says {twice[0]!r:.60} twice; say it once")
+        names = set[str]()
+        for name, _ in pairs:
+            if name in names:
+                raise BadInput(f"{source} sets {name!r:.60} twice; set it once")
+            names.add(name)
         return dict(pairs)
 
-    def no_number(word: str) -> None:
-        raise BadInput(f"{what} holds {word}, which is no number; write one")
+    def not_finite(constant: str) -> None:
+        raise BadInput(f"{source} contains {constant}; numbers must be finite")
 
+    _check_length(text, source)
     try:
-        read = json.loads(text, object_pairs_hook=unique, parse_constant=no_number)
+        settings = json.loads(text, object_pairs_hook=unique, parse_constant=not_finite)
     except BadInput:
         raise
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{what} is not JSON: {error}; correct it, or restore it from a copy") from None
-    if not isinstance(read, dict):
-        raise BadInput(f"{what} is {read!r:.60}; it must be an object with names and values")
-    return read
+        raise BadInput(
+            f"{source} is not valid JSON: {error}; correct it, or restore it from a copy"
+        ) from None
+    if not isinstance(settings, dict):
+        raise BadInput(f"{source} is {settings!r:.60}; it must be an object with names and values")
+    return settings
+
+
+def read_toml(text: str, source: str) -> dict[str, Any]:
+    """The settings in TOML; `source` is for error messages."""
+    _check_length(text, source)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{source} is not valid TOML: {error}; correct it") from None
+
+
+def _check_length(text: str | bytes, source: str) -> None:
+    if len(text) > MAX_BYTES:
+        raise BadInput(f"{source} is longer than {MAX_BYTES:,} characters; settings are a few lines")
 
 
 def write_toml(settings: Mapping[str, Any], table: str = "") -> str:
-    """Nested settings as TOML, one table for each inner dictionary, without those that are None.
+    """Nested settings as TOML, one table per section; None is left out.
 
     Example:
         >>> print(write_toml({"epochs": 1, "stream": {"stream": "sprites", "scale": None}}), end="")
@@ -140,45 +242,17 @@ def write_toml(settings: Mapping[str, Any], table: str = "") -> str:
         [stream]
         stream = "sprites"
     """
-    said = {name: value for name, value in settings.items() if value is not None}
-    inner = {name: value for name, value in said.items() if isinstance(value, dict)}
-    lines = [f"{name} = {toml_value(value)}\n" for name, value in said.items() if name not in inner]
-    tables = [write_toml(value, f"{table}.{name}".lstrip(".")) for name, value in inner.items()]
+    given = {name: value for name, value in settings.items() if value is not None}
+    sections = {name: value for name, value in given.items() if isinstance(value, dict)}
+    lines = [f"{name} = {toml_value(value)}\n" for name, value in given.items() if name not in sections]
+    tables = [write_toml(value, f"{table}.{name}".lstrip(".")) for name, value in sections.items()]
     return (f"\n[{table}]\n" if table else "") + "".join([*lines, *tables])
 
 
-def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Field by field, what was and what is.
-
-    Example:
-        >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
-        ['stream.image_size was 64, is 32']
-    """
-    old, new = said(there), said(here)
-    names = [name for name in {**old, **new} if old.get(name, "unset") != new.get(name, "unset")]
-    return [f"{name} was {old.get(name, 'unset')}, is {new.get(name, 'unset')}" for name in names]
-
-
-def said(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of nested settings that are set, by their dotted names.
-
-    One that is None is left to itself, as it is in records from before there was such a setting.
-
-    Example:
-        >>> said({"seed": 0, "stream": {"image_size": 64, "drawn_size": None}})
-        {'seed': 0, 'stream.image_size': 64}
-    """
-    return {name: value for name, value in flat(settings).items() if value is not None}
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings by their dotted names.
-
-    Example:
-        >>> flat({"seed": 0, "stream": {"image_size": 64}})
-        {'seed': 0, 'stream.image_size': 64}
-    """
-    found: dict[str, Any] = {}
-    for name, value in settings.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return found
+def toml_value(value: Any) -> str:
+    """A plain value in TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.nobody import only_root, said_to_nobody
+from tests.unprivileged import only_root, unprivileged_output
 
 from .outcomes import Run, assert_refused, tree
 
@@ -26,7 +26,7 @@ SLIPS = [
     ("list records/dcl", "records/dcl is itself a record; look at it with `everlearn show records/dcl`"),
     ("list notes.txt", "there is no folder notes.txt; give one that holds records"),
     ("show notes.txt", "notes.txt is not a record"),
-    ("show broken", "is not JSON: Expecting property name"),
+    ("show broken", "is not valid JSON: Expecting property name"),
     ("show broken", "; correct it, or restore it from a copy"),
     ("show cut", "events.jsonl, line 1, is damaged"),
     ("show cut", "; restore the record from a copy"),
@@ -99,7 +99,7 @@ def test_a_folder_that_may_not_be_read_is_named(world: Path) -> None:
     lines = [line.replace("R", "records").split() for line in words]
     every = f"[main(words) for words in {lines}]"
     before = f"import sys; from everlearn.cli import main; {every}; sys.stderr = sys.stdout; print('now')"
-    said = said_to_nobody(before, every).partition("now\n")[2].splitlines()
+    said = unprivileged_output(before, every).partition("now\n")[2].splitlines()
     assert len(said) == len(lines)
     assert all(line.startswith("everlearn: cannot use 'records/") for line in said)
     assert all(line.endswith("permission denied; name one that you may use") for line in said)

@@ -10,7 +10,6 @@ from everlearn.cli.arguments import (
     check_path,
     read_assignments,
     read_counts,
-    read_spec,
     read_tasks,
     read_value,
 )
@@ -97,30 +96,6 @@ def test_tasks(text: str, tasks: list[int]) -> None:
 def test_tasks_that_are_none(text: str) -> None:
     with pytest.raises(BadInput, match="names no task"):
         read_tasks(text)
-
-
-def test_a_spec_is_toml_or_json(tmp_path: Path) -> None:
-    for name, text in (("a.toml", "image_size = 32"), ("b.JSON", '{"image_size": 32}')):
-        (tmp_path / name).write_text(text)
-        assert read_spec(tmp_path / name) == {"image_size": 32}
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "complaint"),
-    [
-        ("a.yaml", b"a: 1", "ends in .toml or .json"),
-        ("a.toml", b"a = ", "not valid TOML"),
-        ("a.json", b"{", "not valid JSON"),
-        ("a.json", b"[1]", "no named settings"),
-        ("a.json", b"\xff\xfe", "not valid JSON"),
-        ("a.json", b"[" * 500_000, "not valid JSON"),
-        ("a.json", b" " * 1_000_001, "larger than 1,000,000 bytes"),
-    ],
-)
-def test_a_spec_that_is_none(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(BadInput, match=complaint):
-        read_spec(tmp_path / name)
 
 
 def test_no_file_has_a_nul_in_its_name() -> None:

@@ -14,7 +14,7 @@ from everlearn.factors import Factors
 from everlearn.learners import Footprint, Learner, Losses, State, build
 from everlearn.memory import ExemplarMemory
 from everlearn.rng import FloatArray, IntArray
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 from everlearn.streams import Batch, Stream, sprites
 from everlearn.streams.stream import Images
 
@@ -152,7 +152,7 @@ def test_of_each_new_class_that_is_accepted_one_image_is_shown(stream: Stream) -
         np.testing.assert_array_equal(mistake.exemplar, learner.memory.images_of(mistake.taken_for)[0])
         np.testing.assert_array_equal(mistake.normalised, mistake.image)  # canonical, so nothing moves
         told = json.loads(json.dumps(mistake.to_json()))
-        np.testing.assert_array_equal(unpacked(told["image"]), mistake.image)
+        np.testing.assert_array_equal(image_from_json(told["image"]), mistake.image)
 
 
 def test_who_rejects_all_that_is_new_makes_no_mistake(stream: Stream) -> None:

@@ -7,7 +7,7 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.environments import homes, views
 from everlearn.evaluation.protocols.traversal import SPARE, VALUES, traversal
 from everlearn.learners.cci_vae import CciVae
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 from everlearn.streams import environments, sprites
 
 from .imagined import DEVIATION, Flat, Mirror, Silent
@@ -75,8 +75,8 @@ def test_a_learner_without_environments_is_seen_with_all_latents_open() -> None:
 def test_json_gives_images_back() -> None:
     found = traversal(Corner(), Flat(), 1)
     told = found.to_json()["walks"][0]
-    np.testing.assert_array_equal(unpacked(told["images"]), found.walks[0].images)
-    np.testing.assert_array_equal(unpacked(told["seed"]), found.walks[0].seed)
+    np.testing.assert_array_equal(image_from_json(told["images"]), found.walks[0].images)
+    np.testing.assert_array_equal(image_from_json(told["seed"]), found.walks[0].seed)
 
 
 def test_a_stage_is_where_the_learner_was_for_most_of_it() -> None:

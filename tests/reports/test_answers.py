@@ -14,7 +14,7 @@ from everlearn.reports.protocol_figures import DRAWINGS
 from everlearn.reports.run_figures import NothingToDraw
 from everlearn.reports.style import LOOKS
 from everlearn.runs import Record
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +71,7 @@ def test_mistakes_are_shown_as_they_were_seen(asked: dict[str, Record], groups: 
     shown = [axes.get_images()[0].get_array() for axes in panels]
     for number, name in enumerate(("image", "normalised", "exemplar")):
         row = shown[number * len(shown) // 3]
-        np.testing.assert_array_equal(row, unpacked(told[0][name]))
+        np.testing.assert_array_equal(row, image_from_json(told[0][name]))
 
 
 def test_one_shot_lines_are_means_over_seeds(asked: dict[str, Record], groups: list[Group]) -> None:

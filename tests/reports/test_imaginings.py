@@ -15,7 +15,7 @@ from everlearn.reports.groups import group
 from everlearn.reports.run_figures import NothingToDraw
 from everlearn.reports.style import LOOKS
 from everlearn.runs import Record, RunSpec, record
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 
 LOOK = LOOKS["paper"]
 SETTINGS: dict[str, Any] = {
@@ -79,7 +79,7 @@ def test_walks_are_those_of_the_record(dreamt: Record) -> None:
     blocks = latent_figures.traversal(group([dreamt]), LOOK).get_axes()
     for axes, walks in zip(blocks, answer["walks"], strict=True):
         page = np.asarray(axes.get_images()[0].get_array())
-        tiles = unpacked(walks["images"])
+        tiles = image_from_json(walks["images"])
         np.testing.assert_array_equal(page[1:17, 1:17, 0], tiles[:16, :16])
         np.testing.assert_array_equal(page[18:34, 18:34, 2], tiles[16:32, 16:32])
         assert axes.get_title() == walks["name"]

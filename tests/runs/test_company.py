@@ -17,7 +17,7 @@ from everlearn.errors import BadInput
 from everlearn.networks.partners import PartnerLost
 from everlearn.runs import InexactResume, Record, RunSpec, Stopped, record, resume, together
 from everlearn.runs.events import Event, Learned, RunEnded
-from everlearn.settings import flat
+from everlearn.settings import flatten
 
 from .conftest import finish, tiny, tree
 
@@ -38,7 +38,7 @@ def spec_of(name: str, **settings: Any) -> RunSpec:
 
 def state_of(folder: Path) -> dict[str, Any]:
     checkpoints = Record(folder).checkpoints
-    return dict(flat(checkpoints.read(checkpoints.numbers()[-1])["play"]))
+    return dict(flatten(checkpoints.read(checkpoints.numbers()[-1])["play"]))
 
 
 @pytest.fixture(scope="module")

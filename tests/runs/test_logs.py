@@ -63,7 +63,7 @@ def test_lines_backwards_are_lines_in_reverse(
     path.write_bytes(
         b"".join(json.dumps({"n": i, "word": "x" * (i % 40)}).encode() + b"\n" for i in range(n)) + torn
     )
-    monkeypatch.setattr("everlearn.files.PIECE", 37)
+    monkeypatch.setattr("everlearn.files.CHUNK_BYTES", 37)
     assert list(lines_backwards(path)) == list(lines(path))[::-1]
 
 

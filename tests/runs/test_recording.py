@@ -12,7 +12,7 @@ from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
 from everlearn.runs import Diverged, InexactResume, Record, Stopped, record, recorder, resume
 from everlearn.runs.events import Learned
-from tests.nobody import only_root, said_to_nobody
+from tests.unprivileged import only_root, unprivileged_output
 
 from .conftest import BreakOff, finish, play_a_task, tiny, tree
 
@@ -218,7 +218,7 @@ def test_an_unwritable_folder_is_refused_for_another_user(tmp_path: Path) -> Non
     for path in (tmp_path, *list(tmp_path.parents)[:2]):
         path.chmod(0o755)
     before = "import pathlib; from everlearn.runs.run_record import check_free"
-    said = said_to_nobody(before, f"check_free(pathlib.Path({str(tmp_path / 'run')!r}))")
+    said = unprivileged_output(before, f"check_free(pathlib.Path({str(tmp_path / 'run')!r}))")
     assert "a folder you may write to" in said
     assert not list(tmp_path.iterdir())
 

@@ -143,7 +143,7 @@ def test_arbitrary_settings_never_break(settings: dict[str, Any]) -> None:
         ({"learner.memory_sise": 1}, "unknown er setting 'memory_sise'; did you mean 'memory_size'?"),
         ({"stream.image_sise": 1}, "unknown sprites setting 'image_sise'; did you mean 'image_size'?"),
         ({"evaluation.prob_size": 1}, "unknown evaluation setting 'prob_size'; did you mean 'probe_size'?"),
-        ({"strem.seed": 1}, "unknown part of a run 'strem'; did you mean 'stream'?"),
+        ({"strem.seed": 1}, "unknown section 'strem'; did you mean 'stream'?"),
     ],
 )
 def test_the_nearest_name_is_offered(bad: dict[str, Any], said: str) -> None:

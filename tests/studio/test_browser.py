@@ -14,8 +14,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from everlearn.evaluation.protocols import editable_memory
+from everlearn.files import lock_holder
 from everlearn.runs import Record
-from everlearn.studio.record_index import holder
 
 from .browsing import PATIENCE, chromium, visit
 from .test_drafts import saved
@@ -169,7 +169,7 @@ def test_a_run_is_started_and_stopped_from_the_page(browser: Browser, studio: St
         (folder,) = records.glob("from-the-page-*")
         until(lambda: Record(folder).n_tasks_played > 0)
         page.get_by_role("button", name="Stop from-the-page").click()
-        until(lambda: holder(folder) is None)
+        until(lambda: lock_holder(folder) is None)
         expect(page.get_by_role("button", name="Resume from-the-page")).to_be_visible()
         assert json.loads((folder / "spec.json").read_text())["stream"]["split"] == [8, 3, 3]
 

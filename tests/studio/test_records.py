@@ -1,7 +1,6 @@
 """The list of records, their curves, and what they tell while they play."""
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -15,9 +14,8 @@ import pytest
 
 from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
-from everlearn.runs.run_record import RecordLock
 from everlearn.studio.live_curves import Follower, curves
-from everlearn.studio.record_index import Shelf, holder
+from everlearn.studio.record_index import Shelf
 
 from .visits import Studio
 
@@ -139,15 +137,6 @@ def test_a_record_that_went_back_is_told_anew(records: Path) -> None:
     with log.open("ab") as file:
         file.write(learned(1)[30:])
     assert len(follower.news()[1]["loss"]) == 1
-
-
-def test_who_plays_is_known_without_getting_in_the_way(records: Path) -> None:
-    assert holder(records / "dcl") is None
-    with RecordLock(records / "dcl"):
-        assert holder(records / "dcl") == os.getpid()
-    assert holder(records / "dcl") is None
-    (records / "dcl" / ".lock").write_text("process 99999999 on elsewhere\n")
-    assert holder(records / "dcl") is None
 
 
 def test_an_export_is_harmless_in_a_spreadsheet(studio: Studio, records: Path) -> None:

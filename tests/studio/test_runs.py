@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from everlearn import runs
+from everlearn.files import lock_holder
 from everlearn.runs import Record
 from everlearn.studio.forms import learner_form, run_form, stream_form
 from everlearn.studio.processes import Starter
-from everlearn.studio.record_index import holder
 from everlearn.studio.security import Conflict
 
 from .visits import SETTINGS, Studio
@@ -41,10 +41,10 @@ def test_a_run_is_started_stopped_and_goes_on_to_the_same_end(studio: Studio, re
     folder = records / name
     until(lambda: Record(folder).n_tasks_played > 1)
     assert studio.get("/api/records", words="from the page").json()["records"][0]["playing"]
-    process = psutil.Process(holder(folder) or 0)
+    process = psutil.Process(lock_holder(folder) or 0)
     assert os.getsid(process.pid) == process.pid  # its own session: what ends the server does not end it
     assert studio.post("/api/runs/stop", record=name).status_code == 200
-    until(lambda: holder(folder) is None)
+    until(lambda: lock_holder(folder) is None)
     assert not Record(folder).is_finished
     assert studio.post("/api/runs/stop", record=name).status_code == 409
     assert studio.post("/api/runs/resume", record=name).status_code == 200
@@ -65,7 +65,7 @@ def test_a_run_is_started_stopped_and_goes_on_to_the_same_end(studio: Studio, re
         ({"settings": {"epochs": -1}}, 400, "epochs is -1"),
         ({"settings": {"n_tasks": "1e400"}}, 400, "n_tasks"),
         ({"settings": {"--record": "/tmp/x"}}, 400, "--record"),
-        ({"settings": {"nothing.at": 1}}, 400, "unknown part of a run"),
+        ({"settings": {"nothing.at": 1}}, 400, "unknown section"),
         ({"name": "a\nb"}, 400, "no name for a run"),
         ({"wish": 1}, 400, "wish"),
     ],

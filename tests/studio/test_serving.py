@@ -19,9 +19,9 @@ import pytest
 from everlearn import runs
 from everlearn.cli import main
 from everlearn.errors import BadInput
+from everlearn.files import lock_holder
 from everlearn.runs import Record
 from everlearn.studio import open_door
-from everlearn.studio.record_index import holder
 from everlearn.studio.server import create_app
 
 from .test_runs import until
@@ -109,7 +109,7 @@ def test_a_run_survives_the_server_being_killed(records: Path) -> None:
         folder = records / answer.json()["record"]
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        assert Record(folder).is_finished or holder(folder) is not None
+        assert Record(folder).is_finished or lock_holder(folder) is not None
     until(lambda: Record(folder).is_finished)
     for _ in runs.record(runs.RunSpec.make(learner="nearest", settings=settings), records / "alone"):
         pass

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from cyclopts import Group, Parameter, Token
 
 from everlearn.cli.learners import WithLearnerSettings
 from everlearn.errors import BadInput
+from everlearn.settings import read_settings
 from everlearn.streams.images.decode import decode, fitted
 from everlearn.streams.stream import Images
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from everlearn.streams.stream import Stream
 
 
-SPEC_READERS = {".toml": tomllib.loads, ".json": json.loads}
-MAX_SPEC_BYTES = 1_000_000
 MAX_TASKS = 1_000_000
 NUMBER = r"\d{1,15}"
 SEVERAL_TASKS = re.compile(f"{NUMBER}(,{NUMBER})*", re.ASCII)
@@ -119,20 +117,7 @@ def read_task(text: str) -> int:
 
 def read_spec(path: Path) -> dict[str, Any]:
     """The settings in a .toml or .json file."""
-    reader = SPEC_READERS.get(check_path(path).suffix.lower())
-    if reader is None:
-        raise BadInput(f"cannot read settings from {str(path)!r}; give a file that ends in .toml or .json")
-    with path.open("rb") as file:
-        content = file.read(MAX_SPEC_BYTES + 1)
-    if len(content) > MAX_SPEC_BYTES:
-        raise BadInput(f"{str(path)!r} is larger than {MAX_SPEC_BYTES:,} bytes; settings are a few lines")
-    try:
-        settings = reader(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{str(path)!r} is not valid {path.suffix[1:].upper()}: {error}; correct it") from None
-    if not isinstance(settings, dict):
-        raise BadInput(f"{str(path)!r} holds no named settings; write some, such as image_size = 32")
-    return settings
+    return read_settings(check_path(path))
 
 
 def check_path(path: Path) -> Path:

@@ -146,9 +146,9 @@ def _apart(jobs: "Sequence[Job]") -> list[dict[str, Any]]:
 
 def _settings(job: "Job") -> dict[str, Any]:
     """Everything about a run by the names that --set takes."""
-    from everlearn.settings import flat
+    from everlearn.settings import flatten
 
-    spec = flat(job.spec.to_mapping())
+    spec = flatten(job.spec.to_mapping())
     return {name.replace("learner.settings.", "learner."): value for name, value in spec.items()}
 
 

@@ -13,7 +13,7 @@ from everlearn.errors import BadInput
 from everlearn.evaluation import Interval, mean_interval, student_quantile
 from everlearn.reports.run_results import Findings, Points
 from everlearn.rng import FloatArray
-from everlearn.settings import flat
+from everlearn.settings import flatten
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -51,7 +51,7 @@ def short_names(samples: Sequence[Sequence[Findings]]) -> list[str]:
 
 def settings(run: Findings) -> dict[str, Any]:
     """All that may tell a run from another, by dotted names, with the tasks that were really played."""
-    spec = {name: value for name, value in flat(run.record.spec).items() if name != "n_tasks"}
+    spec = {name: value for name, value in flatten(run.record.spec).items() if name != "n_tasks"}
     return {**spec, "tasks": run.n_tasks, "edits": len(run.edits)}
 
 

@@ -12,7 +12,7 @@ from everlearn.reports.axes import Part, blank, stacked
 from everlearn.reports.run_figures import Drawing, Groups, NothingToDraw
 from everlearn.reports.style import Look
 from everlearn.rng import FloatArray
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ def draw_translation(figure: "FigureBase", groups: Groups, look: Look) -> None:
         rows = ["as it is", *(f"as {each}" for each in answer["names"])]
         blocks = _blocks(part, len(answer["names"]))
         for number, (axes, place) in enumerate(zip(blocks, answer["names"], strict=False)):
-            image = unpacked(answer["drawn"][number])
+            image = image_from_json(answer["drawn"][number])
             _show(axes, spaced(image, len(rows), _n_columns(image, len(rows))))
             axes.set_title(place, fontsize=7)
             if number % BLOCKS == 0:
@@ -189,7 +189,7 @@ def _name_rows(axes: "Axes", names: Sequence[str]) -> None:
 def _draw_walks(axes: "Axes", answer: Answer, walks: Answer, look: Look) -> None:
     """The walks in one environment, with a mark before each row that says what the latent is there."""
     latents = answer["latents"]
-    page = spaced(unpacked(walks["images"]), len(latents), len(answer["values"]))
+    page = spaced(image_from_json(walks["images"]), len(latents), len(answer["values"]))
     _show(axes, page)
     _name_rows(axes, [str(latent) for latent in latents])
     axes.set_title(walks["name"], fontsize=7)
@@ -210,7 +210,7 @@ def _draw_walks(axes: "Axes", answer: Answer, walks: Answer, look: Look) -> None
 
 def _draw_seed(axes: "Axes", walks: Answer, width: int) -> None:
     """The image from which all walks begin, above their right end."""
-    seed = spaced(unpacked(walks["seed"]), 1, 1)
+    seed = spaced(image_from_json(walks["seed"]), 1, 1)
     size = seed.shape[1]
     axes.imshow(seed, interpolation="nearest", extent=(width - size, width, -2, -2 - size), clip_on=False)
     axes.set_ylim(axes.get_images()[0].get_array().shape[0], -2)  # type: ignore[union-attr]  # it is there
@@ -306,7 +306,7 @@ def draw_ambiguity(figure: "FigureBase", groups: Groups, look: Look) -> None:
 
 def _draw_examples(axes: "Axes", answer: Answer) -> None:
     first, second = answer["names"]
-    image = unpacked(answer["examples"])
+    image = image_from_json(answer["examples"])
     n_columns = image.shape[1] // (image.shape[0] // 3)
     page = spaced(image, 3, n_columns)
     axes.imshow(page, interpolation="nearest")

@@ -11,7 +11,7 @@ from everlearn.reports.groups import interval
 from everlearn.reports.run_figures import FACTORS, Drawing, Groups, NothingToDraw
 from everlearn.reports.run_results import Findings, Points
 from everlearn.reports.style import Look
-from everlearn.serialization import unpacked
+from everlearn.serialization import image_from_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def mistakes(groups: Groups, look: Look) -> "Figure":
     for number, axes in enumerate(panels):
         row, column = divmod(number, len(worst))
         name, words = ROWS[row]
-        image = unpacked(worst[column][name])
+        image = image_from_json(worst[column][name])
         axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)

@@ -69,7 +69,7 @@ __all__ = ["LOCK", "RecordLock"]
 class RecordLock(FolderLock):
     """Held while a run is played into a folder."""
 
-    held = "{folder} is being played by {holder}; wait for it or stop it"
+    message = "{folder} is being played by {holder}; wait for it or stop it"
 
 
 SPEC = "spec.json"
@@ -186,7 +186,7 @@ class Record:
         for path in (self.folder / name for name in STORY):
             if path.is_file():
                 with path.open("rb") as log:
-                    while piece := log.read(files.PIECE):
+                    while piece := log.read(files.CHUNK_BYTES):
                         story.update(piece)
         return story.hexdigest()[:32]
 
@@ -206,7 +206,7 @@ def list_records(folder: Path | str) -> list[Record]:
 
 def check_free(folder: Path) -> None:
     """Complain, before anything is computed, if no record can begin in a folder."""
-    with files.told_apart(folder):
+    with files.os_error_context(folder):
         # One look at the names: between two, another process may begin its record here.
         is_there = folder.exists() or folder.is_symlink()
         names = {each.name for each in folder.iterdir()} if is_there else set()
@@ -250,7 +250,7 @@ def lines_backwards(path: Path) -> Iterator[dict[str, Any]]:
         end, rest = log.seek(0, os.SEEK_END), b""
         is_tail = True
         while end > 0:
-            start = max(0, end - files.PIECE)
+            start = max(0, end - files.CHUNK_BYTES)
             log.seek(start)
             first, *whole = (log.read(end - start) + rest).split(b"\n")
             for line in reversed(whole[:-1] if is_tail else whole):

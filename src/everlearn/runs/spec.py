@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any, ClassVar, Self
@@ -10,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
 
 from everlearn import learners, streams
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import BadInput
 from everlearn.files import sha256
 from everlearn.learners import Learner
 from everlearn.rng import MAX_SEED
-from everlearn.settings import FORMAT, Settings, check_format, read_json, write_toml
+from everlearn.settings import FORMAT, Settings, check_format, from_dotted, read_json, read_toml, write_toml
 from everlearn.streams.settings import StreamSettings
 
 PARTS = ("stream", "learner", "evaluation")
@@ -95,18 +94,10 @@ class RunSpec(Settings):
         cls, *, stream: str = "sprites", learner: str = "dcl", settings: Mapping[str, Any] | None = None
     ) -> Self:
         """A spec from names and dotted settings, such as {"stream.image_size": 32, "epochs": 1}."""
-        parts: dict[str, dict[str, Any]] = {"stream": {"stream": stream}, "learner": {}, "evaluation": {}}
-        own: dict[str, Any] = {}
-        for key, value in (settings or {}).items():
-            part, dot, name = key.partition(".")
-            if dot and part not in PARTS:
-                raise unknown("part of a run", part, PARTS)
-            (parts[part] if dot else own)[name or part] = value
-        if set(own) & set(PARTS):
-            name = sorted(set(own) & set(PARTS))[0]
-            raise BadInput(f"{name} has settings of its own; write {name}.NAME")
-        chosen = {"name": learner, "settings": parts["learner"]}
-        return cls(stream=parts["stream"], learner=chosen, evaluation=parts["evaluation"], **own)
+        nested = from_dotted(settings or {}, PARTS)
+        nested["stream"] = {"stream": stream, **nested["stream"]}
+        nested["learner"] = {"name": learner, "settings": nested["learner"]}
+        return cls(**nested)
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
@@ -122,10 +113,7 @@ class RunSpec(Settings):
     @classmethod
     def from_toml(cls, text: str) -> Self:
         """The spec that `to_toml` wrote."""
-        try:
-            return cls.from_mapping(tomllib.loads(text))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise BadInput(f"the spec is not TOML: {error}") from None
+        return cls.from_mapping(read_toml(text, "the spec"))
 
     def to_mapping(self) -> dict[str, Any]:
         """The spec as a plain dictionary."""

@@ -36,7 +36,7 @@ class Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with files.told_apart(path):
+        with files.os_error_context(path):
             self._file = files.disk.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR)
         self._digest = hashlib.sha256()
         self._size = 0
@@ -44,14 +44,14 @@ class Log:
     def append(self, line: dict[str, Any]) -> None:
         """Write one object; readers see it at once, the disk has it after `sync`."""
         data = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        with files.told_apart(self.path):
+        with files.os_error_context(self.path):
             files.write_all(self._file, data)
         self._digest.update(data)
         self._size += len(data)
 
     def sync(self) -> None:
         """Force everything so far to the disk."""
-        with files.told_apart(self.path):
+        with files.os_error_context(self.path):
             files.disk.sync(self._file)
 
     def mark(self) -> Mark:
@@ -66,7 +66,7 @@ class Log:
 
     def rewind(self, mark: Mark) -> None:
         """Forget everything after a mark that was checked."""
-        with files.told_apart(self.path):
+        with files.os_error_context(self.path):
             files.disk.truncate(self._file, mark["bytes"])
         self._digest, self._size = self._digest_until(mark["bytes"]), mark["bytes"]
 
@@ -76,8 +76,8 @@ class Log:
 
     def _digest_until(self, size: int) -> "hashlib._Hash":
         digest = hashlib.sha256()
-        for start in range(0, size, files.PIECE):
-            digest.update(os.pread(self._file, min(files.PIECE, size - start), start))
+        for start in range(0, size, files.CHUNK_BYTES):
+            digest.update(os.pread(self._file, min(files.CHUNK_BYTES, size - start), start))
         return digest
 
 

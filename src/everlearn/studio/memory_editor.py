@@ -11,6 +11,7 @@ import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols import editable_memory
+from everlearn.files import lock_holder
 from everlearn.learners import Learner
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Play, Record
@@ -19,7 +20,6 @@ from everlearn.runs.events import Act, MemoryEdited
 from everlearn.runs.memory_edit import edited, opened
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
-from everlearn.studio.record_index import holder
 from everlearn.studio.security import Conflict, NotThere
 
 
@@ -173,7 +173,7 @@ class Draft:
 
     def save(self) -> list[MemoryEdited]:
         """Write the edits into the record, each as an event; a record that is playing is left alone."""
-        if holder(self.record.folder) is not None:
+        if lock_holder(self.record.folder) is not None:
             raise Conflict("this run is playing; stop it, save, and let it go on")
         self.refresh()  # an edit that no longer fits is found before anything is touched
         events = edited(self.record, [(edit.act, edit.apply) for edit in self.edits])

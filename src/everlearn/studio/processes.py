@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from everlearn.errors import BadInput
+from everlearn.files import lock_holder
 from everlearn.runs import Record, RunSpec, folder_name
 from everlearn.runs.run_record import SPEC
-from everlearn.studio.record_index import holder
 from everlearn.studio.security import Conflict
 
 PATIENCE = 60.0
@@ -52,16 +52,17 @@ class Starter:
         """Go on with a run that was stopped."""
         if record.is_finished:
             raise Conflict("this run is finished; there is nothing to go on with")
-        if holder(record.folder) is not None:
+        if lock_holder(record.folder) is not None:
             raise Conflict("this run is playing already")
         self._spawn(
-            ["resume", str(record.folder)], lambda child: record.is_finished or holder(record.folder) == child
+            ["resume", str(record.folder)],
+            lambda child: record.is_finished or lock_holder(record.folder) == child,
         )
 
     @staticmethod
     def stop(record: Record) -> None:
         """Ask a run to save and end; it does so within seconds."""
-        process = holder(record.folder)
+        process = lock_holder(record.folder)
         if process is None:
             raise Conflict("this run is not playing, so there is nothing to stop")
         os.kill(process, signal.SIGTERM)

@@ -1,54 +1,16 @@
 """The records in a folder, by names that cannot lead anywhere else."""
 
 import contextlib
-import fcntl
 import os
-import re
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from everlearn.errors import BadInput
-from everlearn.runs.run_record import EVENTS, LOCK, NAME, SCORES, SPEC, Record, lines_backwards
+from everlearn.files import lock_holder
+from everlearn.runs.run_record import EVENTS, NAME, SCORES, SPEC, Record, lines_backwards
 from everlearn.studio.security import NotThere
-
-HOLDER = re.compile(r"process (\d+) on (.+)")
-
-
-def holder(folder: Path) -> int | None:
-    """The process that plays into a record on this machine, if one does.
-
-    The lock itself is asked only if the process that took it last still lives, because asking means taking
-    it for a moment, and a run that begins in that moment must not be turned away.
-    """
-    try:
-        with (folder / LOCK).open("rb") as lock:
-            written = HOLDER.match(lock.read(300).decode(errors="replace"))
-            if written is None or written[2].strip() != socket.gethostname() or not _lives(int(written[1])):
-                return None
-            return int(written[1]) if _is_locked(lock.fileno()) else None
-    except OSError:
-        return None
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return False
-
 
 DEPTH = 2
 """A record lies in the folder itself or in a group one below it."""
@@ -96,12 +58,14 @@ class Shelf:
             found = [self._glance(name) for name in self.names()]
             self._known = {facts["record"]: (stamp, facts) for stamp, facts in found}
         recent = sorted(found, key=lambda each: each[0], reverse=True)
-        return [{**facts, "playing": holder(self.root / facts["record"]) is not None} for _, facts in recent]
+        return [
+            {**facts, "playing": lock_holder(self.root / facts["record"]) is not None} for _, facts in recent
+        ]
 
     def glance(self, name: str) -> dict[str, Any]:
         """One record at a glance."""
         folder = self.open(name).folder
-        return {**self._glance(name)[1], "playing": holder(folder) is not None}
+        return {**self._glance(name)[1], "playing": lock_holder(folder) is not None}
 
     def _glance(self, name: str) -> tuple[Stamp, dict[str, Any]]:
         """What is known of a record, read again only if its files changed."""

@@ -12,7 +12,7 @@ from everlearn.evaluation.protocols.environments import BoolArray, View, several
 from everlearn.evaluation.protocols.traversal import images, tiled
 from everlearn.learners import Learner
 from everlearn.rng import FloatArray, IntArray, rng_at
-from everlearn.serialization import packed
+from everlearn.serialization import image_to_json
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
 
@@ -82,7 +82,7 @@ class Ambiguity:
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; images are packed."""
         curves = [each.to_json() for each in self.curves]
-        return {**vars(self), "curves": curves, "examples": packed(self.examples)}
+        return {**vars(self), "curves": curves, "examples": image_to_json(self.examples)}
 
 
 def ambiguity(

@@ -12,7 +12,7 @@ from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
 from everlearn.evaluation.protocols.environments import Scene, View, several_views
 from everlearn.evaluation.protocols.traversal import images, tiled
 from everlearn.learners import Learner
-from everlearn.serialization import packed
+from everlearn.serialization import image_to_json
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
@@ -66,7 +66,7 @@ class Translation:
             "judges": [asdict(each) for each in self.judges],
             "still": self.still,
             "outcomes": [[asdict(each) for each in row] for row in self.outcomes],
-            "drawn": [packed(each) for each in self.drawn],
+            "drawn": [image_to_json(each) for each in self.drawn],
         }
 
 

@@ -19,7 +19,7 @@ from everlearn.evaluation.protocols.base import (
 )
 from everlearn.learners import EditsMemory, EstimatesFactors, Learner
 from everlearn.rng import FloatArray
-from everlearn.serialization import packed
+from everlearn.serialization import image_to_json
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
@@ -50,7 +50,7 @@ class Mistake:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; images are packed."""
-        return {**vars(self), **{name: packed(getattr(self, name)) for name in PICTURES}}
+        return {**vars(self), **{name: image_to_json(getattr(self, name)) for name in PICTURES}}
 
 
 def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float) -> Iterator[Mistake]:

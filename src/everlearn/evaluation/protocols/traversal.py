@@ -11,7 +11,7 @@ from everlearn.evaluation.protocols.base import MAX_IMAGES, Imagines, imagining
 from everlearn.evaluation.protocols.environments import BoolArray, View, views
 from everlearn.learners import Generates, Learner
 from everlearn.rng import FloatArray
-from everlearn.serialization import packed
+from everlearn.serialization import image_to_json
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
 
@@ -81,8 +81,8 @@ class Walks:
             "environment": self.environment,
             "open": self.open.tolist(),
             "nats": self.nats.round(4).tolist(),
-            "seed": packed(self.seed),
-            "images": packed(self.images),
+            "seed": image_to_json(self.seed),
+            "images": image_to_json(self.images),
         }
 
 

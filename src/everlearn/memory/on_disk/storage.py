@@ -88,7 +88,7 @@ class RowFile:
         self.path, self.dtype, self.shape = path, np.dtype(dtype), shape
         self.row_bytes = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         self._is_synced = True
-        with files.told_apart(path):
+        with files.os_error_context(path):
             self._file = files.disk.open(path, os.O_CREAT | os.O_RDWR)
 
     def __len__(self) -> int:
@@ -134,7 +134,7 @@ class RowFile:
     def sync(self) -> None:
         """Force what was written to the disk."""
         if not self._is_synced:
-            with files.told_apart(self.path):
+            with files.os_error_context(self.path):
                 files.disk.sync(self._file)
             self._is_synced = True
 
@@ -146,7 +146,7 @@ class RowFile:
 
     def _write_at(self, row: int, data: memoryview) -> None:
         self._is_synced = False
-        with files.told_apart(self.path):
+        with files.os_error_context(self.path):
             os.lseek(self._file, row * self.row_bytes, os.SEEK_SET)
             files.write_all(self._file, data)
 

@@ -10,7 +10,7 @@ from typing import Any
 from everlearn.errors import BadInput
 from everlearn.runs.run_record import SPEC, Record, begin, check_folder, check_free, check_name
 from everlearn.runs.spec import RunSpec
-from everlearn.settings import differences, said
+from everlearn.settings import differences, flatten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,8 @@ def timed(jobs: Iterable[Job], records: Iterable[Record]) -> list[Job]:
 
 def _but_seeds(spec: Mapping[str, Any]) -> str:
     return json.dumps(
-        {name: value for name, value in said(spec).items() if name not in SEEDS}, sort_keys=True
+        {name: value for name, value in flatten(spec, keep_none=False).items() if name not in SEEDS},
+        sort_keys=True,
     )
 
 

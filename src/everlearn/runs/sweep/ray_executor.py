@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from everlearn import files
-from everlearn.errors import BadInput, need
+from everlearn.errors import BadInput, import_optional
 from everlearn.runs.sweep.executors import Capacity, Child, Where, Workshop
 
 ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9_.\-]+):(?P<port>[0-9]{1,5})")
@@ -50,7 +50,7 @@ def connected(address: str | None) -> Iterator[ModuleType]:
 
 def _ray() -> ModuleType:
     os.environ.setdefault(*RETRIES)
-    return need("ray", "pip install 'everlearn[ray]'")
+    return import_optional("ray", "pip install 'everlearn[ray]'")
 
 
 @contextmanager

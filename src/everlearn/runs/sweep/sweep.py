@@ -14,7 +14,7 @@ from everlearn.rng import MAX_SEED, check_seed, rng_at
 from everlearn.runs.run_record import folder_name
 from everlearn.runs.spec import PARTS, RunSpec
 from everlearn.runs.sweep.jobs import Job
-from everlearn.settings import Settings
+from everlearn.settings import Settings, to_dotted
 
 SHAPES: dict[str, tuple[type, str]] = {
     "learners": (list, 'a list such as ["dcl", "er"]'),
@@ -80,11 +80,7 @@ def dotted(table: Any) -> Dotted:
     """
     if not isinstance(table, Mapping):
         raise BadInput(f"cannot tell what {table!r:.60} is; write a table of settings, such as n_tasks = 20")
-    found: Dotted = {}
-    for name, value in table.items():
-        inner = name in PARTS and isinstance(value, Mapping)
-        found |= {f"{name}.{field}": each for field, each in value.items()} if inner else {name: value}
-    return found
+    return to_dotted(table, PARTS)
 
 
 DIGITS = 4

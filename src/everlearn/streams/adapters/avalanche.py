@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from everlearn.errors import need
+from everlearn.errors import import_optional
 from everlearn.streams.adapters.torch import Transform
 from everlearn.streams.exports.write import chosen_tasks, count_labels
 from everlearn.streams.stream import Split, Stream, Task
@@ -34,8 +34,8 @@ def to_avalanche(
         n_tasks: how many tasks; all, if the stream has an end.
         transform: applied to each image, a float tensor (channels, height, width) in 0..1.
     """
-    need("torch", "pip install torch")
-    need("avalanche", "pip install 'everlearn[avalanche]'")
+    import_optional("torch", "pip install torch")
+    import_optional("avalanche", "pip install 'everlearn[avalanche]'")
     from avalanche.benchmarks import CLScenario
 
     numbers = chosen_tasks(stream, None if n_tasks is None else [task.index for task in stream.take(n_tasks)])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from everlearn.errors import need
+from everlearn.errors import import_optional
 from everlearn.streams.exports.manifest import PARTS
 from everlearn.streams.exports.parquet import to_table
 from everlearn.streams.exports.write import chosen_tasks, count_labels
@@ -23,7 +23,7 @@ def to_huggingface(stream: Stream, tasks: Iterable[int] | None = None) -> "Datas
         stream: any stream.
         tasks: which tasks; all, if the stream has an end.
     """
-    need("datasets", "pip install datasets")
+    import_optional("datasets", "pip install datasets")
     import pyarrow as pa
     from datasets import Dataset, DatasetDict
     from datasets.table import InMemoryTable

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from everlearn.errors import BadInput, need, unknown
+from everlearn.errors import BadInput, import_optional, unknown
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.exports.write import chosen_tasks
 from everlearn.streams.stream import SPLITS, Split, Stream, Task
@@ -121,7 +121,7 @@ def to_torch_iterable(
 def _check(
     stream: Stream, tasks: Iterable[int] | None, split: Split, fields: Sequence[Field]
 ) -> tuple[int, ...]:
-    need("torch", "pip install torch")
+    import_optional("torch", "pip install torch")
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     for field in fields:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from everlearn.errors import need
+from everlearn.errors import import_optional
 from everlearn.streams.exports.codec import (
     FACTOR_COLUMNS,
     Place,
@@ -35,7 +35,7 @@ class Parquet:
     suffix = ".parquet"
 
     def __init__(self) -> None:
-        need("pyarrow", "pip install 'everlearn[export]'")
+        import_optional("pyarrow", "pip install 'everlearn[export]'")
 
     def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
         """One table; images are compressed already, so only the numbers are."""

@@ -50,7 +50,7 @@ class Desk:
         batches = {part: getattr(task, part) for part in PARTS}
         target = self._folder / task_folder(task.index)
         draft = self._desk / task_folder(task.index)
-        with files.told_apart(target), _fresh(draft):
+        with files.os_error_context(target), _fresh(draft):
             record = TaskRecord(
                 index=task.index,
                 name=task.name,

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
+from everlearn.files import lock_holder
 from everlearn.studio.dependencies import Body, Here, Named, saved
 from everlearn.studio.image_decoder_child import colour_behind, from_canvas, png
 from everlearn.studio.memory_editor import Add, Draft, Forget, Rename
 from everlearn.studio.model_views import remembers
-from everlearn.studio.record_index import holder
 
 router = APIRouter(prefix="/api/memory")
 
@@ -29,7 +29,11 @@ def remembered(rooms: Here, record: Named) -> dict[str, Any]:
         memory = draft.memory
         counts = {label: len(memory.images_of(label)) for label in memory.classes()}
         classes = [{"label": label, "name": memory.name(label), "images": n} for label, n in counts.items()]
-        facts = {"classes": classes, "bytes": memory.nbytes, "playing": holder(record.folder) is not None}
+        facts = {
+            "classes": classes,
+            "bytes": memory.nbytes,
+            "playing": lock_holder(record.folder) is not None,
+        }
         return {**facts, **_state(draft)}
 
 

@@ -11,11 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from everlearn.errors import BadInput
+from everlearn.files import lock_holder
 from everlearn.reports.axes import mean_table
 from everlearn.reports.run_results import Findings, summary
 from everlearn.studio.dependencies import Here, Named, Several, Span
 from everlearn.studio.live_curves import CURVES, Follower, curves, thinned, within
-from everlearn.studio.record_index import holder
 
 router = APIRouter(prefix="/api/records")
 
@@ -80,7 +80,7 @@ def _news(name: str, follower: Follower, states: dict[str, dict[str, Any]]) -> d
     record, before = follower.record, states.get(name)
     try:
         is_new, points = follower.news()
-        states[name] = {"playing": holder(record.folder) is not None, "finished": record.is_finished}
+        states[name] = {"playing": lock_holder(record.folder) is not None, "finished": record.is_finished}
     except BadInput as error:
         is_new, points, states[name] = False, {}, {"error": str(error)}
     if not points and not is_new and states[name] == before:
