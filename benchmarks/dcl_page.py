@@ -13,7 +13,7 @@ from everlearn.reports import figure
 from everlearn.reports.run_results import Findings
 from everlearn.runs import Record
 
-PAGES = (ROOT / "docs" / "dcl.md", ROOT / "README.md")
+PAGES = (ROOT / "docs" / "dcl.md",)
 BEGIN, END = "<!-- dcl {}: written by python -m benchmarks.dcl_page -->", "<!-- end of dcl {} -->"
 ABLATION = RESULTS / "ablation.json"
 PAPER = {

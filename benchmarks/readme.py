@@ -1,41 +1,75 @@
-"""The table of figures in the README, written from the kept results: `python -m benchmarks.readme`."""
+"""The result tables of README.md and docs/benchmarks.md, from stored results: `python -m benchmarks.readme`."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks import dcl_page, results_page
 from benchmarks.places import between
+from benchmarks.table import Row
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 RESULTS = Path(__file__).parent / "results"
-BEGIN, END = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
+SUMMARY = "<!-- summary: written by python -m benchmarks.readme -->", "<!-- end of summary -->"
+FIGURES = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
 
-SHOWN = {
-    "render": "images",
-    "shapes": "shapes",
-    "accuracy": "error against 16 x 16 samples a pixel",
+SECTIONS = {
+    "render": "rendering",
+    "shapes": "shape generation",
+    "accuracy": "rendering error against 16 x 16 supersampling",
     "stream": "stream",
-    "cold_start": "start",
-    "steps": "learning",
-    "lookup": "memory",
+    "cold_start": "start-up",
+    "steps": "training step",
+    "lookup": "nearest-exemplar search",
     "erase": "erasing a class",
 }
-"""Which results are shown, and what they are about."""
+"""Benchmarks that have goals, and their titles."""
+DCL = (
+    "accuracy on all tasks seen, after 500 tasks",
+    "one-shot, 1,000 new classes alone",
+    "open set: area under the ROC curve",
+    "accuracy after 5,000 tasks (50,000 classes)",
+)
+PEERS = {
+    "render": ("ours 64 px gray uint8 / peer", "ours 256 px gray uint8 / peer"),
+    "shapes": ("ours outlines, 2000 at a time / peer",),
+    "steps": ("step of naive beside a bare loop",),
+}
+"""Rows of the summary: results of DCL, and of each benchmark."""
+
+
+def summary() -> str:
+    """The most important results, in Markdown."""
+    lines = ["| | measured |", "|---|---|"]
+    lines += [f"| `dcl`: {row.what} | {_value(row)} |" for row in dcl_page.rows() if row.what in DCL]
+    for name, wanted in PEERS.items():
+        lines += [
+            f"| {SECTIONS[name]}: {row['what']} | {_number(row)} |"
+            for row in _rows(name)
+            if row["what"] in wanted
+        ]
+    return "\n".join([*lines, *results_page.counts()])
 
 
 def table() -> str:
-    """Every figure that has a goal, in Markdown."""
+    """Every benchmark with a goal, in Markdown."""
     lines = ["| | | measured | goal |", "|---|---|---|---|"]
-    for name, about in SHOWN.items():
-        path = RESULTS / f"{name}.json"
-        rows = json.loads(path.read_text())["rows"] if path.exists() else []
-        lines += [_line(about, row) for row in rows if row["goal"] is not None]
+    for name, title in SECTIONS.items():
+        lines += [_line(title, row) for row in _rows(name) if row["goal"] is not None]
     return "\n".join(lines)
 
 
-def _line(about: str, row: dict[str, Any]) -> str:
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    path = RESULTS / f"{name}.json"
+    if path.exists():
+        yield from json.loads(path.read_text())["rows"]
+
+
+def _line(title: str, row: dict[str, Any]) -> str:
     sign = "at most" if row["at_most"] else "at least"
-    return f"| {about} | {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
+    return f"| {title} | {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
 
 
 def _number(row: dict[str, Any]) -> str:
@@ -44,10 +78,17 @@ def _number(row: dict[str, Any]) -> str:
     return f"{row['value']:,.3g}{space}{row['unit']}{spread}"
 
 
-def with_table(text: str) -> str:
-    """A README with its table brought up to date."""
-    return between(text, BEGIN, END, table())
+def _value(row: Row) -> str:
+    spread = f" ({row.spread[0]:.4g} to {row.spread[1]:.4g} over seeds)" if row.spread else ""
+    return f"{row.value:.4g}{spread}"
+
+
+def with_tables(path: Path) -> str:
+    """A page with its tables brought up to date."""
+    text = path.read_text("utf-8")
+    return between(text, *SUMMARY, summary()) if path == README else between(text, *FIGURES, table())
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text()))
+    for path in (README, PAGE):
+        path.write_text(with_tables(path), "utf-8")
