@@ -88,7 +88,7 @@ def test_images_come_from_files_and_folders(run: Run, shelf: str) -> None:
         ("make new --image-size 0", "image_shape is 0"),
         ("find nowhere four.png", "there is no shelf in 'nowhere'"),
         ("find shelf nothing.png", "cannot use 'nothing.png'"),
-        ("find shelf shelf/labels", "is not a image"),
+        ("find shelf shelf/labels", "is not an image"),
         ("find shelf four.png --k 0", "k is 0"),
         ("fill shelf --tasks 0:2", "images have shape"),
         ("fill shelf --tasks x", "'x' names no task"),

@@ -68,7 +68,7 @@ def test_no_row_of_a_replayed_class_changes_by_a_bit(source: str) -> None:
 
 
 def test_it_says_what_share_of_the_old_patterns_it_named_rightly_as_a_task_began() -> None:
-    """A image under two labels: one of them can never be right."""
+    """An image under two labels: one of them can never be right."""
     learner = toy()
     confused = Batch(batch_of([0, 0, 0, 0]).images[[0, 1, 2, 2]], np.array([0, 0, 1, 2]))
     learner.begin(view_of(confused))

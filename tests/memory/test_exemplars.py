@@ -12,7 +12,7 @@ from everlearn.streams.stream import Batch, Images
 
 
 def image(number: int, size: int = 8) -> Images:
-    """A image whose bytes cannot be mistaken for another's."""
+    """An image whose bytes cannot be mistaken for another's."""
     return np.random.Generator(np.random.Philox(number)).integers(1, 256, (size, size)).astype(np.uint8)
 
 

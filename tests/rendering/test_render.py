@@ -138,7 +138,7 @@ def test_no_factor_writes_outside(
     render(FAMILY.outline(index), factors, size, out=out, **options)
     assert (guarded[:margin] == CANARY).all()
     assert (guarded[-margin:] == CANARY).all()
-    # A image after a wild one is as clean as one before it: nothing is left in the buffers.
+    # An image after a wild one is as clean as one before it: nothing is left in the buffers.
     assert np.array_equal(out[0], out[2])
 
 

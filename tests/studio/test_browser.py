@@ -229,9 +229,9 @@ def test_a_drawing_is_recognised_taught_and_moved(browser: Browser, studio: Stud
         red = "pad => pad.getContext('2d').getImageData(10, 10, 1, 1).data[0]"
         page.get_by_role("button", name="Back to the middle").click()
         until(lambda: page.locator(".pad").evaluate(red) == 200)
-        (tmp_path / "words.png").write_text("not a image")
+        (tmp_path / "words.png").write_text("not an image")
         page.locator("#upload").set_input_files(tmp_path / "words.png")
-        expect(page.get_by_role("alert").filter(has_text="not a image")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="not an image")).to_be_visible()
 
 
 def test_empty_states_say_what_to_do(browser: Browser, tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def _drawn(page: Page) -> None:
 
 def _walked(page: Page) -> None:
     page.locator(".empty, .walks img").first.wait_for()
-    page.get_by_role("heading", name=re.compile("A image|No record")).evaluate("h2 => h2.scrollIntoView()")
+    page.get_by_role("heading", name=re.compile("An image|No record")).evaluate("h2 => h2.scrollIntoView()")
     page.wait_for_timeout(1000)
 
 

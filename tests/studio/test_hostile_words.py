@@ -138,7 +138,7 @@ def test_classes_are_shown_as_they_are_called(browser: Browser, stained: Path, t
             bad = tmp_path / f"{_folder(SCRIPTS[3])}.png"
             bad.write_text(SCRIPTS[0])
             page.locator("#upload").set_input_files(bad)
-            expect(page.get_by_role("alert").filter(has_text="not a image")).to_be_visible()
+            expect(page.get_by_role("alert").filter(has_text="not an image")).to_be_visible()
             good = tmp_path / f"{_folder(SCRIPTS[2])}.png"
             Image.new("RGB", (40, 40)).save(good)
             page.locator("#upload").set_input_files(good)

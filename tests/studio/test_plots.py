@@ -1,4 +1,4 @@
-"""Whatever the page shows can be saved as a image, as a drawing and as a table."""
+"""Whatever the page shows can be saved as an image, as a drawing and as a table."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What a learner makes of a image is what it would answer."""
+"""What a learner makes of an image is what it would answer."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_a_forgotten_class_is_no_answer_any_more(draft: Draft) -> None:
 
 def test_who_cannot_be_asked_says_so(draft: Draft) -> None:
     image = np.zeros((16, 16), np.uint8)
-    with pytest.raises(BadInput, match="does not answer with a image"):
+    with pytest.raises(BadInput, match="does not answer with an image"):
         recognised(build("nearest", image_shape=(16, 16), seed=0), image)
     with pytest.raises(BadInput, match="remembers nothing"):
         recognised(build("dcl", image_shape=(16, 16), seed=0), image)

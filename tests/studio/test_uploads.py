@@ -77,7 +77,7 @@ def hostile() -> dict[str, bytes]:
     files |= {
         "nothing": b"",
         "a letter": b"A",
-        "words": b"hello, I am a image",
+        "words": b"hello, I am an image",
         "a page": b"<!doctype html><script>alert(1)</script>",
         "svg": b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
         "svg that reads files": b'<?xml version="1.0"?><!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</svg>',

@@ -73,7 +73,7 @@ def add(
 
     Args:
         record: The folder of the record or shelf.
-        image: A image of the thing upright, large and in the middle; for a shelf also a folder of
+        image: An image of the thing upright, large and in the middle; for a shelf also a folder of
             images, whose classes are named after files or sub-folders.
         label: The class it shows; a new one if not said.
         name: What people call the class.

@@ -72,7 +72,7 @@ def find(shelf: Path, image: Path, /, *, k: Whole = 3) -> Answer:
 
     Args:
         shelf: The folder of the shelf.
-        image: A image of the thing upright, large and in the middle.
+        image: An image of the thing upright, large and in the middle.
         k: How many.
     """
     from everlearn.cli.arguments import read_image
@@ -104,7 +104,7 @@ def list_(shelf: Path) -> dict[str, Any]:
 
 
 def add(shelf: Path, given: Path, label: int | None, name: str | None, screen: Shown) -> Answer:
-    """A image, or all images of a folder."""
+    """An image, or all images of a folder."""
     from everlearn.memory.on_disk import Shelf
 
     with Shelf(shelf) as held:
@@ -180,7 +180,7 @@ def _add_folder(shelf: "Shelf", folder: Path, progress: Progress) -> None:
 
 
 def _add_classes(shelf: "Shelf", classes: list[Named]) -> None:
-    """First images in one edit, with their names, so that whoever has a name has a image."""
+    """First images in one edit, with their names, so that whoever has a name has an image."""
     import numpy as np
 
     from everlearn.cli.arguments import read_image
@@ -203,7 +203,7 @@ def _classes_in(folder: Path) -> dict[str, list[Path]]:
             name = path.stem if path.parent == folder else path.parent.name
             classes.setdefault(name, []).append(path)
     if not classes:
-        raise BadInput(f"{str(folder)!r} holds no images; name a image, or a folder of some")
+        raise BadInput(f"{str(folder)!r} holds no images; name an image, or a folder of some")
     return classes
 
 

@@ -20,7 +20,7 @@ SCORES = ("disentanglement", "completeness", "informativeness", "mig", "sap")
 
 
 def traversal(record: Path, /, *, image: Whole = 0) -> Answer:
-    """Draw a image of each environment while one latent after another goes from -2 to 2.
+    """Draw an image of each environment while one latent after another goes from -2 to 2.
 
     Args:
         record: The folder of a record whose learner describes and draws.

@@ -57,7 +57,7 @@ class Mosaic:
 
 
 def _shrunk(image: Images) -> Images:
-    """A image of 16 x 16 pixels, each the mean of those it stands for."""
+    """An image of 16 x 16 pixels, each the mean of those it stands for."""
     cut = [np.linspace(0, side, SIDE, endpoint=False).astype(int) for side in image.shape[:2]]
     sums = np.add.reduceat(np.add.reduceat(image.astype(np.int64), cut[0], axis=0), cut[1], axis=1)
     # A side below 16 has places that stand for no pixel of their own; they repeat their neighbour's.

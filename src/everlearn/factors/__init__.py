@@ -1,4 +1,4 @@
-"""What may vary in a image: scale, angle, place and colour.
+"""What may vary in an image: scale, angle, place and colour.
 
 Takes the values or ranges a user allows; gives `Factors`, the arrays of ground truth that travel with
 every batch of images, from a `FactorSpace` of what is possible. Knows nothing of shapes or pixels.

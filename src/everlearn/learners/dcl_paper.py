@@ -31,7 +31,7 @@ from everlearn.streams.stream import Images
 
 
 class DCLPaper(Recogniser):
-    """Regress the 2x3 matrix of a image's pose, undo it, and name the nearest exemplar, pixel by pixel.
+    """Regress the 2x3 matrix of an image's pose, undo it, and name the nearest exemplar, pixel by pixel.
 
     ResNet-18, squared error to the true matrix, bilinear sampling with border values. The paper trains five
     epochs with Adam at 0.001. Costs about fifty times as much as `dcl` for each image.

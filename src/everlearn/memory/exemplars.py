@@ -78,7 +78,7 @@ class ExemplarMemory:
     def images(self) -> Images:
         """All images, (n, H, W) or (n, H, W, 3): read-only, not a copy, good until the next edit."""
         if "images" not in self._rows:
-            raise BadInput("the memory has never held a image, so their size is unknown; add one first")
+            raise BadInput("the memory has never held an image, so their size is unknown; add one first")
         return self._rows["images"]
 
     @property
@@ -87,7 +87,7 @@ class ExemplarMemory:
         return self._rows["labels"] if "labels" in self._rows else np.zeros(0, np.int64)
 
     def classes(self) -> list[int]:
-        """The labels that have a image, sorted."""
+        """The labels that have an image, sorted."""
         return self._rows.labels()
 
     def images_of(self, label: int) -> Images:

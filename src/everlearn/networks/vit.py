@@ -13,7 +13,7 @@ LUMA = (0.299, 0.587, 0.114)
 
 
 class ViT(nn.Module):
-    """Cuts a image into patches that look at one another; tells what the class token has seen at last.
+    """Cuts an image into patches that look at one another; tells what the class token has seen at last.
 
     Args:
         image_size: pixels a side of the images it looks at; others are resized.

@@ -23,7 +23,7 @@ LARGEST_OCCLUDER = 0.5
 
 @dataclass(frozen=True)
 class Nuisances:
-    """Disturbances of a image, each off at 0; every image gets its own, drawn from (seed, row).
+    """Disturbances of an image, each off at 0; every image gets its own, drawn from (seed, row).
 
     They come in the order in which a camera would meet them: texture and clutter lie behind the shape, the
     occluder in front, light falls on all of it, the lens blurs it and the sensor adds noise.
@@ -84,7 +84,7 @@ def light(canvas: Float32Array, angles: FloatArray, strength: float) -> None:
 
 
 def blur(canvas: Float32Array, radius: float) -> Float32Array:
-    """Images (n, channels, H, W) blurred by a Gaussian; beyond its border a image goes on as it ends."""
+    """Images (n, channels, H, W) blurred by a Gaussian; beyond its border an image goes on as it ends."""
     weights = gaussian(radius)
     for axis in (2, 3):
         reach = len(weights) // 2

@@ -39,7 +39,7 @@ class Placements(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The part of a image that a shape touches, widened to whole blocks of columns."""
+    """The part of an image that a shape touches, widened to whole blocks of columns."""
 
     left: int
     top: int

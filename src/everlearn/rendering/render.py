@@ -219,7 +219,7 @@ def render(
     """Draw outlines under factors: every pixel gets the exact share of it that the shape covers.
 
     At scale 1 a shape's bounding box is 0.45 of the image wide and high; place p in 0..1 puts its
-    centroid at 0.25 + 0.5 p of the image. A image depends only on its own outline, factors and row
+    centroid at 0.25 + 0.5 p of the image. An image depends only on its own outline, factors and row
     number: not on the batch it is drawn in, the number of threads or the processor.
 
     Args:

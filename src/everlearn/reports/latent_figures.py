@@ -138,7 +138,7 @@ def score_table(answer: Answer, score: str) -> FloatArray:
 
 
 def spaced(image: Pixels, n_rows: int, n_columns: int) -> Pixels:
-    """A image of tiles with gray gaps between these and around, in red, green and blue.
+    """An image of tiles with gray gaps between these and around, in red, green and blue.
 
     Example:
         >>> spaced(np.zeros((4, 6), np.uint8), 2, 3).shape

@@ -45,7 +45,7 @@ class Decoder:
             self._ready()
 
     def open(self, content: bytes) -> bytes:
-        """A image file as a small PNG file of its pixels alone."""
+        """An image file as a small PNG file of its pixels alone."""
         with self._lock:
             child = self._ready()
             try:

@@ -42,7 +42,7 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
 
 
 def colour_behind(image: Images) -> str:
-    """The colour of a image's corner, as pages write colours.
+    """The colour of an image's corner, as pages write colours.
 
     Example:
         >>> colour_behind(np.full((8, 8), 169, np.uint8))
@@ -53,14 +53,14 @@ def colour_behind(image: Images) -> str:
 
 
 def png(image: Images) -> bytes:
-    """A image as a PNG file, made fast rather than small."""
+    """An image as a PNG file, made fast rather than small."""
     file = io.BytesIO()
     Image.fromarray(image).save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 
 def data_url(image: Images) -> str:
-    """A image as an address that holds it."""
+    """An image as an address that holds it."""
     return "data:image/png;base64," + base64.b64encode(png(image)).decode()
 
 
@@ -74,7 +74,7 @@ NAME = "the file"
 
 
 def opened(content: bytes) -> bytes:
-    """A image file as a small PNG file that holds its pixels and nothing else.
+    """An image file as a small PNG file that holds its pixels and nothing else.
 
     Its own size is read first; nothing that says it is too large is decoded.
     """
@@ -85,9 +85,9 @@ def opened(content: bytes) -> bytes:
         ):
             width, height = image.size
     except UnidentifiedImageError:
-        raise BadInput(f"{NAME} is not a image; give one of {', '.join(FORMATS)}") from None
+        raise BadInput(f"{NAME} is not an image; give one of {', '.join(FORMATS)}") from None
     except Exception as error:  # headers made to harm make the decoders raise nearly anything
-        raise BadInput(f"{NAME} is not a image that can be opened ({error})") from None
+        raise BadInput(f"{NAME} is not an image that can be opened ({error})") from None
     if width * height > MAX_PIXELS:
         raise BadInput(f"{NAME} has {width} x {height} pixels; give one of at most {MAX_PIXELS:,}")
     small = Image.fromarray(decode(content, NAME))

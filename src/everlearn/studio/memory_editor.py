@@ -25,7 +25,7 @@ from everlearn.studio.security import Conflict, NotThere
 
 @dataclass(frozen=True, eq=False)
 class Add:
-    """Remember a image, of a class that is new or known.
+    """Remember an image, of a class that is new or known.
 
     Attributes:
         image: (H, W) or (H, W, 3).

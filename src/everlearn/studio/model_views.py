@@ -86,7 +86,7 @@ def sample(play: Play, task: int, number: int) -> Images:
 
 
 def imagined(learner: Situated, image: Images, environment: int | None) -> dict[str, Any]:
-    """A image drawn again in every environment, and walked along each latent in one of them.
+    """An image drawn again in every environment, and walked along each latent in one of them.
 
     Args:
         learner: one that dreams.
@@ -151,7 +151,7 @@ def recognised(learner: Learner, image: Images) -> dict[str, Any]:
         image: (H, W) or (H, W, 3), of the learner's own size.
     """
     if not isinstance(learner, Recogniser):
-        raise BadInput("this learner does not answer with a image it remembers; try a record of dcl")
+        raise BadInput("this learner does not answer with an image it remembers; try a record of dcl")
     if not len(learner.memory):
         raise BadInput("this learner remembers nothing; add a class on the memory page first")
     images = image[None]
@@ -178,7 +178,7 @@ def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> lis
     ways = np.repeat(way.double().numpy()[:, None], rows.shape[1], axis=1)
     remembered = memory.images.reshape(len(memory), height, width, -1)
     align_candidates(images.reshape(1, height, width, -1), remembered, rows, ways, misfits, best)
-    # Per pixel and in gray levels, because a sum of squares over a image says nothing to anybody.
+    # Per pixel and in gray levels, because a sum of squares over an image says nothing to anybody.
     residuals = np.sqrt(misfits[0] / images.size)
     found = [(float(residuals[i]), int(row)) for i, row in enumerate(rows[0])]
     return [

@@ -100,7 +100,7 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
 
 
 MAX_BYTES = 10_000_000
-"""The largest body: a image file."""
+"""The largest body: an image file."""
 PATIENCE = 10.0
 """Seconds in which a body must have arrived."""
 

@@ -6,7 +6,7 @@ from everlearn.rng import rng_at
 
 
 class WhereIsIt(torch.nn.Module):
-    """Describes a image by the centre of its light, in half widths; a third number stays 0."""
+    """Describes an image by the centre of its light, in half widths; a third number stays 0."""
 
     def forward(self, pixels: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         places = torch.linspace(-1 + 1 / 16, 1 - 1 / 16, 16)

@@ -21,7 +21,7 @@ Step = Callable[[Shelf], object]
 
 
 def image(number: int) -> Images:
-    """A image of bytes that are nowhere else."""
+    """An image of bytes that are nowhere else."""
     return rng_at(5, "shelf test", number).integers(32, 255).astype(np.uint8).reshape(SHAPE) + np.uint8(1)
 
 

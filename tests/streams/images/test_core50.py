@@ -19,7 +19,7 @@ def frames_of(session: int) -> int:
 
 
 def plant(root: Path) -> Path:
-    """A image's red is its session, its green the object, its blue the frame."""
+    """An image's red is its session, its green the object, its blue the frame."""
     for s in SESSIONS:
         for o in OBJECTS:
             folder = root / f"s{s}" / f"o{o}"

@@ -28,7 +28,7 @@ def saved(image, kind, **options):
 
 
 def huge_png(width, height):
-    """A valid header of a image nobody wants to decode."""
+    """A valid header of an image nobody wants to decode."""
     header = b"IHDR" + struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)
     parts = (header, b"IDAT" + zlib.compress(b""))
     chunks = [struct.pack(">I", len(part) - 4) + part + struct.pack(">I", zlib.crc32(part)) for part in parts]
@@ -85,7 +85,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
 def test_what_does_not_decode_is_said(content):
-    with pytest.raises(BadInput, match=r"cat/7\.png is not a image that can be decoded"):
+    with pytest.raises(BadInput, match=r"cat/7\.png is not an image that can be decoded"):
         decode(content, "cat/7.png")
 
 

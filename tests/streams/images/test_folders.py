@@ -83,7 +83,7 @@ def test_nothing_is_decoded_before_it_is_looked_at(tmp_path):
     write_tree(tmp_path, {"a/broken.png": b"nonsense", "b/fine.png": RED})
     gallery = open_folder(tmp_path, drawn_size=8)
     assert len(gallery.drawings(np.array([1]), np.array([0]))) == 1
-    with pytest.raises(BadInput, match=r"a/broken\.png is not a image"):
+    with pytest.raises(BadInput, match=r"a/broken\.png is not an image"):
         gallery.drawings(np.array([0]), np.array([0]))
 
 

@@ -29,7 +29,7 @@ class Judged:
     Attributes:
         there: share of images that look like ones of that environment.
         off: how far things are from where they should be, along a side: the root of the mean square, in
-            half widths of a image. None where nothing moves.
+            half widths of an image. None where nothing moves.
         kept: share of images whose object is still known. None where other objects are shown.
     """
 

@@ -75,7 +75,7 @@ def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float
     """How well probes read from samples of a learner's codes what is in a scene.
 
     They are learned anew each time, from the same samples for the same seed. Gives the accuracy for "object"
-    (its label) and the mean squared error for "position" (in half widths of a image), "scale" and "angle"
+    (its label) and the mean squared error for "position" (in half widths of an image), "scale" and "angle"
     (cosine and sine), as far as they vary. The learner is left as it was found.
     """
     if not len(scene.lesson) or not len(scene.test):
@@ -146,7 +146,7 @@ class View:
 
     @property
     def nats(self) -> FloatArray:
-        """What each latent says of a image, on average."""
+        """What each latent says of an image, on average."""
         variance = self.deviation**2
         return np.asarray(0.5 * (self.mean**2 + variance - 1 - np.log(variance)).mean(axis=0))
 

@@ -30,7 +30,7 @@ def walk(
         learner: who draws.
         latents: (n_latents,) where the walk begins.
         latent: the number of the one that changes.
-        values: what it becomes; there is a image for each.
+        values: what it becomes; there is an image for each.
         environment: as which images are drawn.
     """
     steps = np.repeat(latents[None], len(values), axis=0)
@@ -62,7 +62,7 @@ class Walks:
         name: of the environment, as the stream calls it.
         environment: what the learner takes it for.
         open: which latents apply there, all of them in their own order.
-        nats: what each says of a image there, on average.
+        nats: what each says of an image there, on average.
         seed: the image from which every walk begins.
         images: a row for each latent that is shown, a column for each value, as one image.
     """
@@ -118,7 +118,7 @@ def traversal(
     size: int = 500,
     batches: Sequence[int] = (),
 ) -> Traversal:
-    """Draw a image of each environment again and again, while one latent goes from -2 to 2.
+    """Draw an image of each environment again and again, while one latent goes from -2 to 2.
 
     A latent that is closed in an environment is walked all the same: it should change nothing there.
 

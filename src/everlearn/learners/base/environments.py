@@ -73,7 +73,7 @@ class Environment:
         nats: running mean of what each latent says.
         atypical: running mean of how unlike N(0, 1) each latent is.
         used: which latents it uses.
-        capacity: C, the nats that a image of it may be described by.
+        capacity: C, the nats that an image of it may be described by.
         error: running mean of how badly its images are drawn.
         n_batches: batches learned in it.
     """

@@ -12,10 +12,10 @@ N_UNITS = 64
 
 
 class Policy(nn.Module):
-    """Says how far to move a image so that it is described as wished.
+    """Says how far to move an image so that it is described as wished.
 
     Args:
-        n_latents: numbers that describe a image.
+        n_latents: numbers that describe an image.
         reach: the farthest move along a side, in half widths of the image.
         seed: decides the first weights.
     """

@@ -1,4 +1,4 @@
-"""The common part of learners that answer with a image they remember."""
+"""The common part of learners that answer with an image they remember."""
 
 import hashlib
 from abc import abstractmethod
@@ -32,7 +32,7 @@ USUAL = 0.005
 
 
 class Recogniser(Learner):
-    """Remembers one image per class, or several, and names what a image shows after one of them.
+    """Remembers one image per class, or several, and names what an image shows after one of them.
 
     A method says how it recognises (`recognise`) and how it learns to.
 

@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
     """A batch drawn again.
 
     Attributes:
-        error: -log p of a image, averaged over images.
+        error: -log p of an image, averaged over images.
         nats: what each latent costs, averaged over images.
         idle: the part of it that says nothing, since it is the same for all images: how far the average of
             a latent is from N(0, 1).
@@ -76,9 +76,9 @@ class Latents(TypedDict, total=False):
 
 
 class Variational(Learner):
-    """An autoencoder that may say ever more about a image: C nats, and C rises.
+    """An autoencoder that may say ever more about an image: C nats, and C rises.
 
-    With q the Gaussian that the encoder makes of a image x, the loss is E_q[-log p(x | z)] plus a price of
+    With q the Gaussian that the encoder makes of an image x, the loss is E_q[-log p(x | z)] plus a price of
     KL(q || N(0, I)), which as printed is gamma * (KL - C)^2; the KL is averaged over a batch before.
     Nobody tells it labels, so it answers nothing; what it knows is read from its latents (`encode`).
 
@@ -86,7 +86,7 @@ class Variational(Learner):
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
         size: of the networks: "paper", "half", "small" or "tiny".
-        n_latents: numbers that describe a image.
+        n_latents: numbers that describe an image.
         learning_rate: Adam's step size (the paper's is not known).
         gamma: the price of a distance to C. Notes on the paper have 100; at 32 px, where a drawing costs a
             quarter of what it does at 64, that drowns what drawings teach in the noise of single batches.

@@ -26,7 +26,7 @@ PIECE = 4096
 class Coder:
     """Turns images into 64 bytes each, whose distances are nearly those of the images.
 
-    The bytes are a image's places along the principal directions of the images the coder was fitted to,
+    The bytes are an image's places along the principal directions of the images the coder was fitted to,
     largest differences first, in whole steps. Images of few pixels have fewer directions, and zeros after.
 
     Attributes:

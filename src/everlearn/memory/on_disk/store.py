@@ -28,7 +28,7 @@ MAX_LABEL = 2**63 - 2
 class Shelf:
     """One image per class, or several, for as many classes as the disk has room for.
 
-    A lookup scans 64 bytes a image in RAM for a few hundred candidates and compares those, and only those,
+    A lookup scans 64 bytes an image in RAM for a few hundred candidates and compares those, and only those,
     pixel by pixel. Every edit is on the disk when its call returns; a process that dies in the middle of one
     leaves all of it or nothing. What is forgotten is overwritten in every file. One process at a time may
     have a shelf open; an edit that fails closes it.
@@ -108,7 +108,7 @@ class Shelf:
         return labels
 
     def classes(self) -> IntArray:
-        """The labels that have a image, sorted."""
+        """The labels that have an image, sorted."""
         return np.unique(self.labels())
 
     def images_of(self, label: int) -> Images:

@@ -24,7 +24,7 @@ PROBES = (
     "Objects and places are read from samples of codes by probes that are learned anew each time: in every "
     "environment one of objects, and one of places where things move. Best is over all moments of a run; "
     "change is from the best up to the last stage that showed an environment to the end of the run; both are "
-    "means over probes. Errors are squared, in half widths of a image."
+    "means over probes. Errors are squared, in half widths of an image."
 )
 CHOSEN = (
     "Latents, guard and what counts as used were chosen on this sequence under this one seed, after tries "

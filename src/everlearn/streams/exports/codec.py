@@ -115,12 +115,12 @@ def to_png(image: Images) -> bytes:
 def from_png(data: bytes, shape: tuple[int, ...]) -> Images:
     """The image in the bytes of a PNG file, which must have the expected shape.
 
-    The size is compared before anything is unpacked, so a image cannot take more memory than expected.
+    The size is compared before anything is unpacked, so an image cannot take more memory than expected.
     """
     width, height = struct.unpack(">II", data[16:24])
     if not data.startswith(SIGNATURE) or (height, width) != shape[:2]:
         raise ValueError(f"not a PNG image of {shape[1]} x {shape[0]} pixels")
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
         if image.mode != ("RGB" if len(shape) == 3 else "L"):
-            raise ValueError(f"a image of mode {image.mode}")
+            raise ValueError(f"an image of mode {image.mode}")
         return np.array(image)

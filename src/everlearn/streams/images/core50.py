@@ -68,7 +68,7 @@ class FilmGallery(Gallery):
 
 
 class FilmedImages(ManyDrawings):
-    """Every frame is a image, shown as it is; sessions stay whole, and none is set aside for settings.
+    """Every frame is an image, shown as it is; sessions stay whole, and none is set aside for settings.
 
     Args:
         collection: the frames.

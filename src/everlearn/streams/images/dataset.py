@@ -131,7 +131,7 @@ class Gallery:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a image file, never more than a image may have."""
+    """The bytes of an image file, never more than an image may have."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Turns the bytes of a image file into pixels, within limits that are checked before decoding."""
+"""Turns the bytes of an image file into pixels, within limits that are checked before decoding."""
 
 import io
 
@@ -21,14 +21,14 @@ WITH_ALPHA = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")  # modes that Pillow tur
 
 
 def decode(content: bytes, name: str) -> Pixels:
-    """The first frame of a image, upright, as (H, W, 4): red, green, blue, alpha.
+    """The first frame of an image, upright, as (H, W, 4): red, green, blue, alpha.
 
     Args:
         content: the bytes of the file.
         name: how to call the file in a complaint.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise BadInput(f"{name} has {len(content)} bytes; a image may have at most {MAX_FILE_BYTES}")
+        raise BadInput(f"{name} has {len(content)} bytes; an image may have at most {MAX_FILE_BYTES}")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             width, height = image.size
@@ -38,15 +38,15 @@ def decode(content: bytes, name: str) -> Pixels:
         pass  # Pillow's own limit is above ours; the complaint below is for both.
     except UnidentifiedImageError:
         raise BadInput(
-            f"{name} is not a image that can be decoded (it is none of {', '.join(FORMATS)}); "
+            f"{name} is not an image that can be decoded (it is none of {', '.join(FORMATS)}); "
             "replace it or take it out"
         ) from None
     except Exception as error:  # a damaged file makes the decoders raise nearly anything
         raise BadInput(
-            f"{name} is not a image that can be decoded ({error}); replace it or take it out"
+            f"{name} is not an image that can be decoded ({error}); replace it or take it out"
         ) from None
     raise BadInput(
-        f"{name} has more pixels than the {MAX_PIXELS} a image may have; make it smaller or take it out"
+        f"{name} has more pixels than the {MAX_PIXELS} an image may have; make it smaller or take it out"
     )
 
 
@@ -62,7 +62,7 @@ def _rgba(image: Image.Image) -> Pixels:
 
 
 def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Pixels:
-    """A image on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
+    """An image on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
     drawn = Image.fromarray(rgba)
     ground = Image.new("RGBA", drawn.size, (0, 0, 0, OPAQUE))
     flat = Image.alpha_composite(ground, drawn).convert("RGB" if len(shape) == 3 else "L")

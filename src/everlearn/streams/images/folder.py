@@ -137,7 +137,7 @@ def _images_in(root: Path, name: str) -> list[str]:
 
 
 def is_image(entry: "os.DirEntry[str]") -> bool:
-    """Whether a file is a image by its name."""
+    """Whether a file is an image by its name."""
     return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
 
 

@@ -84,7 +84,7 @@ def _read(folder: Path, file: str) -> bytes:
 def _member(archive: zipfile.ZipFile, file: str) -> bytes:
     size = archive.getinfo(file).file_size
     if size > MAX_FILE_BYTES:
-        raise zipfile.BadZipFile(f"it claims {size} bytes, a image may have {MAX_FILE_BYTES}")
+        raise zipfile.BadZipFile(f"it claims {size} bytes, an image may have {MAX_FILE_BYTES}")
     return archive.read(file)
 
 

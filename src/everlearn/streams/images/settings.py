@@ -212,7 +212,7 @@ class FolderSettings(ImageSettings):
 
     kind = "folder"
     drawn_size: DrawnSize | None = None
-    """pixels of a image's longer side; the whole canvas if nothing moves, else 7/16 of it"""
+    """pixels of an image's longer side; the whole canvas if nothing moves, else 7/16 of it"""
     rgb: bool = True
     """colour images instead of gray ones"""
     background: Annotated[int, Field(ge=0, le=255)] = 255
@@ -220,7 +220,7 @@ class FolderSettings(ImageSettings):
 
     @property
     def drawn(self) -> int:
-        """The pixels of a image's longer side in canonical form."""
+        """The pixels of an image's longer side in canonical form."""
         moves = {"moving", "posed"} & {*self.words} or any(getattr(self, name) for name in FACTOR_NAMES)
         return super().drawn if moves or self.drawn_size else self.image_size
 

@@ -69,7 +69,7 @@ class Canvas:
     """On what, and how large, drawings are shown.
 
     Attributes:
-        image_size: the side of a image in pixels.
+        image_size: the side of an image in pixels.
         drawn_size: the longer side of a drawing in canonical form, in pixels.
         background: the gray level of the bare canvas, 0 to 255.
         rgb: three colours instead of gray.

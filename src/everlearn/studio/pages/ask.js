@@ -17,7 +17,7 @@ export const hasToken = () => token !== "";
 /** A refusal of the server, in its own words. */
 export class Refused extends Error {}
 
-/** The address of a image or a stream of events, which cannot send headers. */
+/** The address of an image or a stream of events, which cannot send headers. */
 export function address(path, query = {}) {
   return `/api/${path}?${parameters({ ...query, token })}`;
 }
@@ -32,7 +32,7 @@ export const tell = (path, query = {}, body = undefined) => send("POST", path, q
 export const tellObject = (path, object) =>
   send("POST", path, {}, JSON.stringify(object), { "Content-Type": "application/json" });
 
-/** A image file as the server sees it: a small image of its pixels alone. */
+/** An image file as the server sees it: a small image of its pixels alone. */
 export async function opened(file) {
   return createImageBitmap(await (await asked("POST", "image", {}, file)).blob());
 }

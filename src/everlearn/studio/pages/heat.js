@@ -1,4 +1,4 @@
-// The score table as a image: each row a moment, each column a task, bright where it is still known.
+// The score table as an image: each row a moment, each column a task, bright where it is still known.
 
 import { h } from "./dom.js";
 

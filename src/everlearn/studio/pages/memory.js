@@ -12,7 +12,7 @@ export function show(room, query) {
     page: "memory",
     title: "Memory",
     words:
-      "What the learner knows of each class is a image. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
+      "What the learner knows of each class is an image. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
     body: (place, record) => new MemoryPage(place, record).list(),
   });
 }
@@ -174,7 +174,7 @@ class MemoryPage {
       "aria-label": "Add a class",
       onsubmit: async (event) => {
         event.preventDefault();
-        if (pad.isBlank) return trouble.show("Draw something first, or upload a image.");
+        if (pad.isBlank) return trouble.show("Draw something first, or upload an image.");
         const done = await trouble.attempt(() =>
           tell(
             "memory/add",

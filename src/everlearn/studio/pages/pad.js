@@ -1,4 +1,4 @@
-// A place to draw on, or to put a image on, and to see the result in any pose.
+// A place to draw on, or to put an image on, and to see the result in any pose.
 
 import { opened } from "./ask.js";
 import { h } from "./dom.js";
@@ -36,7 +36,7 @@ export class Pad {
     this.show();
   }
 
-  /** Put a image on the pad, its proportions kept. */
+  /** Put an image on the pad, its proportions kept. */
   put(image) {
     this.clear();
     const by = SIDE / Math.max(image.width, image.height);
@@ -236,7 +236,7 @@ export function tools(pad, names, attempt) {
   const upload = h(
     "button",
     { type: "button", className: "small", onclick: () => file.click() },
-    "Upload a image",
+    "Upload an image",
   );
   const clear = h("button", { type: "button", className: "small", onclick: () => pad.clear() }, "Clear");
   return h(

@@ -162,7 +162,7 @@ class TryPage {
   }
 
   async teach(name) {
-    if (this.pad.isBlank) return this.trouble.show("Draw something first, or upload a image.");
+    if (this.pad.isBlank) return this.trouble.show("Draw something first, or upload an image.");
     if (!name.value.trim()) return (this.trouble.show("Give it a name first."), name.focus());
     const done = await this.trouble.attempt(() =>
       tell(

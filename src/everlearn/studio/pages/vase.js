@@ -1,4 +1,4 @@
-// What a learner that dreams has found out: its environments, and how a image looks in each of them.
+// What a learner that dreams has found out: its environments, and how an image looks in each of them.
 
 import { address, ask, tell } from "./ask.js";
 import { Chart } from "./chart.js";
@@ -33,7 +33,7 @@ class VasePage {
   constructor(place, record) {
     Object.assign(this, { place, record, number: 0, environment: undefined });
     this.trouble = complaints();
-    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take a image, draw one or upload one."));
+    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take an image, draw one or upload one."));
   }
 
   async begin() {
@@ -51,7 +51,7 @@ class VasePage {
       h("h2", {}, "Environments over time"),
       charts(found.points),
       overview(found),
-      h("h2", {}, "A image in every environment"),
+      h("h2", {}, "An image in every environment"),
       h("div", { className: "side" }, this.chooser(), this.answer),
     );
     await this.take();

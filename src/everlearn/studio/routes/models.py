@@ -42,7 +42,7 @@ def known(rooms: Here, record: Named) -> dict[str, Any]:
 
 @router.get("/sample.png")
 def image(rooms: Here, record: Named, task: Number = 0, number: Number = 0) -> Response:
-    """A image of a stage, as the stream shows it."""
+    """An image of a stage, as the stream shows it."""
     with rooms.models.of(record) as play:
         return Response(png(sample(play, task, number)), media_type="image/png")
 
@@ -67,7 +67,7 @@ def recognise(rooms: Here, record: Named, body: Body) -> dict[str, Any]:
 
 @recognition_router.post("/image")
 def opened(rooms: Here, body: Body) -> Response:
-    """A image file as a small PNG file of its pixels alone."""
+    """An image file as a small PNG file of its pixels alone."""
     return Response(rooms.decoder.open(body), media_type="image/png")
 
 
