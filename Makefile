@@ -1,4 +1,4 @@
-# Each command sets up its own .venv when it is missing or older than what it was made from.
+# Each target sets up .venv when it is missing or older than its requirements.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -17,33 +17,34 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# The libraries we measure ourselves against and export to; large, so apart.
+# Peers for benchmarks and exports; large, so separate.
 $(PEERS): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[avalanche,bench]'
 	@touch $@
 
-demo: $(READY)   ## see it work: minutes, ends with a figure
+demo: $(READY)   ## train three learners; minutes, ends with a figure
 	$(BIN)/python examples/demo.py
 
-test: $(PEERS)   ## all everyday tests
+test: $(PEERS)   ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-check: $(READY)  ## format, lint, types, layers
+check: $(READY)  ## format, lint, types, layers, vocabulary
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_safety.py src
+	$(BIN)/python tools/check_words.py src tests benchmarks examples tools docs README.md ARCHITECTURE.md CONTRIBUTING.md
 
 slow: $(PEERS)   ## the long tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
 
-bench: $(PEERS)  ## speed and accuracy beside the real peer
+bench: $(PEERS)  ## benchmarks beside the peers
 	$(BIN)/python -m benchmarks
 
-reproduce: $(READY) ## the paper's figures again, on two cores: hours, resumable
+reproduce: $(READY) ## the figures of Infinite dSprites on two cores: hours, resumable
 	$(BIN)/everlearn reproduce sprites --scale laptop --out docs
 	$(BIN)/python -m benchmarks.results_page
 
-clean:           ## forget the environment
+clean:           ## remove the environment
 	rm -rf $(VENV)
