@@ -3,14 +3,62 @@ from math import pi
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace
+from everlearn.factors import FACTOR_NAMES, Axis, Factors, FactorSpace
 from everlearn.factors.space import hue_to_rgb
 from everlearn.rng import rng_at
 
+finite = st.floats(-10, 10)
 
-def test_the_default_grid_is_the_papers():
+
+def test_discrete_values_are_equally_likely():
+    axis = Axis.values([3.0, 1.0, 2.0])
+    assert axis.at((np.arange(9) + 0.5) / 9).tolist() == [3, 3, 3, 1, 1, 1, 2, 2, 2]
+    assert axis.measure == 3
+
+
+def test_interval_is_sampled_uniformly():
+    axis = Axis.interval(2, 4)
+    assert axis.at([0.0, 0.25, 0.5]).tolist() == [2.0, 2.5, 3.0]
+    assert axis.at([np.nextafter(1, 0)])[0] <= 4
+
+
+@settings(max_examples=50)
+@given(finite, finite, finite, finite, st.lists(st.floats(0, 0.999), min_size=1, max_size=20))
+def test_inside_and_outside_partition_an_interval(low, high, cut_low, cut_high, units):
+    assume(low < high - 1e-3 and cut_low <= cut_high)
+    axis = Axis.interval(low, high)
+    inside, outside = axis.inside(cut_low, cut_high), axis.outside(cut_low, cut_high)
+    assert inside.measure + outside.measure == pytest.approx(axis.measure)
+    if inside.segments:
+        values = inside.at(units)
+        assert ((values >= max(low, cut_low)) & (values <= min(high, cut_high))).all()
+    if outside.segments:
+        values = outside.at(units)
+        assert ((values <= cut_low) | (values >= cut_high)).all()
+        assert ((values >= low) & (values <= high)).all()
+
+
+@settings(max_examples=50)
+@given(st.lists(finite, min_size=1, max_size=8, unique=True), finite, finite)
+def test_inside_and_outside_partition_discrete_values(values, low, high):
+    axis = Axis.values(values)
+    inside = [a for a, _ in axis.inside(low, high).segments]
+    outside = [a for a, _ in axis.outside(low, high).segments]
+    assert sorted(inside + outside) == sorted(values)
+    assert inside == [v for v in values if low <= v <= high]
+
+
+def test_varies():
+    assert Axis.interval(0, 1).varies
+    assert Axis.values([1, 2]).varies
+    assert not Axis.values([1]).varies
+
+
+def test_default_grid_is_that_of_the_paper():
     space = FactorSpace()
     factors = space.combination(np.arange(625))
     assert space.size == 625
@@ -21,20 +69,19 @@ def test_the_default_grid_is_the_papers():
     assert len(np.unique(factors.array(), axis=0)) == 625
 
 
-def test_combinations_are_numbered_like_nested_loops():
+def test_combinations_are_in_row_major_order():
     lists = {"scale": [0.5, 1.0], "angle": [0.0, 1.0, 2.0], "x": [0.2], "y": [0.1, 0.9]}
     factors = FactorSpace(**lists).combination(np.arange(12))
     assert [tuple(row) for row in factors.array()] == list(product(*lists.values()))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
-def test_no_turn_comes_twice(n):
+def test_angles_of_a_grid_are_distinct(n):
     angles = FactorSpace(angle=n, scale=1, x=1, y=1).combination(np.arange(n)).angle
-    turns = np.exp(1j * angles)
-    assert len(np.unique(turns.round(9))) == n
+    assert len(np.unique(np.exp(1j * angles).round(9))) == n
 
 
-def test_a_grid_of_one_is_canonical():
+def test_grid_of_one_is_canonical():
     assert FactorSpace(scale=1, angle=1, x=1, y=1).combination([0]) == Factors.canonical()
 
 
@@ -47,32 +94,32 @@ def test_colours():
     assert (greens.colour.argmax(axis=1) == 1).all()
 
 
-def test_hues_go_round_the_wheel():
+def test_hue_to_rgb():
     wheel = hue_to_rgb(np.arange(6) / 6)
     assert wheel.round(9).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 1]]
 
 
-def test_a_box_is_found_by_its_numbers():
+def test_indices_inside_a_box():
     space = FactorSpace()
     box = {"scale": (0.8, 1.0), "x": (0.0, 0.25)}
-    numbers = space.numbers_within(box)
-    inside = space.combination(numbers)
-    assert len(numbers) == 2 * 5 * 2 * 5
+    indices = space.indices_inside(box)
+    inside = space.combination(indices)
+    assert len(indices) == 2 * 5 * 2 * 5
     assert ((inside.scale >= 0.8) & (inside.x <= 0.25)).all()
-    rest = space.combination(np.setdiff1d(np.arange(625), numbers))
+    rest = space.combination(np.setdiff1d(np.arange(625), indices))
     assert not ((rest.scale >= 0.8) & (rest.x <= 0.25)).any()
-    assert space.share(box) == pytest.approx(100 / 625)
+    assert space.fraction(box) == pytest.approx(100 / 625)
 
 
-def test_the_parts_around_a_box_make_up_the_rest():
+def test_outside_is_the_complement_of_a_box():
     space = FactorSpace(scale={"low": 0.5, "high": 1.0}, angle=4, x={"low": 0, "high": 1}, y=3)
     box = {"scale": (0.6, 0.8), "x": (0.5, 2.0), "y": (0.0, 0.1)}
-    parts = space.without(box)
-    assert sum(share for share, _ in parts) + space.share(box) == pytest.approx(1)
+    parts = space.outside(box)
+    assert sum(fraction for fraction, _ in parts) + space.fraction(box) == pytest.approx(1)
     units = rng_at(0, "t").uniform(5000).reshape(1000, 5)
     for _, part in parts:
         assert not in_box(part.sample(units), box).any()
-    assert in_box(space.within(box).sample(units), box).all()
+    assert in_box(space.inside(box).sample(units), box).all()
 
 
 def in_box(factors, box):
@@ -80,7 +127,7 @@ def in_box(factors, box):
     return np.logical_and.reduce(sides)
 
 
-def test_sampling_fills_the_ranges():
+def test_sample_covers_the_ranges():
     ranges = {"scale": (0.5, 1.0), "angle": (0.0, 6.0), "x": (0.1, 0.9), "y": (0.0, 1.0)}
     space = FactorSpace(**{name: {"low": a, "high": b} for name, (a, b) in ranges.items()})
     factors = space.sample(rng_at(0, "t").uniform(10_000).reshape(-1, 5))
@@ -92,7 +139,7 @@ def test_sampling_fills_the_ranges():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("values", "message"),
     [
         ({"scale": 0}, "the number of scale values is 0"),
         ({"scale": []}, "scale is an empty list"),
@@ -102,7 +149,7 @@ def test_sampling_fills_the_ranges():
         ({"angle": [0, 2 * pi]}, "0 and 2π are the same"),
         ({"angle": {"low": 0, "high": 7}}, "spans at most 2π"),
         ({"y": {"low": 0.5, "high": 0.5}}, "empty range"),
-        ({"y": {"from": 0.5}}, "written with low and high"),
+        ({"y": {"from": 0.5}}, "has the keys low and high"),
         ({"y": {"low": float("nan"), "high": 1}}, "y.low is nan"),
         ({"colour": 0}, "the number of colours is 0"),
         ({"colour": [(1, 1)]}, "red, green and blue"),
@@ -110,17 +157,17 @@ def test_sampling_fills_the_ranges():
         ({"colour": [(1, 1, 1), (1, 1, 1)]}, "each colour once"),
     ],
 )
-def test_impossible_spaces_are_refused(wrong, words):
-    with pytest.raises(BadInput, match=words):
-        FactorSpace(**wrong)
+def test_invalid_values_are_rejected(values, message):
+    with pytest.raises(BadInput, match=message):
+        FactorSpace(**values)
 
 
-def test_impossible_questions_are_refused():
+def test_invalid_indices_and_boxes_are_rejected():
     with pytest.raises(BadInput, match="no combination 625"):
         FactorSpace().combination([625])
     with pytest.raises(BadInput, match="unknown factor 'scall'; did you mean 'scale'"):
-        FactorSpace().within({"scall": (0, 1)})
+        FactorSpace().inside({"scall": (0, 1)})
     with pytest.raises(BadInput, match="low must not be above high"):
-        FactorSpace().share({"scale": (1, 0)})
+        FactorSpace().fraction({"scale": (1, 0)})
     with pytest.raises(BadInput, match="use sample"):
         FactorSpace(x={"low": 0, "high": 1}).combination([0])

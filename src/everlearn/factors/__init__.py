@@ -1,7 +1,7 @@
-"""What may vary in an image: scale, angle, place and colour.
+"""Factors of variation: scale, angle, position and colour.
 
-Takes the values or ranges a user allows; gives `Factors`, the arrays of ground truth that travel with
-every batch of images, from a `FactorSpace` of what is possible. Knows nothing of shapes or pixels.
+A `FactorSpace` defines the values of each factor. `Poses` enumerates combinations of them and holds some out.
+`Factors` are the ground-truth arrays of a batch of images. Nothing here depends on shapes or pixels.
 """
 
 from everlearn.factors.factors import FACTOR_NAMES, Factors

@@ -1,4 +1,4 @@
-"""The ground truth of a batch of images."""
+"""Ground-truth factors of a batch of images."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-
-FloatArray = npt.NDArray[np.float64]
+from everlearn.rng import FloatArray
 
 FACTOR_NAMES = ("scale", "angle", "x", "y")
 WHITE = (1.0, 1.0, 1.0)
@@ -17,16 +16,16 @@ WHITE = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Where, how large, how turned and in which colour each of n things is shown.
+    """Scale, angle, position and colour of n images.
 
-    Single numbers are repeated to the length of the longest array. The canonical form (scale 1, angle 0,
-    in the middle, white) is the default, so `Factors()` is one canonical image.
+    Scalars are broadcast to the length of the longest array. The default is the canonical pose: scale 1,
+    angle 0, centered, white.
 
     Args:
-        scale: size relative to the canonical form, above 0.
-        angle: turn in radians, clockwise as seen on the screen.
-        x: horizontal place of the centre, 0 (left) to 1 (right); 0.5 is the middle.
-        y: vertical place of the centre, 0 (top) to 1 (bottom).
+        scale: size relative to the canonical pose, above 0.
+        angle: rotation in radians, clockwise on the screen.
+        x: horizontal position of the center, 0 (left) to 1 (right).
+        y: vertical position of the center, 0 (top) to 1 (bottom).
         colour: red, green and blue in 0..1, shape (3,) or (n, 3).
 
     Example:
@@ -63,7 +62,7 @@ class Factors:
         return len(self.scale)
 
     def __getitem__(self, which: Any) -> "Factors":
-        """The factors of some of the images: an index array, a mask, a slice or one number."""
+        """The factors of some images: an index, an array of indices, a mask or a slice."""
         rows = np.atleast_1d(np.arange(len(self))[which])
         return Factors(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
@@ -79,24 +78,24 @@ class Factors:
 
     @classmethod
     def canonical(cls, n: int = 1) -> "Factors":
-        """The form in which a class is remembered, n times over."""
+        """The canonical pose, n times."""
         return cls(scale=np.ones(n))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Factors"]) -> "Factors":
-        """Several batches of factors, one after another."""
-        joined = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
-        return cls(**joined)
+        """The factors of several batches, in order."""
+        columns = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
+        return cls(**columns)
 
     def array(self) -> FloatArray:
-        """The four geometric factors as one (n, 4) array, in the order of FACTOR_NAMES."""
+        """The four geometric factors, (n, 4), in the order of FACTOR_NAMES."""
         return np.stack([self.scale, self.angle, self.x, self.y], axis=1)
 
     def matrices(self) -> FloatArray:
-        """The (n, 2, 3) matrices that lead from the canonical frame to the image.
+        """The affine matrices (n, 2, 3) from the canonical frame to the image frame.
 
-        Both frames run from -1 to 1 across the image, as torch's `affine_grid` expects: sampling the
-        image on the grid of its matrix gives back its canonical form.
+        Both frames span -1 to 1, as in `torch.nn.functional.affine_grid`: sampling an image on the grid of
+        its matrix gives the image in canonical pose.
         """
         c, s = self.scale * np.cos(self.angle), self.scale * np.sin(self.angle)
         rows = [np.stack([c, -s, self.x - 0.5], axis=1), np.stack([s, c, self.y - 0.5], axis=1)]
@@ -111,7 +110,7 @@ def _column(name: str, value: npt.ArrayLike) -> FloatArray:
     if column.ndim > 1:
         raise BadInput(f"{name} has shape {column.shape}; it must be a number or a flat list of numbers")
     if not np.isfinite(column).all():
-        raise BadInput(f"{name} holds a number that is not finite; every value must be an ordinary number")
+        raise BadInput(f"{name} contains a value that is not finite; every value must be finite")
     return column.reshape(-1)
 
 
@@ -120,14 +119,13 @@ def _colours(value: npt.ArrayLike) -> FloatArray:
     if colours.ndim not in (1, 2) or colours.shape[-1] != 3:
         raise BadInput(f"colour has shape {colours.shape}; it must be (3,) or (n, 3): red, green, blue")
     if not ((colours >= 0) & (colours <= 1)).all():
-        raise BadInput("colour holds a value outside 0..1; red, green and blue must each be from 0 to 1")
+        raise BadInput("colour contains a value outside 0..1; red, green and blue must be from 0 to 1")
     return colours.reshape(-1, 3)
 
 
 def _common_length(columns: dict[str, FloatArray]) -> int:
     lengths = {name: len(column) for name, column in columns.items()}
     longest = max(lengths.values()) if min(lengths.values()) else 0
-    odd = {name: n for name, n in lengths.items() if n not in (1, longest)}
-    if odd:
-        raise BadInput(f"factors have different lengths ({lengths}); give single numbers or equal lengths")
+    if any(n not in (1, longest) for n in lengths.values()):
+        raise BadInput(f"factors have different lengths ({lengths}); give scalars or equal lengths")
     return longest

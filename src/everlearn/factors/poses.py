@@ -1,4 +1,4 @@
-"""The numbered poses in which every class is shown."""
+"""The poses in which each class is shown, with a held-out split."""
 
 import numpy as np
 
@@ -7,25 +7,25 @@ from everlearn.factors.factors import Factors
 from everlearn.factors.space import Box, FactorSpace
 from everlearn.rng import FloatArray, IntArray, rng_at
 
-POSES_OF_A_RANGE = 625
+DEFAULT_N_POSES = 625
 
 
 class Poses:
     """A fixed number of poses per class, some of them held out.
 
-    Where every factor has single values, a pose is a combination, the same for every class. Where some
-    factor is a range, every class draws its own poses, and only a box can be held out.
+    If every factor has discrete values, a pose is a combination of them, the same for all classes. If a
+    factor is a range, poses are sampled for each class, and only a box of values can be held out.
 
     Args:
-        space: what each factor may be.
-        seed: which poses are drawn, and which are held out.
-        n: poses per class, needed only where they are drawn (625 if not said).
-        held_out: how many combinations, or a box of factor values, to keep out of training. Of drawn
-            poses, as many lie in the box as its share of the space says, and at least one.
+        space: the values of each factor.
+        seed: of sampled and held-out poses.
+        n: poses per class if they are sampled; default: 625.
+        held_out: a number of combinations, or a box of factor values, to hold out from training. Of sampled
+            poses the box holds its fraction of the space, at least one.
 
     Attributes:
-        held_out: the numbers of the poses that are held out, ascending.
-        shown: the numbers of all others, ascending.
+        held_out: indices of the held-out poses, sorted.
+        not_held_out: indices of all other poses, sorted.
 
     Example:
         >>> poses = Poses(FactorSpace(scale=3, angle=4, x=1, y=1), seed=0, held_out={"scale": (1, 1)})
@@ -40,70 +40,67 @@ class Poses:
     ) -> None:
         if space.size is not None and n is not None:
             raise BadInput(
-                f"every factor has single values, so there are {space.size} poses, not {n}; leave it out"
+                f"every factor has discrete values, which makes {space.size} poses, not {n}; leave it out"
             )
         self.space, self._seed = space, seed
-        self._n = space.size or n or POSES_OF_A_RANGE
-        self.held_out = self._choose(held_out)
-        self.shown = np.setdiff1d(np.arange(self._n), self.held_out)
-        self._inside, self._around = space, [(1.0, space)]
+        self._n = space.size or n or DEFAULT_N_POSES
+        self.held_out = self._select_held_out(held_out)
+        self.not_held_out = np.setdiff1d(np.arange(self._n), self.held_out)
+        self._inside, self._outside = space, [(1.0, space)]
         if not isinstance(held_out, int):
-            self._inside, self._around = space.within(held_out), space.without(held_out)
+            self._inside, self._outside = space.inside(held_out), space.outside(held_out)
 
     def __len__(self) -> int:
         return self._n
 
-    def factors(self, classes: IntArray | list[int], numbers: IntArray | list[int]) -> Factors:
-        """The pose with this number of this class, row by row."""
-        classes, numbers = np.asarray(classes, dtype=np.int64), np.asarray(numbers, dtype=np.int64)
+    def factors(self, class_ids: IntArray | list[int], indices: IntArray | list[int]) -> Factors:
+        """One pose per row: its index among the poses of its class."""
+        class_ids, indices = np.asarray(class_ids, dtype=np.int64), np.asarray(indices, dtype=np.int64)
         if self.space.size is not None:
-            return self.space.combination(numbers)
-        if not len(classes):
+            return self.space.combination(indices)
+        if not len(class_ids):
             return Factors.canonical(0)
-        owners, owner = np.unique(classes, return_inverse=True)
-        order = np.argsort(owner, kind="stable")
-        runs = np.split(numbers[order], np.cumsum(np.bincount(owner))[:-1])
-        drawn = [self._drawn(int(c), run) for c, run in zip(owners, runs, strict=True)]
-        return Factors.concatenate(drawn)[np.argsort(order, kind="stable")]
+        classes, group = np.unique(class_ids, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        by_class = np.split(indices[order], np.cumsum(np.bincount(group))[:-1])
+        sampled = [self._sample(int(c), each) for c, each in zip(classes, by_class, strict=True)]
+        return Factors.concatenate(sampled)[np.argsort(order, kind="stable")]
 
-    def _choose(self, held_out: int | Box) -> IntArray:
-        chosen = self._counted(held_out) if isinstance(held_out, int) else self._boxed(held_out)
-        if len(chosen) >= self._n:
-            raise BadInput(f"held_out takes all {self._n} poses; leave some to learn from")
-        return chosen
+    def _select_held_out(self, held_out: int | Box) -> IntArray:
+        selected = (
+            self._held_out_count(held_out) if isinstance(held_out, int) else self._held_out_box(held_out)
+        )
+        if len(selected) >= self._n:
+            raise BadInput(f"held_out takes all {self._n} poses; leave some for training")
+        return selected
 
-    def _counted(self, count: int) -> IntArray:
+    def _held_out_count(self, count: int) -> IntArray:
         if not 0 <= count < self._n:
-            raise BadInput(
-                f"held_out is {count}; it must be from 0 to {self._n - 1}, one less than there are"
-            )
+            raise BadInput(f"held_out is {count}; it must be from 0 to {self._n - 1}")
         if count and self.space.size is None:
-            raise BadInput(
-                f"held_out is {count}, but a range has no combinations to count; give a box of values"
-            )
+            raise BadInput(f"held_out is {count}, but a range cannot be counted; give a box of values")
         return np.sort(rng_at(self._seed, "held out").permutation(self._n)[:count])
 
-    def _boxed(self, box: Box) -> IntArray:
-        share = self.space.share(box)
-        if not 0 < share < 1:
-            word = "nothing" if share == 0 else "everything"
-            raise BadInput(
-                f"the held_out box {dict(box)} holds {word} of what is shown; give one that holds a part"
-            )
+    def _held_out_box(self, box: Box) -> IntArray:
+        fraction = self.space.fraction(box)
+        if not 0 < fraction < 1:
+            part = "nothing" if fraction == 0 else "everything"
+            raise BadInput(f"the held_out box {dict(box)} contains {part}; give one that contains a part")
         if self.space.size is not None:
-            return self.space.numbers_within(box)
-        return np.arange(max(1, round(share * self._n)))
+            return self.space.indices_inside(box)
+        return np.arange(max(1, round(fraction * self._n)))
 
-    def _drawn(self, class_id: int, numbers: IntArray) -> Factors:
-        n_draws = len(self.space.axes) + 1
-        units = rng_at(self._seed, "poses", class_id).uniform(self._n * n_draws).reshape(-1, n_draws)[numbers]
-        part = self._part(units[:, 0])
-        spaces = [*(space for _, space in self._around), self._inside]
-        part[numbers < len(self.held_out)] = len(spaces) - 1
+    def _sample(self, class_id: int, indices: IntArray) -> Factors:
+        n_values = len(self.space.axes) + 1
+        units = rng_at(self._seed, "poses", class_id).uniform(self._n * n_values)
+        units = units.reshape(-1, n_values)[indices]
+        part = self._outside_part(units[:, 0])
+        spaces = [*(space for _, space in self._outside), self._inside]
+        part[indices < len(self.held_out)] = len(spaces) - 1
         factors = Factors.concatenate([space.sample(units[:, 1:]) for space in spaces])
         return factors[part * len(units) + np.arange(len(units))]
 
-    def _part(self, units: FloatArray) -> IntArray:
-        shares = np.cumsum([share for share, _ in self._around])
-        part = np.searchsorted(shares, units * shares[-1], side="right")
-        return np.asarray(np.minimum(part, len(shares) - 1))
+    def _outside_part(self, units: FloatArray) -> IntArray:
+        ends = np.cumsum([fraction for fraction, _ in self._outside])
+        part = np.searchsorted(ends, units * ends[-1], side="right")
+        return np.asarray(np.minimum(part, len(ends) - 1))

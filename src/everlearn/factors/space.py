@@ -1,4 +1,4 @@
-"""All the combinations of factors in which things may be shown."""
+"""Factor spaces: the values of each factor and all their combinations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +12,24 @@ from everlearn.errors import BadInput, check_range, unknown
 from everlearn.factors.factors import FACTOR_NAMES, WHITE, Factors
 from everlearn.rng import FloatArray, IntArray
 
+CANONICAL = {"scale": 1.0, "angle": 0.0, "x": 0.5, "y": 0.5}
+LIMITS = {"scale": (0.01, 4.0), "angle": (-100.0, 100.0), "x": (0.0, 1.0), "y": (0.0, 1.0)}
+MAX_GRID = 1000
+
+Box = Mapping[str, tuple[float, float]]
+"""A part of a space: the lowest and the highest value of some factors."""
+
 
 @dataclass(frozen=True)
 class Axis:
-    """Some numbers, or every number of an interval.
+    """The values of one factor: discrete values, or intervals.
 
-    Both are segments (low, high): a single value is a segment of no width, and a part cut out of an
-    interval leaves two segments. So one piece of code samples and cuts them all.
+    Both are stored as segments (low, high); a discrete value is a segment of width 0.
 
     Example:
         >>> Axis.values([0.5, 0.75, 1.0]).at([0.0, 0.5, 0.99])
         array([0.5 , 0.75, 1.  ])
-        >>> Axis.interval(0, 10).without(2, 8).at([0.25, 0.75])
+        >>> Axis.interval(0, 10).outside(2, 8).at([0.25, 0.75])
         array([1., 9.])
     """
 
@@ -32,68 +38,72 @@ class Axis:
 
     @classmethod
     def values(cls, numbers: Sequence[float]) -> "Axis":
-        """Exactly these values, each as likely as the others."""
+        """Discrete values, equally likely."""
         return cls(tuple((float(v), float(v)) for v in numbers), continuous=False)
 
     @classmethod
     def interval(cls, low: float, high: float) -> "Axis":
-        """Every number from low to high."""
+        """All values from low to high, uniformly distributed."""
         return cls(((float(low), float(high)),), continuous=True)
 
     def __len__(self) -> int:
-        """How many values (of an interval: how many pieces)."""
+        """The number of segments."""
         return len(self.segments)
 
     @property
     def measure(self) -> float:
-        """The number of values, or the length of an interval."""
+        """The number of values, or the length of all intervals."""
         return sum(high - low for low, high in self.segments) if self.continuous else float(len(self))
 
     @property
     def varies(self) -> bool:
-        """Whether there is more than one value to choose from."""
+        """Whether there is more than one value."""
         return self.continuous or len(self) > 1
 
-    def pick(self, numbers: IntArray) -> FloatArray:
-        """The values with these numbers, of an axis of single values."""
-        return np.array([low for low, _ in self.segments])[numbers]
+    def take(self, indices: IntArray) -> FloatArray:
+        """Discrete values by index."""
+        return np.array([low for low, _ in self.segments])[indices]
 
     def at(self, units: Sequence[float] | FloatArray) -> FloatArray:
-        """The values at these fractions of the way along the axis; fractions lie in [0, 1)."""
+        """The values at these quantiles in [0, 1)."""
         lows, highs = np.array(self.segments).T.reshape(2, -1)
         widths = highs - lows if self.continuous else np.ones(len(self))
         ends = np.cumsum(widths)
-        way = np.asarray(units, dtype=np.float64) * ends[-1]
-        piece = np.minimum(np.searchsorted(ends, way, side="right"), len(self) - 1)
+        offsets = np.asarray(units, dtype=np.float64) * ends[-1]
+        segment = np.minimum(np.searchsorted(ends, offsets, side="right"), len(self) - 1)
         if not self.continuous:
-            return np.asarray(lows[piece])
-        return np.asarray(lows[piece] + (way - (ends - widths)[piece]))
+            return np.asarray(lows[segment])
+        return np.asarray(lows[segment] + (offsets - (ends - widths)[segment]))
 
-    def elsewhere(self, units: FloatArray, jumps: FloatArray) -> FloatArray:
-        """Fractions that lead to other values than these do: any other, or at least a quarter round.
+    def different(self, units: FloatArray, steps: FloatArray) -> FloatArray:
+        """Quantiles of other values than those at `units`; on an interval at least a quarter away.
 
-        A single value has no other, and stays.
+        An axis with a single value returns that value.
+
+        Args:
+            units: quantiles in [0, 1).
+            steps: uniform random numbers in [0, 1).
         """
         if self.continuous:
-            return np.asarray((units + 0.25 + 0.5 * jumps) % 1.0)
+            return np.asarray((units + 0.25 + 0.5 * steps) % 1.0)
         n = len(self)
-        number = np.minimum(units * n, n - 1).astype(np.int64)
-        step = 1 + np.minimum(jumps * (n - 1), n - 2).astype(np.int64)
-        return np.asarray(((number + step) % n + 0.5) / n)
+        index = np.minimum(units * n, n - 1).astype(np.int64)
+        step = 1 + np.minimum(steps * (n - 1), n - 2).astype(np.int64)
+        return np.asarray(((index + step) % n + 0.5) / n)
 
-    def within(self, low: float, high: float) -> "Axis":
-        """The part from low to high; of single values, both ends count."""
-        return self._keeping([(max(a, low), min(b, high)) for a, b in self.segments])
+    def inside(self, low: float, high: float) -> "Axis":
+        """The part from low to high, both included."""
+        return self._with_segments([(max(a, low), min(b, high)) for a, b in self.segments])
 
-    def without(self, low: float, high: float) -> "Axis":
-        """Everything but the part from low to high."""
+    def outside(self, low: float, high: float) -> "Axis":
+        """The complement of `inside`."""
         if not self.continuous:
-            return self._keeping([(a, b) for a, b in self.segments if not low <= a <= high])
+            return self._with_segments([(a, b) for a, b in self.segments if not low <= a <= high])
         below = [(a, min(b, low)) for a, b in self.segments]
         above = [(max(a, high), b) for a, b in self.segments]
-        return self._keeping(sorted(below + above))
+        return self._with_segments(sorted(below + above))
 
-    def _keeping(self, segments: list[tuple[float, float]]) -> "Axis":
+    def _with_segments(self, segments: list[tuple[float, float]]) -> "Axis":
         kept = tuple((a, b) for a, b in segments if a < b or (a == b and not self.continuous))
         return Axis(kept, self.continuous)
 
@@ -103,10 +113,10 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Colours:
-    """A palette of numbered colours or, without one, every hue of an interval.
+    """A palette of colours or, without one, an interval of hues.
 
     Example:
-        >>> Colours.hues(3).pick(np.array([0, 1]))
+        >>> Colours.hues(3).take(np.array([0, 1]))
         array([[1., 0., 0.],
                [0., 1., 0.]])
     """
@@ -115,8 +125,8 @@ class Colours:
     palette: tuple[Colour, ...] = ()
 
     @classmethod
-    def of(cls, colours: Sequence[Sequence[float]]) -> "Colours":
-        """Exactly these colours, each red, green and blue in 0..1."""
+    def from_rgb(cls, colours: Sequence[Sequence[float]]) -> "Colours":
+        """A palette of RGB colours in 0..1."""
         if any(len(colour) != 3 or not all(0 <= part <= 1 for part in colour) for colour in colours):
             raise BadInput(f"colour is {colours!r}; give each colour as red, green and blue from 0 to 1")
         if len({tuple(colour) for colour in colours}) < len(colours):
@@ -125,45 +135,39 @@ class Colours:
 
     @classmethod
     def hues(cls, n: int) -> "Colours":
-        """The pure colours at n equal steps around the colour wheel; a single one is white."""
-        return cls.of([WHITE] if n == 1 else hue_to_rgb(np.arange(n) / n).tolist())
+        """The saturated colours at n equal steps around the hue circle; a single one is white."""
+        return cls.from_rgb([WHITE] if n == 1 else hue_to_rgb(np.arange(n) / n).tolist())
 
-    def pick(self, numbers: IntArray) -> FloatArray:
-        """The colours with these numbers, (n, 3)."""
-        return np.array(self.palette)[numbers]
+    def take(self, indices: IntArray) -> FloatArray:
+        """Colours of the palette by index, (n, 3)."""
+        return np.array(self.palette)[indices]
 
     def at(self, units: FloatArray) -> FloatArray:
-        """The colours at these fractions of the way along, (n, 3)."""
-        places = self.axis.at(units)
-        return self.pick(places.astype(np.int64)) if self.palette else hue_to_rgb(places)
+        """The colours at these quantiles, (n, 3)."""
+        values = self.axis.at(units)
+        return self.take(values.astype(np.int64)) if self.palette else hue_to_rgb(values)
 
 
 def hue_to_rgb(hue: FloatArray) -> FloatArray:
-    """The pure colours of these hues: 0 red, 1/3 green, 2/3 blue, 1 red again; (n, 3)."""
+    """The saturated colours of hues: 0 red, 1/3 green, 2/3 blue, 1 red; (n, 3)."""
     distance = np.abs(6.0 * np.asarray(hue)[:, None] - np.array([3.0, 2.0, 4.0]))
     rising = np.array([-1.0, 2.0, 2.0]) + np.array([1.0, -1.0, -1.0]) * distance
     return np.asarray(np.clip(rising, 0.0, 1.0))
 
 
-Allowed = int | Sequence[float] | Mapping[str, float] | Axis
-"""A number of grid values, the values themselves, or {"low": ..., "high": ...} for everything between."""
-AllowedColours = int | Sequence[Sequence[float]] | Mapping[str, float] | Colours
-"""A number of hues (1 is white), colours as red, green, blue in 0..1, or a range of hues within 0..1."""
-Box = Mapping[str, tuple[float, float]]
-"""A part of a space: the lowest and the highest value of some factors."""
-
-CANONICAL = {"scale": 1.0, "angle": 0.0, "x": 0.5, "y": 0.5}
-LIMITS = {"scale": (0.01, 4.0), "angle": (-100.0, 100.0), "x": (0.0, 1.0), "y": (0.0, 1.0)}
-MAX_GRID = 1000
+FactorValues = int | Sequence[float] | Mapping[str, float] | Axis
+"""A number of grid values, a list of values, or {"low": ..., "high": ...} for a range."""
+ColourValues = int | Sequence[Sequence[float]] | Mapping[str, float] | Colours
+"""A number of hues (1 is white), a list of RGB colours in 0..1, or a range of hues within 0..1."""
 
 
 @dataclass(frozen=True, init=False)
 class FactorSpace:
-    """What each factor may be, and so all their combinations.
+    """The product of the values of all factors.
 
-    Each geometric factor is a number of grid values, a list of values, or a range given as
-    {"low": ..., "high": ...}. A grid of one is the canonical value. A grid of n turns runs from 0 to
-    n/(n+1) of a full turn, so that no pose comes twice. One colour is white; n colours are n hues.
+    A geometric factor is given as a number of grid values, a list of values, or a range
+    {"low": ..., "high": ...}. A grid of one is the canonical value. A grid of n angles runs from 0 to
+    n/(n+1) of a full rotation, so that no pose occurs twice. One colour is white; n colours are n hues.
 
     Example:
         >>> space = FactorSpace(scale=5, angle=5, x=[0.25, 0.75], y=1, colour=3)
@@ -184,14 +188,14 @@ class FactorSpace:
     def __init__(
         self,
         *,
-        scale: Allowed = 5,
-        angle: Allowed = 5,
-        x: Allowed = 5,
-        y: Allowed = 5,
-        colour: AllowedColours = 1,
+        scale: FactorValues = 5,
+        angle: FactorValues = 5,
+        x: FactorValues = 5,
+        y: FactorValues = 5,
+        colour: ColourValues = 1,
     ) -> None:
-        for name, allowed in zip(FACTOR_NAMES, (scale, angle, x, y), strict=True):
-            object.__setattr__(self, name, _axis(name, allowed))
+        for name, values in zip(FACTOR_NAMES, (scale, angle, x, y), strict=True):
+            object.__setattr__(self, name, _axis(name, values))
         object.__setattr__(self, "colour", _colours(colour))
 
     @property
@@ -201,85 +205,87 @@ class FactorSpace:
 
     @property
     def size(self) -> int | None:
-        """How many combinations there are; None if some factor is a range, so that nobody can count."""
+        """The number of combinations; None if a factor is a range."""
         if any(axis.continuous for axis in self.axes):
             return None
         return prod(len(axis) for axis in self.axes)
 
-    def combination(self, numbers: npt.ArrayLike) -> Factors:
-        """The combinations with these numbers, 0 to size - 1; colour changes fastest, scale slowest."""
-        which = np.asarray(numbers, dtype=np.int64).reshape(-1)
+    def combination(self, indices: npt.ArrayLike) -> Factors:
+        """Combinations by index, 0 to size - 1; colour changes fastest, scale slowest."""
+        which = np.asarray(indices, dtype=np.int64).reshape(-1)
         if self.size is None:
-            raise BadInput("a continuous range has no numbered combinations; use sample")
+            raise BadInput("a range has no indexed combinations; use sample")
         if which.size and not 0 <= which.min() <= which.max() < self.size:
             raise BadInput(f"there is no combination {which.max()}; they run from 0 to {self.size - 1}")
-        *places, colours = np.unravel_index(which, [len(axis) for axis in self.axes])
-        geometry = {name: getattr(self, name).pick(p) for name, p in zip(FACTOR_NAMES, places, strict=True)}
-        return Factors(**geometry, colour=self.colour.pick(colours))
+        *geometric, colours = np.unravel_index(which, [len(axis) for axis in self.axes])
+        geometry = {
+            name: getattr(self, name).take(i) for name, i in zip(FACTOR_NAMES, geometric, strict=True)
+        }
+        return Factors(**geometry, colour=self.colour.take(colours))
 
     def sample(self, units: FloatArray) -> Factors:
-        """The factors at these fractions, (n, 5) in [0, 1): scale, angle, x, y, colour."""
+        """The factors at quantiles (n, 5) in [0, 1) of scale, angle, x, y and colour."""
         geometry = {name: getattr(self, name).at(units[:, i]) for i, name in enumerate(FACTOR_NAMES)}
         return Factors(**geometry, colour=self.colour.at(units[:, -1]))
 
-    def numbers_within(self, box: Box) -> IntArray:
-        """The numbers of the combinations that lie in a box, ascending."""
+    def indices_inside(self, box: Box) -> IntArray:
+        """The indices of the combinations in a box, sorted."""
         inside = [np.ones(len(axis), dtype=bool) for axis in self.axes]
-        for name, (low, high) in _checked(box).items():
-            values = getattr(self, name).pick(slice(None))
+        for name, (low, high) in _check_box(box).items():
+            values = getattr(self, name).take(slice(None))
             inside[FACTOR_NAMES.index(name)] = (values >= low) & (values <= high)
         return np.flatnonzero(reduce(np.logical_and.outer, inside))
 
-    def share(self, box: Box) -> float:
-        """The part of the space that lies in a box, 0 to 1."""
-        inner = self.within(box)
+    def fraction(self, box: Box) -> float:
+        """The fraction of the space that lies in a box."""
+        inner = self.inside(box)
         return prod(part.measure / whole.measure for part, whole in zip(inner.axes, self.axes, strict=True))
 
-    def within(self, box: Box) -> "FactorSpace":
-        """The space inside a box."""
-        sides = {name: getattr(self, name).within(*side) for name, side in _checked(box).items()}
+    def inside(self, box: Box) -> "FactorSpace":
+        """The intersection with a box."""
+        sides = {name: getattr(self, name).inside(*side) for name, side in _check_box(box).items()}
         return self._with(sides)
 
-    def without(self, box: Box) -> list[tuple[float, "FactorSpace"]]:
-        """The space around a box: disjoint parts, each with its share of the whole.
+    def outside(self, box: Box) -> list[tuple[float, "FactorSpace"]]:
+        """The complement of a box as disjoint spaces, each with its fraction of the whole.
 
-        The first part lies outside the box in its first factor; the next inside in the first, outside
+        The first lies outside the box in its first factor; the second inside in the first factor and outside
         in the second; and so on.
         """
         parts = []
         inner: dict[str, tuple[float, float]] = {}
-        for name, side in _checked(box).items():
+        for name, side in _check_box(box).items():
             axis: Axis = getattr(self, name)
-            outside = axis.without(*side)
+            outside = axis.outside(*side)
             if outside.segments:
-                share = self.share(inner) * outside.measure / axis.measure
-                parts.append((share, self.within(inner)._with({name: outside})))
+                fraction = self.fraction(inner) * outside.measure / axis.measure
+                parts.append((fraction, self.inside(inner)._with({name: outside})))
             inner[name] = side
         return parts
 
     def _with(self, axes: Mapping[str, Axis]) -> "FactorSpace":
-        now: dict[str, Axis] = {name: getattr(self, name) for name in FACTOR_NAMES}
-        return FactorSpace(**{**now, **axes}, colour=self.colour)
+        current: dict[str, Axis] = {name: getattr(self, name) for name in FACTOR_NAMES}
+        return FactorSpace(**{**current, **axes}, colour=self.colour)
 
 
-def _axis(name: str, allowed: Allowed) -> Axis:
-    if isinstance(allowed, Axis):
-        return allowed
-    if isinstance(allowed, Mapping):
-        return _interval(name, allowed, LIMITS[name])
-    if isinstance(allowed, int):
-        return Axis.values(_grid(name, allowed).tolist())
-    return Axis.values(_listed(name, allowed))
+def _axis(name: str, values: FactorValues) -> Axis:
+    if isinstance(values, Axis):
+        return values
+    if isinstance(values, Mapping):
+        return _interval(name, values, LIMITS[name])
+    if isinstance(values, int):
+        return Axis.values(_grid(name, values).tolist())
+    return Axis.values(_check_values(name, values))
 
 
-def _listed(name: str, values: Sequence[float]) -> Sequence[float]:
+def _check_values(name: str, values: Sequence[float]) -> Sequence[float]:
     if not len(values):
         raise BadInput(f"{name} is an empty list; give at least one value")
     for value in values:
         check_range(name, value, *LIMITS[name])
     different = {round(value % (2 * pi), 9) if name == "angle" else value for value in values}
     if len(different) < len(values):
-        raise BadInput(f"{name} is {list(values)}; give each value once (as turns, 0 and 2π are the same)")
+        raise BadInput(f"{name} is {list(values)}; give each value once (as angles, 0 and 2π are the same)")
     return values
 
 
@@ -291,30 +297,30 @@ def _grid(name: str, n: int) -> FloatArray:
     return np.linspace(*ends.get(name, (0.0, 1.0)), n)
 
 
-def _interval(name: str, allowed: Mapping[str, float], limits: tuple[float, float]) -> Axis:
-    if set(allowed) != {"low", "high"}:
-        raise BadInput(f"{name} is {dict(allowed)}; a range is written with low and high")
+def _interval(name: str, ends: Mapping[str, float], limits: tuple[float, float]) -> Axis:
+    if set(ends) != {"low", "high"}:
+        raise BadInput(f"{name} is {dict(ends)}; a range has the keys low and high")
     for end in ("low", "high"):
-        check_range(f"{name}.{end}", allowed[end], *limits)
-    if name == "angle" and allowed["high"] - allowed["low"] > 2 * pi:
-        raise BadInput(f"angle is {dict(allowed)}; a range of turns spans at most 2π")
-    if not allowed["low"] < allowed["high"]:
-        raise BadInput(f"{name} is {dict(allowed)}, an empty range; low must be below high")
-    return Axis.interval(allowed["low"], allowed["high"])
+        check_range(f"{name}.{end}", ends[end], *limits)
+    if name == "angle" and ends["high"] - ends["low"] > 2 * pi:
+        raise BadInput(f"angle is {dict(ends)}; a range of angles spans at most 2π")
+    if not ends["low"] < ends["high"]:
+        raise BadInput(f"{name} is {dict(ends)}, an empty range; low must be below high")
+    return Axis.interval(ends["low"], ends["high"])
 
 
-def _colours(allowed: AllowedColours) -> Colours:
-    if isinstance(allowed, Colours):
-        return allowed
-    if isinstance(allowed, Mapping):
-        return Colours(_interval("colour", allowed, (0.0, 1.0)))
-    if isinstance(allowed, int):
-        check_range("the number of colours", allowed, 1, MAX_GRID)
-        return Colours.hues(allowed)
-    return Colours.of(allowed)
+def _colours(values: ColourValues) -> Colours:
+    if isinstance(values, Colours):
+        return values
+    if isinstance(values, Mapping):
+        return Colours(_interval("colour", values, (0.0, 1.0)))
+    if isinstance(values, int):
+        check_range("the number of colours", values, 1, MAX_GRID)
+        return Colours.hues(values)
+    return Colours.from_rgb(values)
 
 
-def _checked(box: Box) -> Box:
+def _check_box(box: Box) -> Box:
     for name, (low, high) in box.items():
         if name not in FACTOR_NAMES:
             raise unknown("factor", name, FACTOR_NAMES)

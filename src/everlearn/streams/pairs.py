@@ -117,7 +117,7 @@ class Relations:
         """Fractions that give another value on every axis that has one."""
         jumps = self._pose(rng, len(pose))
         axes = enumerate(self._space.axes)
-        return np.stack([axis.elsewhere(pose[:, i], jumps[:, i]) for i, axis in axes], axis=1)
+        return np.stack([axis.different(pose[:, i], jumps[:, i]) for i, axis in axes], axis=1)
 
     def _show(self, shapes: IntArray, units: FloatArray) -> Batch:
         factors = self._space.sample(units)

@@ -45,7 +45,7 @@ class SpriteSource:
             lighting=settings.lighting,
             texture=settings.texture,
         )
-        sizes = split_sizes(len(self._poses.shown), settings.split)
+        sizes = split_sizes(len(self._poses.not_held_out), settings.split)
         ends = np.cumsum([0, *sizes]).tolist()
         self._parts = dict(zip(("train", "val", "test"), map(slice, ends, ends[1:]), strict=False))
 
@@ -63,7 +63,7 @@ class SpriteSource:
         """The images of a class that belong to a split, in a fixed seeded order."""
         if split == "held_out":
             return self._poses.held_out
-        shown = self._poses.shown
+        shown = self._poses.not_held_out
         mixed = shown[rng_at(self._settings.seed, "split", class_id).permutation(len(shown))]
         return mixed[self._parts[split]]
 
@@ -171,7 +171,7 @@ class SpriteSettings(ScenarioSettings):
                 f"first_classes is {self.first_classes}, but similar shapes come in families of "
                 f"{self.classes_per_task} (classes_per_task); give a multiple of it"
             )
-        split_sizes(len(self.poses().shown), self.split)
+        split_sizes(len(self.poses().not_held_out), self.split)
         return self
 
     def poses(self) -> Poses:

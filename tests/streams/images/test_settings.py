@@ -160,7 +160,7 @@ WRONG = {
     "classes_per_task is 11": {"classes_per_task": 11},
     "give at least one": {"scale": []},
     "an empty range; low must be below high": {"scale": {"low": 1.0, "high": 0.5}},
-    "holds everything of what is shown": {
+    "contains everything; give one": {
         "poses": 4,
         "variant": "static",
         "angle": 4,

@@ -120,9 +120,9 @@ class ImageSettings(ScenarioSettings):
         space = self.space()
         n = self.poses if space.size is None else None
         poses = Poses(space, seed=self.seed, n=n, held_out=self.held_out)
-        if n is None and (self.poses or 0) > len(poses.shown):
+        if n is None and (self.poses or 0) > len(poses.not_held_out):
             raise BadInput(
-                f"poses is {self.poses}, but the factors allow only {len(poses.shown)}; "
+                f"poses is {self.poses}, but the factors allow only {len(poses.not_held_out)}; "
                 "ask for fewer, say variant='posed', or give a factor more values"
             )
         return poses

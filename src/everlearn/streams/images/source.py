@@ -230,7 +230,7 @@ class OneDrawing(ImageSource):
         self._poses, self._n_poses = poses, n_poses
 
     def _split(self, class_id: int) -> dict[Split, IntArray]:
-        shown = self._poses.shown
+        shown = self._poses.not_held_out
         order = rng_at(self._seed, "pose split", class_id).permutation(len(shown))[: self._n_poses]
         return {**cut_all(shown[order], self._shares), "held_out": self._poses.held_out}
 
