@@ -17,13 +17,13 @@ from PIL import Image
 
 from everlearn import learners, streams
 from everlearn.evaluation import protocols
-from everlearn.evaluation.pictures import unpacked
 from everlearn.evaluation.protocols.environments import surroundings
 from everlearn.learners import Learner
 from everlearn.memory import ClassBalanced, Herding, Reservoir
 from everlearn.networks import to_tensor
 from everlearn.runs import Record, RunSpec, Stopped, record, resume
 from everlearn.runs.events import Learned
+from everlearn.serialization import image_from_json
 from everlearn.streams import Batch, Relations, Stream, Task
 from everlearn.streams.exports import FORMATS, export, load
 
@@ -45,7 +45,7 @@ LEARNER_STREAMS: dict[str, dict[str, Any]] = {
         "sequence": ("moving-sprites", "sprites", "inverted-sprites", "moving-sprites"),
         "image_size": 16,
         "shapes": 2,
-        "pictures_per_shape": 100,
+        "images_per_shape": 100,
         "images_per_stage": 160,
     },
 }
@@ -259,7 +259,7 @@ ENVIRONMENTS = {
     "sequence": ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites"),
     "image_size": 16,
     "shapes": 4,
-    "pictures_per_shape": 30,
+    "images_per_shape": 30,
     "images_per_stage": 60,
 }
 OMNIGLOT = {"stream": "omniglot", "image_size": 16, "classes_per_task": 3}
@@ -280,7 +280,7 @@ STREAMS: dict[str, dict[str, Any]] = {
     "recurring tasks": {**SMALL, "boundaries": "recurring", "scenario": "task-incremental"},
     "held-out count": {**SMALL, "held_out": 5},
     "held-out box": {**SMALL, "scale": {"low": 0.5, "high": 1}, "held_out": {"scale": [0.5, 0.6]}},
-    "continuous": {**SMALL, "angle": {"low": 0, "high": 6}, "pictures_per_class": 60},
+    "continuous": {**SMALL, "angle": {"low": 0, "high": 6}, "images_per_class": 60},
     "color": {**SMALL, "rgb": True, "colour": 3, "scale": 1},
     "nuisances": {**SMALL, "noise": 0.1, "clutter": 2, "occluder": 0.1},
     "alike": {**SMALL, "similarity": 0.8, "difficulty": 0.5},
@@ -366,7 +366,7 @@ TWO_PLACES = {
     "sequence": ("moving-sprites", "inverted-sprites"),
     "image_size": 16,
     "shapes": 2,
-    "pictures_per_shape": 400,
+    "images_per_shape": 400,
     "images_per_stage": 400,
 }
 N_TASKS = 2
@@ -398,7 +398,7 @@ PROTOCOLS: dict[str, tuple[str, Callable[[Learner, Stream], Any]]] = {
     "environments": ("vase", lambda a, s: surroundings(a, s, LENGTHS, size=60)),
     "environments, cci-vae": ("cci-vae", lambda a, s: surroundings(a, s, LENGTHS, size=60)),
     "traversal": ("vase", lambda a, s: protocols.traversal(a, s, N_TASKS, size=60, batches=LENGTHS)),
-    "traversal, cci-vae": ("cci-vae", lambda a, s: protocols.traversal(a, s, N_TASKS, picture=3, size=60)),
+    "traversal, cci-vae": ("cci-vae", lambda a, s: protocols.traversal(a, s, N_TASKS, image=3, size=60)),
     "cross-domain": ("vase", lambda a, s: protocols.translation(a, s, N_TASKS, size=40, batches=LENGTHS)),
     "ambiguity": ("vase", lambda a, s: protocols.ambiguity(a, s, N_TASKS, size=64, batches=LENGTHS)),
     "latent factors": ("vase", lambda a, s: protocols.disentanglement(a, s, N_TASKS, size=60)),
@@ -413,7 +413,7 @@ def result_json(result: Any) -> Any:
 
 def packed_image(value: Mapping[str, Any]) -> Any | None:
     """The image in a packed one; None for any other mapping."""
-    return unpacked(value) if set(value) == {"shape", "zlib"} else None
+    return image_from_json(value) if set(value) == {"shape", "zlib"} else None
 
 
 # ----------------------------------------------------------------------------------------- exports
