@@ -7,7 +7,7 @@ from everlearn.shapes import ShapeFamily
 OUTLINES = ShapeFamily(seed=3).outlines(np.arange(12))
 
 
-def test_rows_can_be_chosen_and_walked_through() -> None:
+def test_indexing_and_iteration() -> None:
     assert len(OUTLINES) == 12
     assert OUTLINES[-1] == OUTLINES[[11]] == list(OUTLINES)[11]
     assert OUTLINES[np.arange(12) % 2 == 0] == OUTLINES[::2]
@@ -15,13 +15,13 @@ def test_rows_can_be_chosen_and_walked_through() -> None:
     assert OUTLINES != "outlines"
 
 
-def test_equality_ignores_spare_room() -> None:
-    roomy = ShapeFamily(seed=3, vertices=(5, 8)).outlines(np.arange(12))
-    roomy.cubics[np.arange(8) >= roomy.n_vertices[:, None]] = np.nan
-    assert roomy == OUTLINES
+def test_equality_ignores_undefined_segments() -> None:
+    padded = ShapeFamily(seed=3, vertices=(5, 8)).outlines(np.arange(12))
+    padded.cubics[np.arange(8) >= padded.n_vertices[:, None]] = np.nan
+    assert padded == OUTLINES
 
 
-def test_points_run_through_the_corners() -> None:
+def test_points_include_the_vertices() -> None:
     for one in OUTLINES:
         n = int(one.n_vertices[0])
         assert one.points(n)[0] == pytest.approx(one.cubics[0, :n, :, 0])
@@ -37,6 +37,6 @@ def test_area_and_bounds_agree_with_dense_points() -> None:
     assert OUTLINES.bounds[:, 2:] == pytest.approx(p.max(axis=1), abs=1e-3)
 
 
-def test_too_few_points_are_refused() -> None:
+def test_too_few_points_are_rejected() -> None:
     with pytest.raises(BadInput, match="at least 3"):
         OUTLINES.points(2)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.rng import FloatArray
 from everlearn.shapes.jit import compiled
-from everlearn.shapes.spline import FloatArray, at, bend
+from everlearn.shapes.spline import evaluate, second_derivative
 
 IntArray = npt.NDArray[np.int64]
 Float32Array = npt.NDArray[np.float32]
@@ -65,7 +66,7 @@ def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray)
         for j in range(n_vertices[k]):
             worst = 0.0
             for s in (0.0, 1.0):
-                x, y = bend(cubics[k], j, 0, s), bend(cubics[k], j, 1, s)
+                x, y = second_derivative(cubics[k], j, 0, s), second_derivative(cubics[k], j, 1, s)
                 worst = max(worst, x * x + y * y)
             needed = math.ceil(math.sqrt(math.sqrt(worst) * unit_px[k] / (8.0 * TOLERANCE_PX)))
             n_chords[k, j] = min(max(int(needed), 1), MOST_CHORDS)
@@ -87,10 +88,10 @@ def _chain(cubics: FloatArray, n: int, n_chords: IntArray, chain: FloatArray) ->
         for step in range(n_chords[j]):
             s = step / n_chords[j]
             for axis in range(2):
-                move = inward * bend(cubics, j, axis, s)
+                move = inward * second_derivative(cubics, j, axis, s)
                 if step == 0:
-                    move = 0.5 * (move + inward_before * bend(cubics, before, axis, 1.0))
-                chain[length, axis] = at(cubics, j, axis, s) - move
+                    move = 0.5 * (move + inward_before * second_derivative(cubics, before, axis, 1.0))
+                chain[length, axis] = evaluate(cubics, j, axis, s) - move
             length += 1
     return length
 

@@ -19,8 +19,8 @@ from everlearn.rendering.edges import (
 )
 from everlearn.rendering.paths import DIVIDER, LEFT, N_CODES, PEN_UP, RIGHT, IntArray, Paths
 from everlearn.rendering.scanline import WIDTH, fill, fill_pixels, sweep_gray, sweep_pixels, sweep_planes
+from everlearn.rng import FloatArray
 from everlearn.shapes.jit import compiled, inlined
-from everlearn.shapes.spline import FloatArray
 
 DRAWN_SIZE = 0.45
 NEAR, SPAN = 0.25, 0.5

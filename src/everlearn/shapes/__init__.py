@@ -1,7 +1,7 @@
-"""What is drawn: outline number i of an endless family, in unit coordinates.
+"""Procedurally generated shapes, indexed without limit.
 
-Takes a seed, a few numbers that describe the family, and indices. Gives `Outlines`, closed curves that know
-nothing of pixels; the rendering room turns them into images.
+`ShapeFamily(seed).outline(i)` is a pure function of (seed, i). It returns `Outlines`: closed curves in unit
+coordinates, independent of any resolution. The package `rendering` rasterizes them.
 """
 
 from everlearn.shapes.family import ShapeFamily

@@ -1,7 +1,7 @@
-"""How the inner loops of shapes and rendering are compiled.
+"""Decorators that compile functions with numba.
 
-Compiled code is kept on disk, runs without Python's lock and is allowed no liberty with arithmetic: no
-fused multiply-add, no reordering. The same bits therefore come out on every processor.
+Compiled code is cached on disk, releases the GIL and keeps IEEE arithmetic: no fused multiply-add, no
+reordering. Results are therefore bit-identical on all processors.
 """
 
 import hashlib
@@ -16,29 +16,27 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """The function as machine code, made when it is first called and kept for the next process.
+    """Compile a function on its first call and cache the machine code on disk.
 
-    Only for functions at the top of a module: what is made inside another function cannot be kept.
+    Only for functions at module level: numba cannot cache closures.
     """
     machine_code = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
-    # Numba would keep code for as long as the function's own file stays the same, though functions it
-    # calls in other files may have changed. A test says so if a new numba no longer listens to this.
-    room = Path(function.__code__.co_filename).parent
-    kept: Any = machine_code
-    kept._cache._cache_file._source_stamp = _stamp(room) + _stamp(Path(__file__).parent)
-    # What numba makes is called exactly like the function it was made from.
-    return cast(Function, machine_code)
+    # Numba invalidates its cache when the function's own file changes, but not when a function that it calls
+    # in another file does. A test fails if a numba release ignores this stamp.
+    package = Path(function.__code__.co_filename).parent
+    dispatcher: Any = machine_code
+    dispatcher._cache._cache_file._source_stamp = _source_hash(package) + _source_hash(Path(__file__).parent)
+    return cast(Function, machine_code)  # called like the function itself
 
 
 @lru_cache(maxsize=8)
-def _stamp(room: Path) -> bytes:
-    """A hash of all source code in a room."""
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(room.glob("*.py")))).digest()
+def _source_hash(package: Path) -> bytes:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(package.glob("*.py")))).digest()
 
 
 def inlined(function: Function) -> Function:
-    """As `compiled`, for a step of a larger loop: becomes part of each function that calls it.
+    """Compile a function into each of its callers.
 
-    Worth it where many arrays are handed on, each of which a call would count in and out again.
+    Worthwhile for inner steps with many array arguments, each of which a call would reference-count.
     """
     return cast(Function, njit(inline="always", error_model="numpy", boundscheck=False)(function))

@@ -1,28 +1,25 @@
-"""Outlines in unit coordinates: a batch of closed curves, without any pixels."""
+"""A batch of closed curves in unit coordinates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from everlearn.errors import BadInput
+from everlearn.rng import FloatArray, IntArray
 from everlearn.shapes.jit import compiled
 from everlearn.shapes.spline import centroid, extent
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Outlines:
-    """Closed curves around the origin, row by row; a bounding box of 1 x 1 and y pointing down.
+    """A batch of closed splines around the origin, with a bounding box of 1 x 1; y points down.
 
     Attributes:
-        cubics: (n, most vertices, 2, 4) the pieces of each curve: x and y as the four coefficients of a
-            cubic in s from 0 to 1. Rows beyond a curve's own number of vertices mean nothing.
-        n_vertices: (n,) how many pieces each curve has.
+        cubics: (n, max_vertices, 2, 4) the segments of each curve: x and y as the four coefficients of a
+            cubic in s from 0 to 1. Segments beyond the curve's number of vertices are undefined.
+        n_vertices: (n,) the number of segments of each curve.
 
     Example:
         >>> from everlearn.shapes import ShapeFamily
@@ -38,7 +35,7 @@ class Outlines:
         return len(self.n_vertices)
 
     def __getitem__(self, which: Any) -> "Outlines":
-        """Some of the outlines: an index array, a mask, a slice or one number."""
+        """Some of the outlines: an index, an array of indices, a mask or a slice."""
         rows = np.atleast_1d(np.arange(len(self))[which])
         return Outlines(self.cubics[rows], self.n_vertices[rows])
 
@@ -46,51 +43,51 @@ class Outlines:
         return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
-        """Whether the curves are the same, whatever room was left for more vertices."""
+        """Whether the curves are equal; undefined segments are ignored."""
         if not isinstance(other, Outlines):
             return NotImplemented
         if not np.array_equal(self.n_vertices, other.n_vertices):
             return False
-        most = int(self.n_vertices.max(initial=0))
-        used = np.arange(most) < self.n_vertices[:, None]
-        return np.array_equal(self.cubics[:, :most][used], other.cubics[:, :most][used])
+        n = int(self.n_vertices.max(initial=0))
+        used = np.arange(n) < self.n_vertices[:, None]
+        return np.array_equal(self.cubics[:, :n][used], other.cubics[:, :n][used])
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def orders(self) -> IntArray:
-        """(n,) the order of each spline: 1 for a polygon, 3 for a smooth curve."""
+        """(n,) spline orders: 1 for polygons, 3 for smooth curves."""
         used = np.arange(self.cubics.shape[1]) < self.n_vertices[:, None]
         curved = (self.cubics[..., 2:] != 0).any(axis=(2, 3)) & used
         return np.where(curved.any(axis=1), 3, 1)
 
     @property
     def area(self) -> FloatArray:
-        """(n,) the area enclosed, as a share of the bounding box."""
+        """(n,) enclosed areas, as fractions of the bounding box."""
         return self._measures()[:, 0]
 
     @property
     def centroid(self) -> FloatArray:
-        """(n, 2) the centre of the area: the origin, but for rounding."""
+        """(n, 2) centroids: the origin, up to rounding."""
         return self._measures()[:, 1:3]
 
     @property
     def bounds(self) -> FloatArray:
-        """(n, 4) the bounding boxes: left, top, right, bottom."""
+        """(n, 4) bounding boxes: left, top, right, bottom."""
         return self._measures()[:, 3:]
 
     def points(self, n: int) -> FloatArray:
-        """(len, n, 2) points along each outline, for plots; the last joins the first.
+        """(len, n, 2) points along each outline, for plots.
 
         Args:
-            n: how many points, at least 3; a multiple of the number of vertices hits the corners.
+            n: number of points, at least 3; a multiple of the number of vertices includes the vertices.
         """
         if n < 3:
-            raise BadInput(f"points is asked for {n} points; an outline needs at least 3")
+            raise BadInput(f"n is {n}; an outline needs at least 3 points")
         position = np.arange(n) * (self.n_vertices[:, None] / n)  # (len, n)
-        piece = position.astype(np.int64)
-        s = (position - piece)[..., None]
-        c = self.cubics[np.arange(len(self))[:, None], piece]  # (len, n, 2, 4)
+        segment = position.astype(np.int64)
+        s = (position - segment)[..., None]
+        c = self.cubics[np.arange(len(self))[:, None], segment]  # (len, n, 2, 4)
         points: FloatArray = c[..., 0] + s * (c[..., 1] + s * (c[..., 2] + s * c[..., 3]))
         return points
 

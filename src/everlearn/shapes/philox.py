@@ -1,7 +1,6 @@
-"""Random words by address: Philox4x32-10 (Salmon et al. 2011), compiled.
+"""Counter-based random numbers for compiled code: Philox4x32-10 (Salmon et al. 2011).
 
-`everlearn.rng` gives addressed randomness to Python code; this gives it to compiled loops, where every
-shape needs only a few words.
+`everlearn.rng` serves Python code; this serves compiled loops that need a few words per item.
 """
 
 import math
@@ -19,13 +18,13 @@ _WEYL_0 = Word(0x9E3779B9)
 _WEYL_1 = Word(0xBB67AE85)
 _LOW = Word(0xFFFFFFFF)
 _HALF = Word(32)
-_DROPPED = Word(12)  # what is left has room for the half below
+_DROPPED = Word(12)  # leaves 52 bits, so that adding one half is exact
 _ROUNDS = 10
 
 
 @compiled
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Words:
-    """Four random 32-bit words for a counter of four words and a key of two."""
+    """Four random 32-bit words for a counter of four words and a key of two words."""
     for _ in range(_ROUNDS):
         p0 = _MULTIPLIER_0 * c0
         p1 = _MULTIPLIER_1 * c2
@@ -37,22 +36,22 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Words:
 
 
 @compiled
-def words(seed: Word, index: Word, block: int, turn: int) -> Words:
-    """The words of one block at (seed, index, turn)."""
-    return philox(index & _LOW, index >> _HALF, Word(block), Word(turn), seed & _LOW, seed >> _HALF)
+def words(seed: Word, index: Word, block: int, purpose: int) -> Words:
+    """The words of one block at the address (seed, index, purpose)."""
+    return philox(index & _LOW, index >> _HALF, Word(block), Word(purpose), seed & _LOW, seed >> _HALF)
 
 
 @compiled
 def uniform(high: Word, low: Word) -> float:
-    """A number strictly between 0 and 1 from two words."""
+    """A uniform number in (0, 1) from two words."""
     bits = ((high << _HALF) | low) >> _DROPPED
     return (float(bits) + 0.5) * 2.0**-52
 
 
 @compiled
-def normal_pair(seed: Word, index: Word, block: int, turn: int) -> tuple[float, float]:
+def normal_pair(seed: Word, index: Word, block: int, purpose: int) -> tuple[float, float]:
     """Two independent standard normal numbers (Box-Muller)."""
-    w0, w1, w2, w3 = words(seed, index, block, turn)
+    w0, w1, w2, w3 = words(seed, index, block, purpose)
     radius = math.sqrt(-2.0 * math.log(uniform(w0, w1)))
     angle = 2.0 * math.pi * uniform(w2, w3)
     return radius * math.cos(angle), radius * math.sin(angle)

@@ -1,15 +1,19 @@
-"""Does an outline cross itself?"""
+"""Closed interpolating splines of order 1 and 3: geometry and a test for self-intersection.
+
+A spline has one segment per vertex. `cubics` (n, 2, 4) holds, for each segment and axis, the coefficients of
+a cubic polynomial in s from 0 to 1. Only + - * / and sqrt are used, which all processors round alike.
+"""
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from everlearn.rng import FloatArray
 from everlearn.shapes.jit import compiled
 
-FloatArray = npt.NDArray[np.float64]
+CHORDS_PER_SEGMENT = 12
 
-# Written out with sqrt alone, so that the last bit is the same everywhere.
+# Nodes and weights of five-point Gauss-Legendre quadrature on 0..1.
 _NEAR = math.sqrt(5 - 2 * math.sqrt(10 / 7)) / 6
 _FAR = math.sqrt(5 + 2 * math.sqrt(10 / 7)) / 6
 _NEAR_WEIGHT = (322 + 13 * math.sqrt(70)) / 1800
@@ -19,32 +23,32 @@ WEIGHTS = (_FAR_WEIGHT, _NEAR_WEIGHT, 64 / 225, _NEAR_WEIGHT, _FAR_WEIGHT)
 
 
 @compiled
-def at(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
-    """The coordinate of a piece at s."""
-    c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
-    return float(cubics[piece, axis, 0] + s * (cubics[piece, axis, 1] + s * (c2 + s * c3)))
+def evaluate(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
+    """A coordinate of a segment at s."""
+    c2, c3 = cubics[segment, axis, 2], cubics[segment, axis, 3]
+    return float(cubics[segment, axis, 0] + s * (cubics[segment, axis, 1] + s * (c2 + s * c3)))
 
 
 @compiled
-def speed(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
+def derivative(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
     """The derivative of a coordinate with respect to s."""
-    c2, c3 = cubics[piece, axis, 2], cubics[piece, axis, 3]
-    return float(cubics[piece, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3))
+    c2, c3 = cubics[segment, axis, 2], cubics[segment, axis, 3]
+    return float(cubics[segment, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3))
 
 
 @compiled
-def bend(cubics: FloatArray, piece: int, axis: int, s: float) -> float:
+def second_derivative(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
     """The second derivative of a coordinate with respect to s."""
-    return float(2.0 * cubics[piece, axis, 2] + 6.0 * s * cubics[piece, axis, 3])
+    return float(2.0 * cubics[segment, axis, 2] + 6.0 * s * cubics[segment, axis, 3])
 
 
 @compiled
-def join(
+def interpolate(
     vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray
 ) -> float:
-    """Join n vertices by a closed spline of order 1 or 3, parametrised by the length of its chords.
+    """Interpolate n vertices by a closed spline of order 1 or 3 with chord-length parametrization.
 
-    Gives the length of the shortest chord; where it is 0, the spline means nothing.
+    Returns the length of the shortest chord; if it is 0, the coefficients are undefined.
     """
     shortest = math.inf
     for i in range(n):
@@ -56,7 +60,7 @@ def join(
         work[0, i] = 0.0
     for axis in range(2):
         if order == 3:
-            _solve_bends(vertices, axis, n, chords, work)
+            _solve_periodic(vertices, axis, n, chords, work)
         for i in range(n):
             j = i + 1 if i < n - 1 else 0
             square = chords[i] * chords[i]
@@ -69,62 +73,64 @@ def join(
 
 
 @compiled
-def _solve_bends(vertices: FloatArray, axis: int, n: int, chords: FloatArray, work: FloatArray) -> None:
-    """Second derivatives of the closed cubic spline at its vertices, into work[0].
+def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray, work: FloatArray) -> None:
+    """Second derivatives of the periodic cubic spline at its vertices, into work[0].
 
-    The system is tridiagonal but for two corners; Sherman and Morrison's formula takes the corners out, so
-    two solutions of the plain tridiagonal system (work[0], work[1]) make the answer.
+    The system is cyclic tridiagonal. The Sherman-Morrison formula reduces it to two tridiagonal systems,
+    whose solutions are work[0] and work[1].
     """
-    bends, corrections, ratios = work[0], work[1], work[2]
+    solution, corrections, ratios = work[0], work[1], work[2]
     corner = chords[n - 1]
     shift = -2.0 * (chords[n - 1] + chords[0])
     for i in range(n):
         before, after = chords[i - 1 if i > 0 else n - 1], chords[i]
         diagonal = 2.0 * (before + after)
-        right = 6.0 * (_slope(vertices, axis, n, i, after) - _slope(vertices, axis, n, i - 1, before))
+        right = 6.0 * (
+            _difference(vertices, axis, n, i, after) - _difference(vertices, axis, n, i - 1, before)
+        )
         correction = 0.0
         if i == 0:
             diagonal -= shift
             correction = shift
             pivot = diagonal
-            bends[0], corrections[0] = right / pivot, correction / pivot
+            solution[0], corrections[0] = right / pivot, correction / pivot
         else:
             if i == n - 1:
                 diagonal -= corner * corner / shift
                 correction = corner
             pivot = diagonal - before * ratios[i - 1]
-            bends[i] = (right - before * bends[i - 1]) / pivot
+            solution[i] = (right - before * solution[i - 1]) / pivot
             corrections[i] = (correction - before * corrections[i - 1]) / pivot
         ratios[i] = after / pivot
     for i in range(n - 2, -1, -1):
-        bends[i] -= ratios[i] * bends[i + 1]
+        solution[i] -= ratios[i] * solution[i + 1]
         corrections[i] -= ratios[i] * corrections[i + 1]
     share = corner / shift
-    factor = (bends[0] + share * bends[n - 1]) / (1.0 + corrections[0] + share * corrections[n - 1])
+    factor = (solution[0] + share * solution[n - 1]) / (1.0 + corrections[0] + share * corrections[n - 1])
     for i in range(n):
-        bends[i] -= factor * corrections[i]
+        solution[i] -= factor * corrections[i]
 
 
 @compiled
-def _slope(vertices: FloatArray, axis: int, n: int, i: int, chord: float) -> float:
+def _difference(vertices: FloatArray, axis: int, n: int, i: int, chord: float) -> float:
     first = i if i >= 0 else n - 1
     second = first + 1 if first < n - 1 else 0
     return float(vertices[second, axis] - vertices[first, axis]) / chord
 
 
 @compiled
-def main_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, float]:
-    """The direction in which the outline, weighted by chord length, is most spread out.
+def principal_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, float]:
+    """The first principal axis of the curve, weighted by chord length.
 
-    Of the two opposite directions the one whose larger component is positive. No angle is computed: the
-    half-angle formulas need square roots only, which every processor rounds alike.
+    Of the two opposite directions, the one whose larger component is positive. The half-angle formulas avoid
+    trigonometric functions.
     """
     length = sx = sy = sxx = sxy = syy = 0.0
     for i in range(n):
         length += chords[i]
         for q in range(5):
             weight = WEIGHTS[q] * chords[i]
-            x, y = at(cubics, i, 0, NODES[q]), at(cubics, i, 1, NODES[q])
+            x, y = evaluate(cubics, i, 0, NODES[q]), evaluate(cubics, i, 1, NODES[q])
             sx += weight * x
             sy += weight * y
             sxx += weight * x * x
@@ -143,8 +149,8 @@ def main_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, fl
 
 
 @compiled
-def turn(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
-    """Turn the curve about the origin."""
+def rotate(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
+    """Rotate the curve about the origin."""
     for i in range(n):
         for power in range(4):
             x, y = cubics[i, 0, power], cubics[i, 1, power]
@@ -153,8 +159,8 @@ def turn(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
 
 
 @compiled
-def normalise(cubics: FloatArray, n: int) -> float:
-    """Put the centroid at the origin and stretch the bounding box to 1 x 1; give the area afterwards."""
+def normalize(cubics: FloatArray, n: int) -> float:
+    """Move the centroid to the origin and scale the bounding box to 1 x 1; returns the new area."""
     area, x, y = centroid(cubics, n)
     left, right = extent(cubics, n, 0)
     top, bottom = extent(cubics, n, 1)
@@ -170,13 +176,13 @@ def normalise(cubics: FloatArray, n: int) -> float:
 
 @compiled
 def centroid(cubics: FloatArray, n: int) -> tuple[float, float, float]:
-    """The signed area and the centroid's x and y, by Green's theorem."""
+    """Signed area and centroid (x, y), by Green's theorem."""
     area = x_moment = y_moment = 0.0
     for i in range(n):
         for q in range(5):
             s, weight = NODES[q], WEIGHTS[q]
-            x, y = at(cubics, i, 0, s), at(cubics, i, 1, s)
-            dy = weight * speed(cubics, i, 1, s)
+            x, y = evaluate(cubics, i, 0, s), evaluate(cubics, i, 1, s)
+            dy = weight * derivative(cubics, i, 1, s)
             area += x * dy
             x_moment += 0.5 * x * x * dy
             y_moment += x * y * dy
@@ -185,24 +191,24 @@ def centroid(cubics: FloatArray, n: int) -> tuple[float, float, float]:
 
 @compiled
 def extent(cubics: FloatArray, n: int, axis: int) -> tuple[float, float]:
-    """The least and the greatest coordinate of the curve."""
+    """Minimum and maximum of a coordinate of the curve."""
     low, high = math.inf, -math.inf
     for i in range(n):
         start = cubics[i, axis, 0]
         low, high = min(low, start), max(high, start)
-        for s in _turning_points(cubics, i, axis):
+        for s in _critical_points(cubics, i, axis):
             if 0.0 < s < 1.0:
-                value = at(cubics, i, axis, s)
+                value = evaluate(cubics, i, axis, s)
                 low, high = min(low, value), max(high, value)
     return low, high
 
 
 @compiled
-def _turning_points(cubics: FloatArray, piece: int, axis: int) -> tuple[float, float]:
-    """Where a piece stops rising or falling; -1 stands for nowhere."""
-    c = cubics[piece, axis, 1]
-    b = cubics[piece, axis, 2]
-    a = 3.0 * cubics[piece, axis, 3]
+def _critical_points(cubics: FloatArray, segment: int, axis: int) -> tuple[float, float]:
+    """The zeros of the derivative of a segment; -1 if there is none."""
+    c = cubics[segment, axis, 1]
+    b = cubics[segment, axis, 2]
+    a = 3.0 * cubics[segment, axis, 3]
     discriminant = b * b - a * c
     if discriminant <= 0.0:
         return -1.0, -1.0
@@ -211,29 +217,26 @@ def _turning_points(cubics: FloatArray, piece: int, axis: int) -> tuple[float, f
     return c / q, q / a if a != 0.0 else -1.0
 
 
-STEPS = 12
-
-
 @compiled
 def is_simple(cubics: FloatArray, n: int, order: int) -> bool:
-    """Whether a closed spline around the origin never crosses itself, judged on 12 chords per curved piece.
+    """Whether a closed spline around the origin does not intersect itself, tested on 12 chords per segment.
 
-    Most outlines are star-shaped, which is quickly seen; only the others are compared chord by chord.
+    Most outlines are star-shaped, which is cheap to test; others are tested chord by chord.
     """
-    steps = STEPS if order > 1 else 1
-    if _is_star(cubics, n, steps):
+    steps = CHORDS_PER_SEGMENT if order > 1 else 1
+    if _is_star_shaped(cubics, n, steps):
         return True
-    chain = np.empty((n * steps, 2))
+    points = np.empty((n * steps, 2))
     for i in range(n):
         for step in range(steps):
-            chain[i * steps + step, 0] = at(cubics, i, 0, step / steps)
-            chain[i * steps + step, 1] = at(cubics, i, 1, step / steps)
-    return not _crosses_itself(chain)
+            points[i * steps + step, 0] = evaluate(cubics, i, 0, step / steps)
+            points[i * steps + step, 1] = evaluate(cubics, i, 1, step / steps)
+    return not _self_intersects(points)
 
 
 @compiled
-def _is_star(cubics: FloatArray, n: int, steps: int) -> bool:
-    """Whether the curve runs around the origin counter-clockwise without ever turning back."""
+def _is_star_shaped(cubics: FloatArray, n: int, steps: int) -> bool:
+    """Whether the polar angle increases along the whole curve."""
     for i in range(n):
         x0, x1, x2, x3 = cubics[i, 0, 0], cubics[i, 0, 1], cubics[i, 0, 2], cubics[i, 0, 3]
         y0, y1, y2, y3 = cubics[i, 1, 0], cubics[i, 1, 1], cubics[i, 1, 2], cubics[i, 1, 3]
@@ -247,25 +250,27 @@ def _is_star(cubics: FloatArray, n: int, steps: int) -> bool:
 
 
 @compiled
-def _crosses_itself(chain: FloatArray) -> bool:
-    n = len(chain)
+def _self_intersects(points: FloatArray) -> bool:
+    n = len(points)
     for i in range(n - 2):
-        ax, ay, bx, by = chain[i, 0], chain[i, 1], chain[i + 1, 0], chain[i + 1, 1]
+        ax, ay, bx, by = points[i, 0], points[i, 1], points[i + 1, 0], points[i + 1, 1]
         left, right, top, bottom = min(ax, bx), max(ax, bx), min(ay, by), max(ay, by)
-        dx, dy = chain[i + 2, 0], chain[i + 2, 1]
-        # The last chord leads back to the first point and is a neighbour of the first chord.
+        dx, dy = points[i + 2, 0], points[i + 2, 1]
+        # The last chord ends at the first point and shares it with the first chord.
         for j in range(i + 3, n + 1 if i > 0 else n):
             cx, cy = dx, dy
-            dx, dy = chain[j % n, 0], chain[j % n, 1]
+            dx, dy = points[j % n, 0], points[j % n, 1]
             apart = max(cx, dx) < left or min(cx, dx) > right or max(cy, dy) < top or min(cy, dy) > bottom
-            if not apart and _cross(ax, ay, bx, by, cx, cy, dx, dy):
+            if not apart and _chords_cross(ax, ay, bx, by, cx, cy, dx, dy):
                 return True
     return False
 
 
 @compiled
-def _cross(ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx: float, dy: float) -> bool:
-    """Whether the chords a-b and c-d cross: each has its ends on different sides of the other."""
+def _chords_cross(
+    ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx: float, dy: float
+) -> bool:
+    """Whether the chords a-b and c-d cross: the ends of each lie on different sides of the other."""
     c_side = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     d_side = (bx - ax) * (dy - ay) - (by - ay) * (dx - ax)
     a_side = (dx - cx) * (ay - cy) - (dy - cy) * (ax - cx)

@@ -34,7 +34,7 @@ class SpriteSource:
             angular_noise=settings.angular_noise,
             spline_orders=settings.spline_orders,
             similarity=settings.similarity,
-            siblings=settings.classes_per_task,
+            group_size=settings.classes_per_task,
             difficulty=settings.difficulty,
         )
         self._nuisances = Nuisances(

@@ -5,21 +5,21 @@ from pathlib import Path
 
 CALLER = """
 from everlearn.shapes.jit import compiled
-from callee import answer
+from callee import value
 
 @compiled
-def ask() -> int:
-    return answer()
+def call() -> int:
+    return value()
 
 if __name__ == "__main__":
     import caller
-    print(caller.ask())
+    print(caller.call())
 """
 CALLEE = """
 from everlearn.shapes.jit import compiled
 
 @compiled
-def answer() -> int:
+def value() -> int:
     return {}
 """
 
@@ -32,15 +32,15 @@ def python(*arguments: str, cwd: Path) -> str:
     return done.stdout.strip()
 
 
-def test_a_change_in_another_file_is_noticed(tmp_path: Path) -> None:
+def test_change_in_a_called_file_invalidates_the_cache(tmp_path: Path) -> None:
     (tmp_path / "caller.py").write_text(CALLER)
-    for answer in ("41", "42"):
-        (tmp_path / "callee.py").write_text(CALLEE.format(answer))
-        assert python("caller.py", cwd=tmp_path) == answer
+    for value in ("41", "42"):
+        (tmp_path / "callee.py").write_text(CALLEE.format(value))
+        assert python("caller.py", cwd=tmp_path) == value
 
 
-def test_importing_compiles_nothing_and_loads_no_torch(tmp_path: Path) -> None:
+def test_import_compiles_nothing_and_does_not_load_torch(tmp_path: Path) -> None:
     script = "import sys, everlearn.shapes, everlearn.rendering; print('torch' in sys.modules)"
     assert python("-c", script, cwd=tmp_path) == "False"
-    # Numba makes the folder when a function is defined; files appear only when one is compiled.
+    # Numba creates the folder when a function is defined, and files when one is compiled.
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
