@@ -11,10 +11,10 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.table import Row, interleaved
-from everlearn.learners.base.classifier import Classifier
+from everlearn.learners.classifier import Classifier
 from everlearn.learners.er import ER
 from everlearn.learners.naive import Naive
-from everlearn.networks import backbone
+from everlearn.networks import make_backbone
 from everlearn.networks.tensors import MID_GRAY
 from everlearn.streams import Batch, Stream, sprites
 
@@ -44,7 +44,7 @@ def _beside_bare(stream: Stream) -> Row:
 
 def _bare(batch: Batch) -> Callable[[], float]:
     """The shortest loop one would write for the same network."""
-    body = backbone("small", (SIZE, SIZE), 0)
+    body = make_backbone("small", (SIZE, SIZE), 0)
     net = nn.Sequential(body, nn.Linear(body.n_features, 2))  # type: ignore[arg-type]  # a module's number
     optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
     labels = torch.from_numpy(np.unique(batch.labels, return_inverse=True)[1])
@@ -93,7 +93,7 @@ def _peer_seconds(stream: Stream, n_tasks: int) -> list[float]:
     from benchmarks.avalanche import replay
     from everlearn.streams.adapters import to_avalanche
 
-    body = backbone("small", (SIZE, SIZE), 0)
+    body = make_backbone("small", (SIZE, SIZE), 0)
     net = nn.Sequential(body, nn.Linear(body.n_features, 2 * n_tasks))  # type: ignore[arg-type]  # a number
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer's own

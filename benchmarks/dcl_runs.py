@@ -51,7 +51,7 @@ def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experimen
 
 PLAIN = "--set evaluation.ahead=false"
 """Classes that nobody has met cannot be named, so there is nothing to ask ahead."""
-UNLABELLED = "--set learner.supervision=exemplars"
+UNLABELLED = "--set learner.pose_supervision=exemplars"
 TURNED = f"{UNLABELLED} --set learner.turns=24 {PLAIN}"
 
 EXPERIMENTS = [

@@ -23,7 +23,7 @@ DIGITS: Settings = {
     "batch_size": 128,
     "learner.backbone": "mlp",
 }
-ONLINE: Settings = {"batch_size": 10, "learner.optimiser": "sgd"}
+ONLINE: Settings = {"batch_size": 10, "learner.optimizer": "sgd"}
 """Each image once, ten at a time: how replay is usually measured on digits."""
 
 
@@ -110,7 +110,7 @@ CASES = (
         "lwf",
         "lwf",
         {"epochs": STEPS},
-        {"learner.new_labels": ("free", "refused"), "learner.weighing": ("fixed", "by-labels")},
+        {"learner.new_labels": ("free", "zero"), "learner.weighting": ("fixed", "by-labels")},
         published=24.0,
         source=ISSUE_2,
         seeds=(0,),
@@ -138,7 +138,7 @@ CASES = (
             "learner.memory_size": 4400,
             "learner.passes": 10,
             "learner.replay_size": 16,
-            "learner.optimiser": "sgd",
+            "learner.optimizer": "sgd",
             "learner.learning_rate": 0.1,
         },
         published=97.0,

@@ -19,7 +19,7 @@ SMALL = (
 def two_ideas(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, dict[str, object]]:
     """Two of the ideas only, in a folder of our own; all of them are tried in `make slow`."""
     ideas: dict[str, dict[str, object]] = {"looking again": {"looks": 1}, "codes": {"block": 1}}
-    monkeypatch.setattr(DCL, "ideas", ideas)
+    monkeypatch.setattr(DCL, "ablations", ideas)
     monkeypatch.chdir(tmp_path)
     return ideas
 
@@ -61,10 +61,10 @@ def test_new_classes_need_not_be_asked(run: Run, two_ideas: dict[str, dict[str, 
 
 def test_every_idea_is_a_setting_that_differs() -> None:
     whole = DCL.tiny()
-    for off in DCL.ideas.values():
+    for off in DCL.ablations.values():
         DCL(image_shape=(16, 16), **off)
-    assert whole.ideas.keys() >= {"looking again", "checking before answering", "training when surprised"}
-    assert not DCLPaper.ideas
+    assert whole.ablations.keys() >= {"looking again", "checking before answering", "training when surprised"}
+    assert not DCLPaper.ablations
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def teach(learner: Learner, task: Task, n_batches: int = 3) -> Learner:
 
 def nothing(learner: Learner) -> set[int]:
     """The answer of a learner that was never told a name."""
-    return set() if learner.answers else {-1}
+    return set() if learner.is_classifier else {-1}
 
 
 @pytest.fixture(params=NAMES)
@@ -180,7 +180,7 @@ def test_labels_may_be_any_numbers(name: str) -> None:
 
 
 def test_who_does_not_answer_can_be_asked_for_codes(taught: Learner) -> None:
-    if not taught.answers:
+    if not taught.is_classifier:
         assert isinstance(taught, learners.Encodes)
         images = STREAM.task(0).test.images
         codes = taught.encode(images)

@@ -4,7 +4,7 @@ import numpy as np
 
 from everlearn.factors import Factors
 from everlearn.learners import Footprint, Learner, Losses, State
-from everlearn.learners.base.environments import NEW, Environments, Rules
+from everlearn.learners.old_base.environments import NEW, Environments, Rules
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, Stream, Task
 from everlearn.streams.stream import Images
@@ -44,14 +44,14 @@ class Mirror(Silent):
             self.environments._move(NEW)
 
     def encode(self, images: Images) -> FloatArray:
-        return self.describe(images)[0]
+        return self.posterior(images)[0]
 
-    def describe(self, images: Images) -> tuple[FloatArray, FloatArray]:
+    def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
         shares = images.reshape(len(images), -1) / 255
         bright = np.where(self._is_negative(images)[:, None], 1 - shares, shares)
         return bright, np.full(bright.shape, DEVIATION)
 
-    def draw(self, codes: FloatArray, environment: int = 0) -> FloatArray:
+    def decode(self, codes: FloatArray, environment: int = 0) -> FloatArray:
         bright = np.asarray(codes).reshape(len(codes), *self.image_shape)
         return 1 - bright if environment == 1 else bright
 
@@ -70,7 +70,7 @@ class Mirror(Silent):
 class Still(Mirror):
     """Draws one and the same image whatever it is told, in every environment."""
 
-    def draw(self, codes: FloatArray, environment: int = 0) -> FloatArray:
+    def decode(self, codes: FloatArray, environment: int = 0) -> FloatArray:
         light = np.zeros((len(codes), *self.image_shape))
         light[:, 6:10, 6:10] = 1
         return 1 - light if environment == 1 else light

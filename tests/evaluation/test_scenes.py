@@ -23,7 +23,7 @@ class Knowing:
         self._told = {image.tobytes(): row for batch in batches for image, row in _rows(batch)}
         self._deviation = deviation
 
-    def describe(self, images: Images) -> tuple[FloatArray, FloatArray]:
+    def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
         mean = np.stack([self._told[image.tobytes()] for image in images])
         return mean, np.full(mean.shape, self._deviation)
 

@@ -18,13 +18,13 @@ NATS_OF_NOTHING = 0.5 * (DEVIATION**2 - 1 - np.log(DEVIATION**2))
 class Corner(Mirror):
     """Says for sure only what the first two pixels are; the others it knows no better than the prior."""
 
-    def describe(self, images):  # type: ignore[no-untyped-def]
-        mean, deviation = super().describe(images)
+    def posterior(self, images):  # type: ignore[no-untyped-def]
+        mean, deviation = super().posterior(images)
         mean[:, 2:], deviation[:, 2:] = 0, 1
         return mean, deviation
 
-    def draw(self, codes, environment=0):  # type: ignore[no-untyped-def]
-        return np.clip(super().draw(codes, environment), 0, 1)
+    def decode(self, codes, environment=0):  # type: ignore[no-untyped-def]
+        return np.clip(super().decode(codes, environment), 0, 1)
 
 
 def test_used_latents_come_first_and_a_few_spare_ones_stand_for_all() -> None:

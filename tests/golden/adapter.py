@@ -71,7 +71,7 @@ VAE = {"size": "tiny", "n_latents": 6, "capacity_step": 0.1, "learning_rate": 0.
 VASE = {**VAE, "patience": 2, "guard": 2, "settle": 3, "warm_up": 3, "kappa": 1.3, "gamma": 20.0}
 VASE |= {"used_nats": 0.0, "mask_low": 0.0002, "mask_high": 0.0005}
 DCL = {"width": 4, "sight": 16}
-EXEMPLARS = {**DCL, "supervision": "exemplars"}
+EXEMPLARS = {**DCL, "pose_supervision": "exemplars"}
 
 
 def vase(**settings: Any) -> Case:
@@ -114,7 +114,7 @@ LEARNERS: dict[str, Case] = {
     "slda": Case("slda"),
     "vase": vase(),
     # classifiers: backbones, optimizers, other images
-    "naive, sgd": Case("naive", {"optimiser": "sgd", "learning_rate": 0.05, "momentum": 0.9}),
+    "naive, sgd": Case("naive", {"optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.9}),
     "naive, mlp": Case("naive", {"backbone": "mlp"}),
     "naive, pooled": Case("naive", {"backbone": "pooled"}),
     "naive, mobile": Case("naive", {"backbone": "mobile"}, n_batches=2),
@@ -128,11 +128,11 @@ LEARNERS: dict[str, Case] = {
     "gdumb, recurring": Case("gdumb", {**REPLAY, "passes": 2}, stream="recurring"),
     "icarl, recurring": Case("icarl", {"memory_size": 20, "temperature": 2.0}, stream="recurring"),
     "ewc, sgd": Case(
-        "ewc", {"optimiser": "sgd", "momentum": 0.5, "strength": 1000.0, "decay": 0.5, "fisher_images": 10}
+        "ewc", {"optimizer": "sgd", "momentum": 0.5, "strength": 1000.0, "decay": 0.5, "fisher_images": 10}
     ),
-    "si, sgd": Case("si", {"optimiser": "sgd", "learning_rate": 0.05, "strength": 10.0}),
+    "si, sgd": Case("si", {"optimizer": "sgd", "learning_rate": 0.05, "strength": 10.0}),
     "l2, strong": Case("l2", {"strength": 10.0}),
-    "lwf, all labels": Case("lwf", {"new_labels": "refused", "weighing": "by-labels"}),
+    "lwf, all labels": Case("lwf", {"new_labels": "zero", "weighting": "by-labels"}),
     "prototypes, untrained": Case("prototypes", {"trained_tasks": 0}),
     "slda, untrained": Case("slda", {"trained_tasks": 0, "shrinkage": 0.1}),
     "slda, two tasks": Case("slda", {"trained_tasks": 2}),
@@ -141,7 +141,7 @@ LEARNERS: dict[str, Case] = {
     "nearest, color": Case("nearest", stream="color"),
     # heads that are merged
     "cwr*, task": Case("cwr*", {"centring": "task"}),
-    "cwr*, adam": Case("cwr*", {"optimiser": "adam", "momentum": 0.0, "slowing": 0.5}),
+    "cwr*, adam": Case("cwr*", {"optimizer": "adam", "momentum": 0.0, "slowing": 0.5}),
     "cwr*, recurring": Case("cwr*", stream="recurring"),
     "ar1, strong": Case("ar1", {"strength": 10.0, "ceiling": 0.5, "damping": 1e-3, "slowing": 0.5}),
     **{
@@ -221,7 +221,7 @@ def footprint(learner: Learner) -> list[float]:
 
 def capabilities(learner: Learner, images: Any) -> Iterator[tuple[str, Any]]:
     """What a learner computes of images beside predictions."""
-    methods = ("encode", "describe", "novelty", "estimate", "features", "chances", "infer")
+    methods = ("encode", "posterior", "novelty", "estimate", "features", "chances", "infer")
     for name, method in zip(
         ("codes", "posterior", "novelty", "factors", "features", "environments", "environment"),
         methods,
@@ -234,8 +234,12 @@ def capabilities(learner: Learner, images: Any) -> Iterator[tuple[str, Any]]:
         learner.body.eval()
         with torch.no_grad():
             yield "logits", learner.scores(to_tensor(images)).numpy()
-    if hasattr(learner, "draw"):
-        yield "images", learner.draw(learner.encode(images), environment=0)
+    if hasattr(learner, "inference_logits"):
+        learner.net.eval()
+        with torch.no_grad():
+            yield "logits", learner.inference_logits(to_tensor(images)).numpy()
+    if hasattr(learner, "decode"):
+        yield "images", learner.decode(learner.encode(images), environment=0)
 
 
 def factor_array(factors: Any) -> Any:

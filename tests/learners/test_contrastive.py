@@ -62,7 +62,7 @@ def test_it_learns_to_find_the_exemplar() -> None:
 
 def test_it_moves_as_the_optimiser_that_was_asked_for() -> None:
     task = STREAM.task(0)
-    learner = Contrastive(image_shape=(32, 32), optimiser="sgd", learning_rate=0.5)
+    learner = Contrastive(image_shape=(32, 32), optimizer="sgd", learning_rate=0.5)
     learner.begin(task.for_learner())
     before = [weight.detach().clone() for weight in learner.net.parameters()]
     learner.learn(task.train[:16])

@@ -4,7 +4,7 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.learners.cwr_star import CWRStar
-from everlearn.networks import backbone
+from everlearn.networks import make_backbone
 from everlearn.networks.weights import save
 
 from .toy import FLAT, batch_of, view_of
@@ -87,17 +87,17 @@ def test_step_sizes_change_after_the_first_task_and_fade_by_the_schedule() -> No
 
 
 def test_it_starts_from_given_weights(tmp_path) -> None:
-    net = backbone("small-renorm", (16, 16), seed=5)
+    net = make_backbone("small-renorm", (16, 16), seed=5)
     save(net, tmp_path / "net.safetensors")
     learner = CWRStar(
         image_shape=(16, 16), backbone="small-renorm", weights=str(tmp_path / "net.safetensors"), seed=0
     )
     assert all(torch.equal(a, b) for a, b in zip(learner.body.parameters(), net.parameters(), strict=True))
-    assert learner.given == "labelled images, a pretrained network"
+    assert learner.supervision == "labelled images, a pretrained network"
 
 
 def test_weights_of_another_network_are_refused(tmp_path) -> None:
-    save(backbone("small", (16, 16), seed=5), tmp_path / "net.safetensors")
+    save(make_backbone("small", (16, 16), seed=5), tmp_path / "net.safetensors")
     with pytest.raises(BadInput, match="another network"):
         CWRStar(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
     with pytest.raises(BadInput, match="there are no weights"):

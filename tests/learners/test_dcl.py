@@ -5,8 +5,8 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.learners import EditsMemory, EstimatesFactors, Rejects
-from everlearn.learners.base.recognition import Recognition
 from everlearn.learners.dcl import DCL
+from everlearn.learners.old_base.recognition import Recognition
 from everlearn.serialization import pack
 from everlearn.streams import Batch, Stream, sprites
 from everlearn.streams.stream import Images
@@ -21,7 +21,7 @@ def taught(stream: Stream, n_batches: int, **settings: object) -> DCL:
         view = task.for_learner()
         learner.begin(view)
         for batch in list(view.train.shuffled(0, task.index).pieces(32))[:n_batches]:
-            learner.learn(Batch(batch.images, batch.labels) if "supervision" in settings else batch)
+            learner.learn(Batch(batch.images, batch.labels) if "pose_supervision" in settings else batch)
         learner.end(view)
     return learner
 
@@ -147,7 +147,7 @@ def test_it_may_say_that_it_does_not_know(expert: DCL) -> None:
 @pytest.mark.parametrize("rgb", [False, True])
 def test_exemplars_alone_teach_it(rgb: bool) -> None:
     stream = sprites(image_size=32, classes_per_task=5, factor_values=4, rgb=rgb)
-    learner = taught(stream, 60, supervision="exemplars")
+    learner = taught(stream, 60, pose_supervision="exemplars")
     assert accuracy(learner, stream.probe(N_TASKS, 200)) > 0.6
 
 
@@ -158,7 +158,8 @@ def test_without_factors_it_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"supervision": "none"}, {"averaging": 1.0}, {"looks": 0}, {"candidates": -1}, {"block": 0}]
+    "settings",
+    [{"pose_supervision": "none"}, {"averaging": 1.0}, {"looks": 0}, {"candidates": -1}, {"block": 0}],
 )
 def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(BadInput, match=next(iter(settings))):
@@ -225,12 +226,12 @@ def test_asking_twice_is_answered_from_memory(expert: DCL, monkeypatch: pytest.M
 def test_turns_find_things_that_have_no_up() -> None:
     """Without the marker nothing tells up from down, so that the network cannot see angles."""
     stream = sprites(image_size=32, classes_per_task=5, marker=False, angle={"low": 0.0, "high": 6.28})
-    one, many = (taught(stream, 30, supervision="exemplars", turns=turns) for turns in (1, 16))
+    one, many = (taught(stream, 30, pose_supervision="exemplars", turns=turns) for turns in (1, 16))
     batch = stream.probe(N_TASKS, 100)
     assert accuracy(many, batch) > accuracy(one, batch) + 0.1
     assert accuracy(many, batch) > 0.6
 
 
 def test_says_what_it_is_given_with_these_settings() -> None:
-    assert DCL.tiny().given == "labelled images, factor labels, exemplars"
-    assert DCL(image_shape=(16, 16), supervision="exemplars").given == "labelled images, exemplars"
+    assert DCL.tiny().supervision == "labelled images, factor labels, exemplars"
+    assert DCL(image_shape=(16, 16), pose_supervision="exemplars").supervision == "labelled images, exemplars"

@@ -4,7 +4,7 @@ import torch
 
 from everlearn.learners.ewc import EWC
 
-from .toy import FLAT, batch_of, cross_entropy, head_of, set_head, slopes, some_head, view_of
+from .toy import FLAT, batch_of, cross_entropy, gradients, head_of, set_head, some_head, view_of
 
 
 def importances(learner: EWC) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_fisher_is_the_mean_of_squares_of_single_images() -> None:
     batch = batch_of([0, 1, 1, 2])
     learner = with_head([0, 1, 2])
     learner.end(view_of(batch))
-    each = slopes(some_head(3), batch, [0, 1, 1, 2])
+    each = gradients(some_head(3), batch, [0, 1, 1, 2])
     np.testing.assert_allclose(importances(learner), np.square(each).mean(0), rtol=1e-5)
     assert not np.allclose(importances(learner), np.square(each.mean(0)), rtol=0.1)
 
@@ -34,7 +34,7 @@ def test_old_importances_fade() -> None:
     learner = with_head([0, 1, 2], decay=0.25)
     for index in range(3):
         learner.end(view_of(batch, index))
-    once = np.square(slopes(some_head(3), batch, [0, 1, 1, 2])).mean(0)
+    once = np.square(gradients(some_head(3), batch, [0, 1, 1, 2])).mean(0)
     np.testing.assert_allclose(importances(learner), (1 + 0.25 + 0.25**2) * once, rtol=1e-5)
 
 
@@ -65,7 +65,7 @@ def test_only_some_images_are_asked() -> None:
     before = learner.flops
     learner.end(view_of(batch))
     some = batch.shuffled(0, 0)[:3]
-    expected = np.square(slopes(some_head(2), some, some.labels.tolist())).mean(0)
+    expected = np.square(gradients(some_head(2), some, some.labels.tolist())).mean(0)
     np.testing.assert_allclose(importances(learner), expected, rtol=1e-5)
     assert learner.flops - before == 3 * learner._flops_per_image
 

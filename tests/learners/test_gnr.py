@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.generated import GeneratedPatterns
-from everlearn.learners.base.latent_replay import LatentReplay
-from everlearn.learners.base.patterns import Patterns
 from everlearn.learners.gnr import GNR
+from everlearn.learners.old_base.generated import GeneratedPatterns
+from everlearn.learners.old_base.latent_replay import LatentReplay
+from everlearn.learners.old_base.patterns import Patterns
 from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch, sprites
 
@@ -93,10 +93,10 @@ def test_positive_replay_does_change_them(source: str) -> None:
     assert not torch.equal(rows(learner)[1], before[1])
 
 
-@pytest.mark.parametrize("optimiser", [{}, {"optimiser": "adam", "momentum": 0.0}])
-def test_standalone_old_patterns_do_not_move_old_rows_by_a_bit(optimiser: dict[str, Any]) -> None:
+@pytest.mark.parametrize("optimizer", [{}, {"optimizer": "adam", "momentum": 0.0}])
+def test_standalone_old_patterns_do_not_move_old_rows_by_a_bit(optimizer: dict[str, Any]) -> None:
     """Ten steps of nothing but old patterns, with momentum and decay."""
-    learner = taught_first(toy(form="standalone", **optimiser))
+    learner = taught_first(toy(form="standalone", **optimizer))
     learner.begin(view_of(batch_of([2, 2], 1), 1))
     before, nothing = rows(learner), Batch(np.zeros((0, 2, 2), np.uint8), np.zeros(0, np.int64))
     for _ in range(10):
@@ -109,7 +109,7 @@ def mixed(learner: GNR, new: Batch) -> tuple[FloatArray, list[int]]:
     """What the head will see in the next step, and the column of each row."""
     old = learner.past.sample(3, learner.n_steps)
     seen = learner.patterns(learner._tensor(new.images))
-    columns = learner.head.columns(torch.from_numpy(new.labels))
+    columns = learner.head.class_indices(new.labels)
     return torch.cat([seen, old.values]).double().numpy(), torch.cat([columns, old.columns]).tolist()
 
 
@@ -199,7 +199,7 @@ def test_the_generator_rests_while_the_classifier_learns_and_the_other_way_round
     super(LatentReplay, learner).end(view)  # merging alone, without studying
     body = {name: tensor.clone() for name, tensor in learner.body.state_dict().items()}
     head = rows(learner)
-    columns = learner.head.columns(torch.from_numpy(view.train.labels))
+    columns = learner.head.class_indices(view.train.labels)
     past.study(Patterns(learner.look(view.train.images), columns), 1)
     assert not all(torch.equal(before[name], t) for name, t in past.generator.state_dict().items())
     assert all(torch.equal(body[name], tensor) for name, tensor in learner.body.state_dict().items())
@@ -208,7 +208,7 @@ def test_the_generator_rests_while_the_classifier_learns_and_the_other_way_round
 
 def test_the_layers_below_the_patterns_are_frozen_after_the_first_task() -> None:
     learner = GNR(**SMALL, replay_layer=3)
-    below, above = learner.parts
+    below, above = learner.halves
     fresh = [weight.clone() for weight in below.parameters()]
     teach(learner, 0)
     after_first = {name: tensor.clone() for name, tensor in below.state_dict().items()}

@@ -1,7 +1,6 @@
 import numpy as np
 
-from everlearn.learners.cumulative_budget import CumulativeBudget
-from everlearn.learners.joint import Joint
+from everlearn.learners.joint import CumulativeBudget, Joint
 
 from .toy import FLAT, batch_of, view_of
 
@@ -14,26 +13,26 @@ def steps(learner: Joint) -> list[int]:
     for index, task in enumerate(TASKS):
         before = learner.n_steps
         learner.begin(view_of(task, index))
-        for piece in task.pieces(8):
-            learner.learn(piece)
+        for batch in task.pieces(8):
+            learner.learn(batch)
         learner.end(view_of(task, index))
         taken.append(learner.n_steps - before)
     return taken
 
 
-def test_every_task_passes_over_all_images_so_far() -> None:
+def test_each_task_is_one_epoch_over_all_images_so_far() -> None:
     learner = Joint(**FLAT)
     assert steps(learner) == [3, 6, 9]
-    assert learner.flops == 8 * (3 + 6 + 9) * learner._flops_per_image
+    assert learner.flops == 8 * (3 + 6 + 9) * 3 * learner.forward_flops
 
 
-def test_a_budget_takes_as_many_steps_as_anybody() -> None:
+def test_cumulative_budget_takes_one_step_per_batch() -> None:
     assert steps(CumulativeBudget(**FLAT)) == [3, 3, 3]
 
 
-def test_every_image_is_kept() -> None:
+def test_all_images_are_stored() -> None:
     for learner in (Joint(**FLAT), CumulativeBudget(**FLAT)):
         steps(learner)
         everything = np.concatenate([task.images for task in TASKS])
-        np.testing.assert_array_equal(learner.memory.everything().images, everything)
+        np.testing.assert_array_equal(learner.buffer.everything().images, everything)
         assert learner.footprint().memory == len(everything) * (4 + 8)

@@ -48,7 +48,7 @@ def test_the_prompts_with_the_most_similar_keys_are_chosen() -> None:
 
 def test_the_loss_is_entropy_among_the_task_s_labels_less_the_pull() -> None:
     learner = begun(pull=0.5)
-    learner.head.admit([77])
+    learner.head.add_labels([77])
     with torch.no_grad():
         learner.head.bias[learner.head.labels.index(77)] = 100.0  # another task's label must not matter
     batch = TASK.train[:6]

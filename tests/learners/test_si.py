@@ -3,7 +3,7 @@ import torch
 
 from everlearn.learners.si import SI
 
-from .toy import FLAT, batch_of, head_of, set_head, slopes, some_head, view_of
+from .toy import FLAT, batch_of, gradients, head_of, set_head, some_head, view_of
 
 
 def rows(learner: SI, tensors: list[torch.Tensor]) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_the_path_is_what_each_weight_did_for_the_loss() -> None:
     learner.anchor.move(learner.weights(), learner.anchor.importances)
     path, start = np.zeros((2, 5)), some_head(2)
     for _ in range(3):
-        slope = slopes(head_of(learner), batch, columns).mean(0)
+        slope = gradients(head_of(learner), batch, columns).mean(0)
         path += 0.5 * slope**2  # a step of plain descent is -0.5 * slope
         learner.learn(batch)
         fixed_gain(learner)
@@ -45,16 +45,16 @@ def test_the_pull_of_the_penalty_is_not_the_task_s_doing() -> None:
     before, new = head_of(learner), batch_of([1, 0, 0], number=1)
     learner.learn(new)
     change = head_of(learner) - before
-    slope = slopes(before, new, [1, 0, 0]).mean(0)
+    slope = gradients(before, new, [1, 0, 0]).mean(0)
     np.testing.assert_allclose(rows(learner, learner.paths), -slope * change, rtol=1e-3, atol=1e-6)
     assert not np.allclose(change, -0.5 * slope, atol=1e-3)  # the penalty did pull
 
 
 def test_with_adam_the_real_changes_count() -> None:
-    learner, batch = SI(**{**FLAT, "optimiser": "adam"}), batch_of([0, 1, 1])
+    learner, batch = SI(**{**FLAT, "optimizer": "adam"}), batch_of([0, 1, 1])
     learner.admit(batch.labels)
     set_head(learner, some_head(2))
-    slope = slopes(some_head(2), batch, [0, 1, 1]).mean(0)
+    slope = gradients(some_head(2), batch, [0, 1, 1]).mean(0)
     learner.learn(batch)
     change = head_of(learner) - some_head(2)
     np.testing.assert_allclose(rows(learner, learner.paths), -slope * change, rtol=1e-4, atol=1e-7)

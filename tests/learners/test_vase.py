@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.dreaming import proximity
+from everlearn.learners.old_base.dreaming import proximity
 from everlearn.learners.vase import Vase
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.serialization import digest, pack, unpack

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from everlearn.learners.base.classifier import Classifier
+from everlearn.learners.classifier import Classifier
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, Task, TaskView
 
 FloatArray = npt.NDArray[np.float64]
 
 FLAT: dict[str, Any] = {
-    "image_shape": (2, 2), "backbone": "flat", "optimiser": "sgd", "learning_rate": 0.5,
+    "image_shape": (2, 2), "backbone": "flat", "optimizer": "sgd", "learning_rate": 0.5,
 }  # fmt: skip
 
 
@@ -37,15 +37,15 @@ def pixels(batch: Batch) -> FloatArray:
 
 def head_of(learner: Classifier) -> FloatArray:
     """Weights and bias of the labels seen so far, (n_labels, 5)."""
-    n = len(learner.head.labels)
-    return torch.cat([learner.head.weight, learner.head.bias[:, None]], 1)[:n].detach().double().numpy()
+    n = len(_head(learner).labels)
+    return torch.cat([_head(learner).weight, _head(learner).bias[:, None]], 1)[:n].detach().double().numpy()
 
 
 def set_head(learner: Classifier, rows: FloatArray) -> None:
     """Put weights and bias in place."""
     with torch.no_grad():
-        learner.head.weight[: len(rows)] = torch.from_numpy(rows[:, :4])
-        learner.head.bias[: len(rows)] = torch.from_numpy(rows[:, 4])
+        _head(learner).weight[: len(rows)] = torch.from_numpy(rows[:, :4])
+        _head(learner).bias[: len(rows)] = torch.from_numpy(rows[:, 4])
 
 
 def some_head(n_labels: int, number: int = 0) -> FloatArray:
@@ -53,14 +53,14 @@ def some_head(n_labels: int, number: int = 0) -> FloatArray:
     return rng_at(4, "toy head", number).normal(5 * n_labels).reshape(n_labels, 5)
 
 
-def outputs(head: FloatArray, batch: Batch) -> FloatArray:
+def logits_of(head: FloatArray, batch: Batch) -> FloatArray:
     """(n, n_labels)."""
     return pixels(batch) @ head[:, :4].T + head[:, 4]
 
 
 def probabilities(head: FloatArray, batch: Batch) -> FloatArray:
     """(n, n_labels)."""
-    powers = np.exp(outputs(head, batch))
+    powers = np.exp(logits_of(head, batch))
     return powers / powers.sum(1, keepdims=True)
 
 
@@ -69,8 +69,12 @@ def cross_entropy(head: FloatArray, batch: Batch, columns: list[int]) -> float:
     return float(-np.log(probabilities(head, batch)[np.arange(len(batch)), columns]).mean())
 
 
-def slopes(head: FloatArray, batch: Batch, columns: list[int]) -> FloatArray:
+def gradients(head: FloatArray, batch: Batch, columns: list[int]) -> FloatArray:
     """Of the cross-entropy of each image, with respect to weights and bias, (n, n_labels, 5)."""
     wrong = probabilities(head, batch) - np.eye(len(head))[columns]
     seen = np.hstack([pixels(batch), np.ones((len(batch), 1))])
     return wrong[:, :, None] * seen[:, None, :]
+
+
+def _head(learner: Any) -> Any:
+    return learner.net.head if hasattr(learner, "net") else learner.head

@@ -6,7 +6,7 @@ import os
 import torch
 from torch import Tensor, nn
 
-from everlearn.networks import backbone, in_shares
+from everlearn.networks import data_parallel, make_backbone
 from everlearn.runs.distributed import Place, joined
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -26,8 +26,8 @@ def _can_learn(name: str, n: int) -> bool:
 
 
 def _gap(name: str, n: int) -> float:
-    alone = backbone(name, (SIDE, SIDE), seed=0).double()
-    shared = in_shares(copy.deepcopy(alone))
+    alone = make_backbone(name, (SIDE, SIDE), seed=0).double()
+    shared = data_parallel(copy.deepcopy(alone))
     images = _normal(n, 1, SIDE, SIDE)
     pairs = zip(_results(alone, images), _results(shared, images), strict=True)
     return max(float((a - b).abs().max() / a.abs().max().clamp(min=1e-9)) for a, b in pairs)

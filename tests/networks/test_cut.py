@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.networks import backbone, cut
+from everlearn.networks import cut, make_backbone
 from everlearn.networks.backbones import BACKBONES
 from everlearn.networks.cut import layers
 
@@ -12,7 +12,7 @@ from everlearn.networks.cut import layers
 def test_wherever_it_is_cut_both_parts_together_are_the_network(
     name: str, image_shape: tuple[int, ...]
 ) -> None:
-    net = backbone(name, image_shape, seed=0).eval()
+    net = make_backbone(name, image_shape, seed=0).eval()
     n_channels = image_shape[2] if len(image_shape) == 3 else 1
     images = torch.randn(2, n_channels, *image_shape[:2], generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -24,7 +24,7 @@ def test_wherever_it_is_cut_both_parts_together_are_the_network(
 
 @pytest.mark.parametrize("name", BACKBONES)
 def test_no_weight_is_lost_or_copied(name: str) -> None:
-    net = backbone(name, (32, 32), seed=0)
+    net = make_backbone(name, (32, 32), seed=0)
     below, above = cut(net, 1)
     parts = [*below.parameters(), *above.parameters()]
     assert {id(weight) for weight in parts} == {id(weight) for weight in net.parameters()}
@@ -32,7 +32,10 @@ def test_no_weight_is_lost_or_copied(name: str) -> None:
 
 def test_the_papers_layers() -> None:
     """conv5_4 of MobileNet at 128 px, and what comes out of conv4_x of ResNet-18 at 224 px."""
-    mobile, resnet = backbone("mobile", (128, 128, 3), 0), backbone("resnet18-renorm", (224, 224, 3), 0)
+    mobile, resnet = (
+        make_backbone("mobile", (128, 128, 3), 0),
+        make_backbone("resnet18-renorm", (224, 224, 3), 0),
+    )
     with torch.no_grad():
         assert cut(mobile, 11)[0].eval()(torch.zeros(1, 3, 128, 128)).shape == (1, 512, 8, 8)
         assert cut(resnet, 4)[0].eval()(torch.zeros(1, 3, 224, 224)).shape == (1, 256, 14, 14)
@@ -40,4 +43,4 @@ def test_the_papers_layers() -> None:
 
 def test_a_layer_that_is_not_there() -> None:
     with pytest.raises(BadInput, match="layers 0 to 7"):
-        cut(backbone("small", (32, 32), 0), 8)
+        cut(make_backbone("small", (32, 32), 0), 8)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from everlearn.errors import BadInput
-from everlearn.networks import in_shares
+from everlearn.networks import data_parallel
 from everlearn.networks.partners import share
 from everlearn.runs.distributed import Place, joined, open_store
 
@@ -44,15 +44,15 @@ def test_rows_are_dealt_out_evenly_and_once(gaps: Gaps) -> None:
 def test_what_is_shared_keeps_its_kind_and_its_names(gaps: Gaps) -> None:
     net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     names = list(net.state_dict())
-    assert isinstance(in_shares(net), nn.Sequential)
+    assert isinstance(data_parallel(net), nn.Sequential)
     assert list(net.state_dict()) == names
 
 
 def test_numbers_that_cannot_be_shared_are_refused(gaps: Gaps) -> None:
     with pytest.raises(BadInput, match="has InstanceNorm1d, whose numbers processes cannot share"):
-        in_shares(nn.InstanceNorm1d(3, track_running_stats=True))
+        data_parallel(nn.InstanceNorm1d(3, track_running_stats=True))
 
 
 def test_slopes_of_images_are_refused(gaps: Gaps) -> None:
     with pytest.raises(TypeError, match="slopes of images"):
-        in_shares(nn.Linear(2, 3))(torch.zeros(1, 2, requires_grad=True))
+        data_parallel(nn.Linear(2, 3))(torch.zeros(1, 2, requires_grad=True))

@@ -9,13 +9,13 @@ from everlearn.networks import (
     BACKBONES,
     GrowingHead,
     NotFinite,
-    backbone,
     flops_per_image,
     load_module,
-    load_optimiser,
+    load_optimizer,
+    make_backbone,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     seeded,
     to_tensor,
 )
@@ -47,10 +47,10 @@ def test_seeded_leaves_the_global_numbers_alone() -> None:
 @pytest.mark.parametrize("name", BACKBONES)
 @pytest.mark.parametrize("shape", [(16, 16), (64, 48), (33, 17, 3)])
 def test_backbones_give_features_and_the_same_for_the_same_seed(name: str, shape: tuple[int, ...]) -> None:
-    net = backbone(name, shape, seed=3).eval()
+    net = make_backbone(name, shape, seed=3).eval()
     images = to_tensor(np.zeros((2, *shape), np.uint8))
     assert net(images).shape == (2, net.n_features)
-    again = module_state(backbone(name, shape, seed=3))
+    again = module_state(make_backbone(name, shape, seed=3))
     assert all((again[key] == value).all() for key, value in module_state(net).items())
 
 
@@ -62,16 +62,16 @@ def test_flops_of_a_convolution_by_hand() -> None:
 
 def test_states_are_copies_and_come_back() -> None:
     net, other = nn.Linear(3, 2), nn.Linear(3, 2)
-    optimiser = torch.optim.Adam(net.parameters())
+    optimizer = torch.optim.Adam(net.parameters())
     net(torch.ones(1, 3)).sum().backward()
-    optimiser.step()
-    weights, slots = module_state(net), optimiser_state(optimiser)
+    optimizer.step()
+    weights, slots = module_state(net), optimizer_state(optimizer)
     before = weights["weight"].copy()
-    optimiser.step()
+    optimizer.step()
     assert (weights["weight"] == before).all()
     load_module(other, weights)
     moved = torch.optim.Adam(other.parameters())
-    load_optimiser(moved, slots)
+    load_optimizer(moved, slots)
     for parameter, original in zip(other.parameters(), net.parameters(), strict=True):
         parameter.grad = original.grad
     moved.step()
@@ -92,13 +92,13 @@ def test_bytes_are_counted() -> None:
 
 def test_a_growing_head_keeps_what_it_knows() -> None:
     head = GrowingHead(n_features=4, capacity=2)
-    assert not head.admit([10**12, 7])
+    assert not head.add_labels([10**12, 7])
     with torch.no_grad():
         head.weight.normal_()
     before = head(torch.ones(1, 4))
-    assert head.admit([5, 7, 6])
+    assert head.add_labels([5, 7, 6])
     assert head.labels == [10**12, 7, 5, 6]
     after = head(torch.ones(1, 4))
     assert torch.equal(after[:, :2], before)
     assert (after[:, 2:] == 0).all()
-    assert head.columns(torch.tensor([7, 5, 10**12])).tolist() == [1, 2, 0]
+    assert head.class_indices([7, 5, 10**12]).tolist() == [1, 2, 0]

@@ -21,7 +21,7 @@ from everlearn.settings import flatten
 
 from .conftest import finish, tiny, tree
 
-SHAREABLE = [name for name in learners.names() if learners.learner_class(name).shareable]
+SHAREABLE = [name for name in learners.names() if learners.learner_class(name).supports_data_parallel]
 TOLERANCE = 1e-4
 """Of weights after a short run of plain descent, beside the largest of their kind; as docs/scale.md says."""
 ADAM_STEP = 1e-3
@@ -31,7 +31,7 @@ ADAM_STEP = 1e-3
 def spec_of(name: str, **settings: Any) -> RunSpec:
     """A short run with odd numbers of images in its batches, by plain descent where that can be chosen."""
     known = learners.settings_class(name).model_fields
-    sgd = {"learner.optimiser": "sgd", "learner.learning_rate": 0.01} if "optimiser" in known else {}
+    sgd = {"learner.optimizer": "sgd", "learner.learning_rate": 0.01} if "optimizer" in known else {}
     small = {"learner.backbone": "small"} if "backbone" in known else {}
     return tiny(name, n_tasks=2, batch_size=15, **sgd, **small, **settings)
 
@@ -59,7 +59,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_processes_learn_what_one_learns(both: Path, name: str) -> None:
     one, two = (state_of(both / n / name) for n in ("one", "two"))
     assert one.keys() == two.keys()
-    adam = 0.0 if "optimiser" in learners.settings_class(name).model_fields else ADAM_STEP
+    adam = 0.0 if "optimizer" in learners.settings_class(name).model_fields else ADAM_STEP
     for key, value in one.items():
         if is_computed(key, value):
             scale = max(1e-3, float(np.nanmax(np.abs(value), initial=0)))

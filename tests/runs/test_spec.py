@@ -15,7 +15,7 @@ from .conftest import tiny
 def test_defaults_of_the_learner_are_written_out() -> None:
     spec = RunSpec.make(learner="er")
     assert spec.learner.settings == {
-        "backbone": "small", "optimiser": "adam", "learning_rate": 1e-3, "momentum": 0.0,
+        "backbone": "small", "optimizer": "adam", "learning_rate": 1e-3, "momentum": 0.0,
         "memory_size": 2000, "replay_size": 64, "policy": "reservoir",
     }  # fmt: skip
     assert spec == RunSpec.make(learner="er", settings={"learner.memory_size": 2000})

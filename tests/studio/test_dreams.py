@@ -90,7 +90,7 @@ def test_a_image_is_drawn_again_in_every_environment(play: Play) -> None:
     assert [each["chance"] for each in found["again"]] == pytest.approx(chances.tolist())
     for number, each in enumerate(found["again"]):
         latents = learner.encode(image[None]) * learner.environments.known[number].mask
-        drawn = np.round(learner.draw(latents, number)[0] * 255)
+        drawn = np.round(learner.decode(latents, number)[0] * 255)
         assert np.array_equal(pixels(each["image"]), drawn)
 
 
@@ -105,7 +105,7 @@ def test_a_walk_moves_one_latent_and_no_other(play: Play) -> None:
         latents = learner.encode(image[None]) * there.mask
         for value, shown in zip(WALK, each["images"], strict=True):
             latents[0, each["latent"]] = value
-            assert np.array_equal(pixels(shown), np.round(learner.draw(latents, 0)[0] * 255))
+            assert np.array_equal(pixels(shown), np.round(learner.decode(latents, 0)[0] * 255))
 
 
 def test_images_are_those_of_the_stage(play: Play) -> None:

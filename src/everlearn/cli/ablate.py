@@ -45,7 +45,7 @@ def _variants(spec: "RunSpec") -> dict[str, "RunSpec"]:
     from everlearn.learners import learner_class
     from everlearn.runs import RunSpec
 
-    ideas: Mapping[str, Mapping[str, Any]] = learner_class(spec.learner.name).ideas
+    ideas: Mapping[str, Mapping[str, Any]] = learner_class(spec.learner.name).ablations
     if not ideas:
         raise BadInput(f"{spec.learner.name} has no ideas that can be switched off; try --learner dcl")
     whole = spec.to_mapping()

@@ -52,8 +52,8 @@ def _facts(name: str) -> dict[str, Any]:
     return {
         "learner": name,
         "about": first_line(found.__doc__),
-        "given": found.given,
-        "shareable": found.shareable,
+        "given": found.supervision,
+        "shareable": found.supports_data_parallel,
         "settings": settings,
     }
 

@@ -1,37 +1,73 @@
-"""Who learns: one file per method, all playing in the same loop.
+"""Learners: one module per method, all with the same interface.
 
-Takes batches and task views; gives predictions, and a state that can be saved at any moment. The room
-lists its own files and imports one only when it is asked for, so that a new learner is one new file.
+A learner takes batches and task views and gives predictions; its state can be saved at any time. Classes are
+imported when they are first used: `from everlearn.learners import ER`. Names and descriptions need no torch.
 """
 
-from everlearn.learners.base.learner import (
-    Describes,
-    EditsMemory,
-    Encodes,
-    EstimatesFactors,
-    Footprint,
-    Generates,
-    Learner,
-    Losses,
-    Rejects,
-    State,
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from everlearn.learners.registry import (
+    LEARNERS,
+    build,
+    complete,
+    description,
+    learner_class,
+    names,
+    settings_class,
 )
-from everlearn.learners.base.registry import build, complete, learner_class, names, settings_class
+
+if TYPE_CHECKING:
+    from everlearn.learners.base import (
+        EditsMemory,
+        Encodes,
+        EstimatesFactors,
+        Footprint,
+        Generates,
+        HasPosterior,
+        Learner,
+        Losses,
+        Rejects,
+        Setting,
+        State,
+        setting,
+    )
+    from everlearn.learners.classifier import Classifier
 
 __all__ = [
-    "Describes",
+    "Classifier",
     "EditsMemory",
     "Encodes",
     "EstimatesFactors",
     "Footprint",
     "Generates",
+    "HasPosterior",
     "Learner",
     "Losses",
     "Rejects",
+    "Setting",
     "State",
     "build",
     "complete",
+    "description",
     "learner_class",
     "names",
+    "setting",
     "settings_class",
 ]
+
+_METHODS = {entry.class_name: entry.module for entry in LEARNERS.values()}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Classifier":
+        return importlib.import_module("everlearn.learners.classifier").Classifier
+    if name in _METHODS:
+        return getattr(importlib.import_module(f"everlearn.learners.{_METHODS[name]}"), name)
+    if name in __all__:
+        return getattr(importlib.import_module("everlearn.learners.base"), name)
+    raise AttributeError(f"module 'everlearn.learners' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_METHODS})

@@ -6,7 +6,7 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from everlearn.errors import check_range
-from everlearn.learners.base.consolidated import MAX_RATE, Consolidated, Consolidating
+from everlearn.learners.old_base.consolidated import MAX_RATE, Consolidated, Consolidating
 from everlearn.learners.si import SI
 
 MAX_CEILING = 1e12

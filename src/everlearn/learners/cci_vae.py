@@ -2,8 +2,8 @@
 
 from typing import Unpack
 
-from everlearn.learners.base.learner import Losses, State
-from everlearn.learners.base.variational import Latents, Variational
+from everlearn.learners.base import Losses, State
+from everlearn.learners.old_base.variational import Latents, Variational
 from everlearn.streams import Batch
 
 

@@ -7,19 +7,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import check_range
-from everlearn.learners.base.descent import Descent
-from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.learners.base import Footprint, Learner, Losses, State
+from everlearn.learners.old_base.descent import Descent
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import (
     BACKWARD,
-    backbone,
+    data_parallel,
     flops_per_image,
-    in_shares,
     load_module,
-    load_optimiser,
+    load_optimizer,
+    make_backbone,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     seeded,
     to_tensor,
 )
@@ -44,7 +44,7 @@ class Contrastive(Learner):
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
         backbone: "small" or "resnet18".
-        optimiser: "adam" or "sgd".
+        optimizer: "adam" or "sgd".
         learning_rate: the optimiser's step size.
         momentum: of "sgd"; Adam has its own.
         n_codes: length of a code.
@@ -65,8 +65,8 @@ class Contrastive(Learner):
     framework for contrastive learning of visual representations", arXiv:2002.05709.
     """
 
-    given = "labelled images, exemplars"
-    shareable = True
+    supervision = "labelled images, exemplars"
+    supports_data_parallel = True
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Contrastive(Learner):
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         backbone: str = "small",
-        optimiser: str = "adam",
+        optimizer: str = "adam",
         learning_rate: float = 1e-3,
         momentum: float = 0.0,
         n_codes: int = 128,
@@ -82,13 +82,13 @@ class Contrastive(Learner):
         separation: float = 1.0,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
-        descent = Descent(optimiser=optimiser, learning_rate=learning_rate, momentum=momentum)
+        descent = Descent(optimizer=optimizer, learning_rate=learning_rate, momentum=momentum)
         check_range("n_codes", n_codes, 1, 65_536)
         check_range("temperature", temperature, 1e-3, 1e3)
         check_range("separation", separation, 0, 1e6)
         self.n_codes, self.temperature, self.separation = n_codes, temperature, separation
         self.memory = ExemplarMemory()
-        self.net = in_shares(_coding_net(backbone, image_shape, n_codes, seed))
+        self.net = data_parallel(_coding_net(backbone, image_shape, n_codes, seed))
         self.optimiser = descent.over(self.net.parameters())
         self.n_steps = 0
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
@@ -134,7 +134,7 @@ class Contrastive(Learner):
         """Weights, optimiser, memory, counters."""
         return {
             "net": module_state(self.net),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
             "memory": self.memory.state(),
             "n_steps": self.n_steps,
             "flops": self.flops,
@@ -143,7 +143,7 @@ class Contrastive(Learner):
     def load(self, state: State) -> None:
         """Go on from a saved state."""
         load_module(self.net, state["net"])
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
         self.memory.load(state["memory"])
         self.n_steps, self.flops, self._known = state["n_steps"], state["flops"], None
 
@@ -187,7 +187,7 @@ class Contrastive(Learner):
 
 def _coding_net(name: str, image_shape: tuple[int, ...], n_codes: int, seed: int) -> nn.Sequential:
     """A backbone, and a head of two layers as contrastive learning has it."""
-    body = backbone(name, image_shape, seed)
+    body = make_backbone(name, image_shape, seed)
     n = int(body.n_features)  # type: ignore[arg-type]  # a module's number
     with seeded(seed):
         return nn.Sequential(body, nn.Linear(n, n), nn.ReLU(), nn.Linear(n, n_codes))

@@ -1,6 +1,6 @@
 """CWR*: the body learns once, and the head by careful copying."""
 
-from everlearn.learners.base.consolidated import Consolidated
+from everlearn.learners.old_base.consolidated import Consolidated
 from everlearn.networks.cut import layers
 
 

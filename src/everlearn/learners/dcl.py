@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import BadInput, check_range, unknown
-from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.learners.base.recogniser import Recogniser
-from everlearn.learners.base.recognition import Recognition, nearest, recognise
+from everlearn.learners.base import Footprint, Losses, State
+from everlearn.learners.old_base.recogniser import Recogniser
+from everlearn.learners.old_base.recognition import Recognition, nearest, recognise
 from everlearn.networks import (
     BACKWARD,
     flops_per_image,
     load_module,
-    load_optimiser,
+    load_optimizer,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     to_tensor,
 )
 from everlearn.networks.pose import (
@@ -54,7 +54,7 @@ class DCL(Recogniser):
     Args:
         image_shape: (H, W) or (H, W, 3) of the images to come.
         seed: decides everything that is left to chance.
-        supervision: "factors" trains on given images and their true factors; "exemplars" needs no factors
+        pose_supervision: "factors" trains on given images and their true factors; "exemplars" needs none
             and trains on exemplars that the learner moves about itself.
         backbone: "small" or "resnet18", which costs about fifty times as much.
         sight: pixels a side of what the network looks at; larger images are averaged down.
@@ -83,7 +83,7 @@ class DCL(Recogniser):
     arXiv:2312.16731.
     """
 
-    ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "a small network": {"backbone": "resnet18"},
         "four numbers for a pose": {"numbers": "matrix"},
         "looking again": {"looks": 1},
@@ -100,7 +100,7 @@ class DCL(Recogniser):
         *,
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
-        supervision: str = "factors",
+        pose_supervision: str = "factors",
         backbone: str = "small",
         sight: int = 32,
         width: int = 16,
@@ -116,8 +116,8 @@ class DCL(Recogniser):
         block: int = 4,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed, block=block)
-        if supervision not in SUPERVISION:
-            raise unknown("supervision", supervision, SUPERVISION)
+        if pose_supervision not in SUPERVISION:
+            raise unknown("pose_supervision", pose_supervision, SUPERVISION)
         check_range("averaging", averaging, 0, 0.99999)
         check_range("learning_rate", learning_rate, 1e-9, 1)
         check_range("surprise", surprise, 0, math.inf)
@@ -126,9 +126,9 @@ class DCL(Recogniser):
         check_range("rounds", rounds, 1, 100)
         check_range("turns", turns, 1, 360)
         check_range("sizes", sizes, 1, 9)
-        self.supervision, self.learning_rate, self.surprise = supervision, learning_rate, surprise
-        if supervision == "exemplars":
-            self.given = "labelled images, exemplars"
+        self.pose_supervision, self.learning_rate, self.surprise = pose_supervision, learning_rate, surprise
+        if pose_supervision == "exemplars":
+            self.supervision = "labelled images, exemplars"
         self.looks, self.candidates = looks, candidates
         self.rounds, self.turns, self.sizes = rounds, turns, sizes
         self.net = PoseNet(
@@ -183,7 +183,7 @@ class DCL(Recogniser):
             **super().state(),
             "net": module_state(self.net),
             "average": module_state(self.average.net),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
             "n_steps": self.n_steps,
             "n_calm": self.n_calm,
             "error": self.error,
@@ -194,7 +194,7 @@ class DCL(Recogniser):
         super().load(state)
         load_module(self.net, state["net"])
         load_module(self.average.net, state["average"])
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
         self.n_steps, self.n_calm, self.error = state["n_steps"], state["n_calm"], state["error"]
 
     def footprint(self) -> Footprint:
@@ -203,14 +203,14 @@ class DCL(Recogniser):
 
     def _lesson(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Images whose poses are known: given, or of our own making."""
-        if self.supervision == "exemplars":
+        if self.pose_supervision == "exemplars":
             rng = self._rng("anywhere")
             rows = rng.integers(len(batch), len(self.memory))
             images, poses = augment_poses(self._tensor(self.memory.images[rows]), rng)
         elif batch.factors is not None:
             images, poses = self._tensor(batch.images), poses_from_factors(batch.factors)
         else:
-            raise BadInput("these images come without factors; set supervision to 'exemplars'")
+            raise BadInput("these images come without factors; set pose_supervision to 'exemplars'")
         return images, self._seen(poses.to(images))
 
     def _with_near(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,19 +9,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.learners.base.recogniser import Recogniser
-from everlearn.learners.base.recognition import Recognition, decide
+from everlearn.learners.base import Footprint, Losses, State
+from everlearn.learners.old_base.recogniser import Recogniser
+from everlearn.learners.old_base.recognition import Recognition, decide
 from everlearn.networks import (
     BACKWARD,
-    backbone,
+    data_parallel,
     flops_per_image,
-    in_shares,
     load_module,
-    load_optimiser,
+    load_optimizer,
+    make_backbone,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     seeded,
     to_tensor,
 )
@@ -57,7 +57,7 @@ class DCLPaper(Recogniser):
     arXiv:2312.16731.
     """
 
-    shareable = True
+    supports_data_parallel = True
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class DCLPaper(Recogniser):
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed, block=2)
         self.reconstruction = reconstruction
-        self.net = in_shares(_matrix_net(backbone, image_shape, seed))
+        self.net = data_parallel(_matrix_net(backbone, image_shape, seed))
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
         self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
 
@@ -114,14 +114,14 @@ class DCLPaper(Recogniser):
         return {
             **super().state(),
             "net": module_state(self.net),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
         }
 
     def load(self, state: State) -> None:
         """Go on from a saved state."""
         super().load(state)
         load_module(self.net, state["net"])
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
 
     def footprint(self) -> Footprint:
         """The bytes of the network, and of the images remembered."""
@@ -142,6 +142,6 @@ class DCLPaper(Recogniser):
 
 
 def _matrix_net(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Sequential:
-    body = backbone(name, image_shape, seed)
+    body = make_backbone(name, image_shape, seed)
     with seeded(seed):
         return nn.Sequential(body, nn.Linear(int(body.n_features), 6))  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
-"""Dark experience replay: remember what was thought of an image, not only what it was."""
+"""Dark experience replay: DER and DER++."""
 
-from typing import Unpack
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -8,87 +9,101 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.learner import Losses
-from everlearn.learners.base.rehearsal import MAX_REPLAY, Rehearsal, plain
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.classifier import MAX_REPLAY, Classifier, without_factors
 from everlearn.memory import Reservoir, Sample
+from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch
-
-Outputs = npt.NDArray[np.float32]
 
 MAX_WEIGHT = 1e9
 
 
-class DER(Rehearsal):
-    """Keep the outputs of past images near what they were when the images were met.
+class DER(Classifier):
+    """Dark experience replay.
 
-    The loss gains alpha times the mean square of (output - output then), over a sample of the memory and all
-    labels. Images enter the memory (a fair sample of everything seen) after the step that learned them, with
-    the outputs of that step. In the paper all outputs exist from the start, and those of labels to come are
-    kept as low as those of other wrong labels; here a label that nobody had seen then is held to the lowest
-    output of the image, or nothing would keep new labels from taking over old images.
+    The loss is cross-entropy + alpha * mean squared error between the current logits of replayed images and
+    the logits stored with them. Images enter a reservoir after the step that trained them, with the logits of
+    that step. In the paper all logits exist from the start, and those of future labels are trained to be as
+    low as those of other wrong labels; here the target of a label that was unknown then is the lowest stored
+    logit of the image, since otherwise nothing would keep new labels from taking over old images.
 
-    Expect it to need fewer images than `er`, and to decay like it when classes outgrow the memory; outputs
-    are kept for every label, so an image costs more bytes as labels arrive.
-
-    Args:
-        alpha: how much the old outputs weigh.
-        memory_size: images kept in all.
-        replay_size: old images looked at with each batch.
+    It needs fewer images than `er`, and decays like it when classes outgrow the buffer. Logits are stored for
+    every label, so an image takes more bytes as labels arrive.
 
     Example:
-        >>> DER.tiny().memory
+        >>> DER.tiny().buffer
         <Reservoir: 0 of at most 2000 images, 0 seen>
 
     Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.3,
-        memory_size: int = 2000,
-        replay_size: int = 64,
-        **shared: Unpack[Shared],
-    ) -> None:
-        super().__init__(**shared)
-        check_range("alpha", alpha, 0, MAX_WEIGHT)
-        check_range("replay_size", replay_size, 1, MAX_REPLAY)
-        self.memory = Reservoir(capacity=memory_size, seed=self.seed)
-        self.alpha, self.replay_size = alpha, replay_size
-        self._said = torch.zeros(0)
+    alpha: float = setting("weight of the error of replayed logits", default=0.3, ge=0, le=MAX_WEIGHT)
+    memory_size: int = setting("images stored in total", default=2000, ge=1, le=MAX_CAPACITY)
+    replay_size: int = setting("stored images in each replayed sample", default=64, ge=1, le=MAX_REPLAY)
+
+    parts: ClassVar[Names] = ("buffer",)
+    supervision = "labelled images, past images"
+
+    def setup(self) -> None:
+        super().setup()
+        self.buffer = Reservoir(capacity=self.memory_size, seed=self.seed)
 
     def learn(self, batch: Batch) -> Losses:
-        """One step; then the images may enter the memory, with what was said to them."""
-        loss = self.step(batch)
-        self.memory.add(plain(batch), outputs=self._said.cpu().numpy())
-        return {"loss": loss}
+        self.net.train()
+        images, targets = self.tensors(batch)
+        logits = self.logits(images)
+        loss = functional.cross_entropy(logits, targets)
+        for replay_loss in self.replay_losses():
+            loss = loss + replay_loss
+        self.optimizer_step(loss)
+        self.n_steps += 1
+        self.buffer.add(without_factors(batch), logits=logits.detach().cpu().numpy())
+        return {"loss": float(loss.detach())}
 
-    def loss(self, images: Tensor, columns: Tensor) -> Tensor:
-        """Cross-entropy on the new images, and how far outputs of old ones have moved."""
-        outputs = self.outputs(images)
-        self._said = outputs.detach()
-        loss = functional.cross_entropy(outputs, columns)
-        old = self.memory.sample(self.replay_size)
-        return loss + self.alpha * self.drift(old) if len(old) else loss
+    def replay_losses(self) -> Iterator[Tensor]:
+        """The weighted losses on replayed samples; none while the buffer is empty."""
+        sample = self.buffer.sample(self.replay_size)
+        if len(sample):
+            yield self.alpha * self.logit_error(sample)
 
-    def drift(self, old: Sample) -> Tensor:
-        """The mean square of how far the outputs of remembered images are from what they were."""
-        outputs = self.outputs(self.tensors(old)[0])
-        wanted = completed(old.extra["outputs"], outputs.shape[1])
-        return functional.mse_loss(outputs, torch.from_numpy(wanted).to(outputs.device))
+    def logit_error(self, sample: Sample) -> Tensor:
+        """Mean squared error between current and stored logits."""
+        logits = self.logits(self.tensor(sample.images))
+        stored = fill_unknown(sample.extra["logits"], logits.shape[1])
+        return functional.mse_loss(logits, torch.from_numpy(stored).to(logits.device))
 
 
-def completed(outputs: Outputs, n_labels: int) -> Outputs:
-    """Outputs (n, fewer) for all labels: those not known then (missing or NaN) get the lowest of their image.
+class DERPlusPlus(DER):
+    """Dark experience replay with replayed labels (DER++).
+
+    The loss of `der` + beta * cross-entropy on a second, independent sample of the buffer. It drifts less
+    than `der` where the logits were poor when an image was stored.
 
     Example:
-        >>> completed(np.array([[2.0, -1.0], [3.0, np.nan]], np.float32), 3)
+        >>> DERPlusPlus.tiny().beta
+        0.5
+
+    Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
+    """
+
+    beta: float = setting("weight of the cross-entropy of replayed labels", default=0.5, ge=0, le=MAX_WEIGHT)
+
+    def replay_losses(self) -> Iterator[Tensor]:
+        yield from super().replay_losses()
+        sample = self.buffer.sample(self.replay_size)
+        if len(sample):
+            yield self.beta * self.loss(*self.tensors(sample))
+
+
+def fill_unknown(logits: npt.NDArray[np.float32], n_labels: int) -> npt.NDArray[np.float32]:
+    """Logits (n, fewer) of all labels: those that were unknown (missing or NaN) get the lowest of the image.
+
+    Example:
+        >>> fill_unknown(np.array([[2.0, -1.0], [3.0, np.nan]], np.float32), 3)
         array([[ 2., -1., -1.],
                [ 3.,  3.,  3.]], dtype=float32)
     """
-    lowest = np.repeat(np.nanmin(outputs, axis=1, keepdims=True), n_labels, axis=1)
-    known = np.nonzero(~np.isnan(outputs))
-    lowest[known] = outputs[known]
-    return lowest
+    filled = np.repeat(np.nanmin(logits, axis=1, keepdims=True), n_labels, axis=1)
+    known = np.nonzero(~np.isnan(logits))
+    filled[known] = logits[known]
+    return filled

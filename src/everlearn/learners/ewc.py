@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import check_range
-from everlearn.learners.base.anchor import Anchored
-from everlearn.learners.base.classifier import Classifier, Shared
+from everlearn.learners.old_base.anchor import Anchored
+from everlearn.learners.old_base.classifier import Classifier, Shared
 from everlearn.streams import Batch, TaskView
 
 MAX_IMAGES = 1_000_000

@@ -1,62 +1,53 @@
-"""Greedy sampler, dumb learner: keep a few of each, and start again from nothing."""
+"""Greedy sampler and dumb learner (GDumb)."""
 
-from typing import Unpack
+from typing import ClassVar
 
-from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.learner import Losses
-from everlearn.learners.base.rehearsal import MAX_REPLAY, Rehearsal, plain
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.classifier import MAX_REPLAY, Classifier, without_factors
 from everlearn.memory import ClassBalanced
+from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch, TaskView
 
-MAX_PASSES = 10_000
 
+class GDumb(Classifier):
+    """Greedy sampler and dumb learner.
 
-class GDumb(Rehearsal):
-    """Keep a few images of each class, and after each task train a fresh network on nothing else.
+    A class-balanced buffer stores images; after each task a new network is trained on the buffer alone. It
+    cannot forget, and a method that does worse has gained nothing from the rest of the stream. Within a task
+    it predicts as after the previous one. Training takes place when a task ends and is not interrupted, so
+    keep memory_size * passes small enough.
 
-    It learns nothing along the way, so it cannot forget; whoever does worse has gained nothing from the rest
-    of the stream. Inside a task it answers as after the one before. Training takes place when a task ends
-    and is not interrupted, so keep memory_size * passes small enough to wait for it.
-
-    Expect it to hold while a class keeps dozens of images, and to fall with every class after that.
-
-    Args:
-        memory_size: images kept in all; classes share them evenly.
-        passes: how often the memory is gone through.
-        replay_size: images per step.
+    Accuracy holds while a class has dozens of stored images, and falls with every class after that.
 
     Example:
-        >>> GDumb.tiny().memory
+        >>> GDumb.tiny().buffer
         <ClassBalanced: 0 of at most 2000 images, 0 seen>
 
     Reference: Prabhu et al. 2020, "GDumb: a simple approach that questions our progress in continual
     learning", ECCV.
     """
 
-    def __init__(
-        self,
-        *,
-        memory_size: int = 2000,
-        passes: int = 10,
-        replay_size: int = 64,
-        **shared: Unpack[Shared],
-    ) -> None:
-        super().__init__(**shared)
-        check_range("passes", passes, 1, MAX_PASSES)
-        check_range("replay_size", replay_size, 1, MAX_REPLAY)
-        self.memory = ClassBalanced(capacity=memory_size, seed=self.seed)
-        self.passes, self.replay_size = passes, replay_size
+    memory_size: int = setting(
+        "images stored in total, equally many of each class", default=2000, ge=1, le=MAX_CAPACITY
+    )
+    passes: int = setting("epochs over the buffer after each task", default=10, ge=1, le=10_000)
+    replay_size: int = setting("images per step", default=64, ge=1, le=MAX_REPLAY)
+
+    parts: ClassVar[Names] = ("buffer",)
+    supervision = "labelled images, past images"
+
+    def setup(self) -> None:
+        super().setup()
+        self.buffer = ClassBalanced(capacity=self.memory_size, seed=self.seed)
 
     def learn(self, batch: Batch) -> Losses:
-        """Nothing yet: the task's images are chosen from once, however often they come by."""
-        return {"images kept": float(len(self.memory))}
+        # Images are sampled once, when the task ends, however often they come in batches.
+        return {"stored images": float(len(self.buffer))}
 
     def end(self, task: TaskView) -> None:
-        """Choose from the images of the task; then train from scratch on what is kept."""
-        self.memory.add(plain(task.train))
-        self.restart()
-        kept = self.memory.everything()
-        for number in range(self.passes):
-            for piece in kept.shuffled(self.seed, task.index, number).pieces(self.replay_size):
-                self.step(piece)
+        self.buffer.add(without_factors(task.train))
+        self.reset()
+        stored = self.buffer.everything()
+        for epoch in range(self.passes):
+            for batch in stored.shuffled(self.seed, task.index, epoch).pieces(self.replay_size):
+                self.step(batch)

@@ -5,9 +5,9 @@ from typing import ClassVar, Self, Unpack
 import torch
 
 from everlearn.errors import check_range, unknown
-from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
-from everlearn.learners.base.latent_replay import LatentReplay, Replaying
-from everlearn.learners.base.patterns import KeptPatterns, PatternSource, RandomPatterns
+from everlearn.learners.old_base.generated import Eyes, GeneratedPatterns, Practice
+from everlearn.learners.old_base.latent_replay import LatentReplay, Replaying
+from everlearn.learners.old_base.patterns import KeptPatterns, PatternSource, RandomPatterns
 from everlearn.networks.generator import Generator
 
 SOURCES = ("generated", "real", "random", "none")
@@ -40,15 +40,15 @@ class GNR(LatentReplay):
             whatever class; a dial from patterns as they come (0) to such as say nothing of their class (1).
 
     Example:
-        >>> GNR.tiny().given
+        >>> GNR.tiny().supervision
         'labelled images'
-        >>> GNR(source="real", role="positive", image_shape=(16, 16)).given
+        >>> GNR(source="real", role="positive", image_shape=(16, 16)).supervision
         'labelled images, past patterns'
 
     Reference: "Generative negative replay for continual learning", 2021, under review at ICLR 2022.
     """
 
-    ideas: ClassVar = {
+    ablations: ClassVar = {
         "negative role": {"role": "positive"},
         "replay": {"source": "none"},
         "learned generator": {"source": "random"},
@@ -88,7 +88,7 @@ class GNR(LatentReplay):
         )
         super().__init__(**shared)
         if source == "real":
-            self.given += ", past patterns"
+            self.supervision += ", past patterns"
 
     def make_source(self) -> PatternSource | None:
         """Where old patterns come from."""
@@ -109,7 +109,7 @@ class GNR(LatentReplay):
         height, width, *colours = self.image_shape
         with torch.no_grad(), self._device:
             blank = torch.zeros(1, *(colours or [1]), height, width)
-            return tuple(self.parts[0].eval()(blank).shape[1:])
+            return tuple(self.halves[0].eval()(blank).shape[1:])
 
     @classmethod
     def tiny(cls, image_shape: tuple[int, ...] = (16, 16), seed: int = 0) -> Self:

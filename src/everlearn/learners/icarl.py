@@ -1,129 +1,109 @@
-"""iCaRL: features that are kept from drifting, exemplars that stand for their class, nearest means."""
+"""Incremental classifier and representation learning (iCaRL)."""
 
 import math
-from typing import Unpack
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.learners.base.rehearsal import Rehearsal, mixed, plain
-from everlearn.learners.base.teacher import Teacher
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.classifier import Classifier, concat, without_factors
+from everlearn.learners.distillation import Teacher
 from everlearn.memory import Herding
-from everlearn.networks import BACKWARD
+from everlearn.memory.base import MAX_CAPACITY
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
-MAX_TEMPERATURE = 1e3
 
+class ICaRL(Classifier):
+    """Incremental classifier and representation learning.
 
-class ICaRL(Rehearsal):
-    """Answer with the class whose exemplars are nearest on average, in features that exemplars help to keep.
+    Each logit is a binary classifier (binary cross-entropy, summed over labels): its target is the output of
+    the teacher, the network after the last task, for labels that the teacher knows, and the true label for
+    new ones. A batch is trained together with a proportional number of exemplars, so that an epoch over the
+    task is one over the exemplars too. After a task, herding selects exemplars whose mean feature
+    approximates that of their class. The prediction is the class whose mean exemplar feature, under the
+    current network, is nearest. Features are normalized.
 
-    Each output is a yes or no of its own (binary cross-entropy, summed over labels): for labels of earlier
-    tasks the answer wanted is that of the network after the last task, for new labels the truth. A batch is
-    learned with its share of the exemplars, so that a pass over the task is one over them too. After a task,
-    herding chooses exemplars whose mean feature follows that of their class, and the answer to an image is
-    the class whose mean of exemplar features, seen with the network as it is now, is nearest. Features are of
-    length 1.
-
-    Made for streams in which classes come once: a class that comes again is chosen from anew, but learned
-    from the old network only. It answers with no class before its task has ended. Expect it to fade as the
-    share of each class shrinks.
-
-    Args:
-        memory_size: exemplars kept in all; classes share them evenly.
-        temperature: how much the old network's answers are softened before they are wanted. 1 is the paper's;
-            van de Ven and Tolias take 2, which leaves new classes more room.
+    Made for streams in which each class comes in one task: a class that comes again gets new exemplars, but
+    its targets are the teacher's only. A class is not predicted before its task has ended. Accuracy decays as
+    the number of exemplars per class shrinks.
 
     Example:
-        >>> ICaRL.tiny().memory
+        >>> ICaRL.tiny().buffer
         <Herding: 0 of at most 2000 images, 0 seen>
 
     References: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
-    arXiv:1611.07725; softened: van de Ven and Tolias 2019, arXiv:1904.07734.
+    arXiv:1611.07725; temperature: van de Ven and Tolias 2019, arXiv:1904.07734.
     """
 
-    def __init__(
-        self, *, memory_size: int = 2000, temperature: float = 1.0, **shared: Unpack[Shared]
-    ) -> None:
-        super().__init__(**shared)
-        check_range("temperature", temperature, 1e-3, MAX_TEMPERATURE)
-        self.temperature = temperature
-        self.memory = Herding(capacity=memory_size, seed=self.seed)
-        self.teacher: Teacher | None = None
+    memory_size: int = setting(
+        "exemplars stored in total, equally many of each class", default=2000, ge=1, le=MAX_CAPACITY
+    )
+    temperature: float = setting(
+        "temperature of the teacher's logits: 1 in the paper; 2 in van de Ven and Tolias, which favors new "
+        "classes",
+        default=1.0,
+        ge=1e-3,
+        le=1e3,
+    )
+
+    parts: ClassVar[Names] = ("buffer", "teacher")
+    counters: ClassVar[Names] = ("exemplars_per_image",)
+    supervision = "labelled images, past images"
+
+    def setup(self) -> None:
+        super().setup()
+        self.buffer = Herding(capacity=self.memory_size, seed=self.seed)
+        self.teacher = Teacher(self.net)
         self.exemplars_per_image = 0.0
-        self._means: FloatArray | None = None
+        self._class_means: FloatArray | None = None
 
     def begin(self, task: TaskView) -> None:
-        """See how many exemplars have to go with each image of the task."""
-        self.exemplars_per_image = len(self.memory) / max(1, len(task.train))
+        self.exemplars_per_image = len(self.buffer) / max(1, len(task.train))
 
     def learn(self, batch: Batch) -> Losses:
-        """One step on new images and their share of exemplars."""
-        self._means = None
-        old = self.memory.sample(math.ceil(len(batch) * self.exemplars_per_image))
-        return {"loss": self.step(mixed(batch, old))}
+        self._class_means = None
+        exemplars = self.buffer.sample(math.ceil(len(batch) * self.exemplars_per_image))
+        return {"loss": self.step(concat(batch, exemplars))}
 
-    def loss(self, images: Tensor, columns: Tensor) -> Tensor:
-        """Yes or no for every label: the truth for new ones, what the old network says for old ones."""
-        outputs = self.outputs(images)
-        wanted = functional.one_hot(columns, outputs.shape[1]).float()
-        if self.teacher is not None:
-            self.flops += len(images) * self._flops_per_image / (1 + BACKWARD)
-            wanted[:, : self.teacher.n_labels] = (self.teacher(images) / self.temperature).sigmoid()
-        summed = functional.binary_cross_entropy_with_logits(outputs, wanted, reduction="sum")
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        logits = self.logits(images)
+        soft_targets = functional.one_hot(targets, logits.shape[1]).float()
+        if self.teacher:
+            self.count_flops(len(images), self.forward_flops, backward=False)
+            soft_targets[:, : self.teacher.n_labels] = (self.teacher(images) / self.temperature).sigmoid()
+        summed = functional.binary_cross_entropy_with_logits(logits, soft_targets, reduction="sum")
         return summed / len(images)
 
     def end(self, task: TaskView) -> None:
-        """Choose exemplars; the network as it is now is what the next task has to agree with."""
-        self.memory.add(plain(task.train), features=self.directions(task.train.images))
-        self.teacher = Teacher(self.body, self.head)
-        self._means = None
+        self.buffer.add(without_factors(task.train), features=self.unit_features(task.train.images))
+        self.teacher.copy_student()
+        self._class_means = None
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
-        """The class with the nearest mean."""
-        if not len(self.memory):
+        if not len(self.buffer):
             return np.full(len(images), -1, np.int64)
-        likeness = self.directions(images) @ self._class_means().T
-        return np.asarray(np.array(self.memory.labels(), np.int64)[likeness.argmax(1)])
+        similarities = self.unit_features(images) @ self.class_means().T
+        return np.asarray(np.array(self.buffer.labels(), np.int64)[similarities.argmax(1)])
 
-    def directions(self, images: Images) -> FloatArray:
-        """Features of images, of length 1."""
-        return _of_length_one(self.features(images))
+    def unit_features(self, images: Images) -> FloatArray:
+        """Features of images, normalized to length 1."""
+        return _normalize(self.features(images))
 
-    def state(self) -> State:
-        """The network's state, the exemplars, the old network."""
-        return {
-            **super().state(),
-            "teacher": self.teacher and self.teacher.state(),
-            "exemplars_per_image": self.exemplars_per_image,
-        }
+    def class_means(self) -> FloatArray:
+        """The normalized mean exemplar feature of each class; computed once after each change."""
+        if self._class_means is None:
+            means = [self.unit_features(self.buffer.of(k).images).mean(0) for k in self.buffer.labels()]
+            self._class_means = _normalize(np.stack(means))
+        return self._class_means
 
-    def load(self, state: State) -> None:
-        """Go on from a saved state."""
-        super().load(state)
-        old = state["teacher"]
-        self.teacher = old and Teacher.loaded(self.body, self.head, old)
-        self.exemplars_per_image, self._means = state["exemplars_per_image"], None
-
-    def footprint(self) -> Footprint:
-        """The bytes of the network and of the old one; and of the exemplars."""
-        own = super().footprint()
-        return Footprint(own.weights + (self.teacher.nbytes if self.teacher else 0), own.memory)
-
-    def _class_means(self) -> FloatArray:
-        """The mean of each class that has exemplars; kept until something is learned."""
-        if self._means is None:
-            means = [self.directions(self.memory.of(k).images).mean(0) for k in self.memory.labels()]
-            self._means = _of_length_one(np.stack(means))
-        return self._means
+    def on_load(self) -> None:
+        self._class_means = None
 
 
-def _of_length_one(vectors: FloatArray) -> FloatArray:
+def _normalize(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12))

@@ -1,49 +1,58 @@
-"""All data so far, as often as it takes: the ceiling."""
+"""Joint training on all tasks so far, with and without a budget."""
 
 import math
-from typing import Unpack
+from typing import ClassVar
 
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.learner import Losses, State
-from everlearn.learners.base.rehearsal import Rehearsal, plain
+from everlearn.learners.base import Losses, Names
+from everlearn.learners.classifier import Classifier, without_factors
 from everlearn.memory import Reservoir
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch, TaskView
 
 
-class Joint(Rehearsal):
-    """Keep every image and pass over all of them in every task.
+class Joint(Classifier):
+    """Joint training on all tasks so far (upper bound).
 
-    Not a continual learner but the ceiling for one: each batch stands for as many steps as it takes to pass
-    over all images so far while the task passes once, each on images drawn from all of them alike. So a task
-    costs more the later it comes, and memory and checkpoints hold every image seen, as bytes (4 KB for 64 px
-    in gray). Expect it to bound the others; on an endless stream it must be stopped by its price.
+    All images are stored. Each batch stands for as many steps as it takes to pass over all stored images
+    while the task passes once; each step trains on a uniform sample of them. A task costs more the later it
+    comes, and checkpoints contain every image (4 KB for 64 px in gray). It is not a continual learner but a
+    bound for them.
 
     Example:
-        >>> Joint.tiny().memory
+        >>> Joint.tiny().buffer
         <Reservoir: 0 of at most 1000000000 images, 0 seen>
     """
 
-    def __init__(self, **shared: Unpack[Shared]) -> None:
-        super().__init__(**shared)
-        self.memory = Reservoir(capacity=MAX_CAPACITY, seed=self.seed)
+    parts: ClassVar[Names] = ("buffer",)
+    counters: ClassVar[Names] = ("steps_per_batch",)
+    supervision = "labelled images, past images"
+
+    def setup(self) -> None:
+        super().setup()
+        self.buffer = Reservoir(capacity=MAX_CAPACITY, seed=self.seed)
         self.steps_per_batch = 1
 
     def begin(self, task: TaskView) -> None:
-        """Keep all of the task; count how many steps a batch has to stand for."""
-        self.memory.add(plain(task.train))
-        self.steps_per_batch = math.ceil(len(self.memory) / max(1, len(task.train)))
+        self.buffer.add(without_factors(task.train))
+        self.steps_per_batch = math.ceil(len(self.buffer) / max(1, len(task.train)))
 
     def learn(self, batch: Batch) -> Losses:
-        """Some steps, each on as many images as the batch has, drawn from all there are."""
         n = self.steps_per_batch
-        return {"loss": sum(self.step(self.memory.sample(len(batch))) for _ in range(n)) / n}
+        return {"loss": sum(self.step(self.buffer.sample(len(batch))) for _ in range(n)) / n}
 
-    def state(self) -> State:
-        """The network's state, all images, and how many steps a batch stands for."""
-        return {**super().state(), "steps_per_batch": self.steps_per_batch}
 
-    def load(self, state: State) -> None:
-        """Go on from a saved state."""
-        super().load(state)
-        self.steps_per_batch = state["steps_per_batch"]
+class CumulativeBudget(Joint):
+    """Joint training with one step per batch.
+
+    All images are stored, and each batch is one step on a uniform sample of them: the upper bound for replay
+    methods at equal compute. It falls behind `joint` with the number of tasks, since every image is trained
+    ever more rarely.
+
+    Example:
+        >>> CumulativeBudget.tiny().steps_per_batch
+        1
+    """
+
+    def begin(self, task: TaskView) -> None:
+        super().begin(task)
+        self.steps_per_batch = 1

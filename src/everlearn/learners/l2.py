@@ -5,8 +5,8 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from everlearn.learners.base.anchor import Anchored
-from everlearn.learners.base.classifier import Shared
+from everlearn.learners.old_base.anchor import Anchored
+from everlearn.learners.old_base.classifier import Shared
 from everlearn.streams import TaskView
 
 

@@ -8,16 +8,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput, check_range
-from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.learners.base import Footprint, Learner, Losses, State
 from everlearn.networks import (
     BACKWARD,
     GrowingHead,
     flops_per_image,
     load_module,
-    load_optimiser,
+    load_optimizer,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     seeded,
 )
 from everlearn.networks.vit import ViT
@@ -63,7 +63,7 @@ class L2P(Learner):
     Reference: Wang et al. 2022, "Learning to prompt for continual learning", arXiv:2112.08654.
     """
 
-    given = "labelled images, a pretrained network"
+    supervision = "labelled images, a pretrained network"
 
     def __init__(
         self,
@@ -98,12 +98,12 @@ class L2P(Learner):
     def begin(self, task: TaskView) -> None:
         """Note which labels compete in this task; the optimiser starts afresh."""
         self.task_labels = sorted(task.labels)
-        self.head.admit(self.task_labels)
+        self.head.add_labels(self.task_labels)
         self.optimiser = self._fresh_optimiser()
 
     def learn(self, batch: Batch) -> Losses:
         """One step on prompts, keys and head."""
-        if self.head.admit(list(dict.fromkeys(batch.labels.tolist()))):
+        if self.head.add_labels(batch.labels):
             self.optimiser = self._fresh_optimiser()
         losses = self._losses(batch)
         loss = losses["entropy"] - self.pull * losses["similarity"]
@@ -132,7 +132,7 @@ class L2P(Learner):
             "head": module_state(self.head),
             "labels": list(self.head.labels),
             "task_labels": list(self.task_labels),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
             "flops": self.flops,
         }
 
@@ -141,11 +141,11 @@ class L2P(Learner):
         self._check_body(state.get("body_digest", "unknown"))
         load_module(self.pool, state["pool"])
         head = GrowingHead(self.body.n_features, capacity=len(state["head"]["weight"]))
-        head.admit(state["labels"])
+        head.add_labels(state["labels"])
         load_module(head, state["head"])
         self.head = head.to(self.pool.keys.device)
         self.optimiser = self._fresh_optimiser()
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
         self.task_labels, self.flops = list(state["task_labels"]), state["flops"]
 
     def footprint(self) -> Footprint:
@@ -167,9 +167,9 @@ class L2P(Learner):
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         features, similarity = self._prompted(batch.images)
-        columns = self.head.columns(torch.from_numpy(batch.labels))
+        columns = self.head.class_indices(batch.labels)
         # A label that came without being announced competes as well.
-        rivals = self.head.columns(torch.tensor(self.task_labels + batch.labels.tolist()))
+        rivals = self.head.class_indices(self.task_labels + batch.labels.tolist())
         absent = torch.ones(len(self.head.labels), dtype=torch.bool, device=columns.device)
         outputs = self.head(features).masked_fill(absent.index_fill(0, rivals, False), -torch.inf)
         return {"entropy": functional.cross_entropy(outputs, columns), "similarity": similarity.mean()}

@@ -1,17 +1,16 @@
-"""No defence at all: the floor every method should stand above."""
+"""Sequential fine-tuning."""
 
-from everlearn.learners.base.classifier import Classifier
+from everlearn.learners.classifier import Classifier
 
 
 class Naive(Classifier):
-    """Train on whatever arrives and let the past go.
+    """Sequential fine-tuning (lower bound).
 
-    The plain network under the plain loss, task after task: the measure of forgetting without a cure.
-    Expect it to answer only with labels of the newest task (about 1 / number of tasks in all).
+    One optimizer step per batch, without any measure against forgetting. In class-incremental streams it
+    predicts labels of the latest task only (accuracy about 1 / number of tasks).
 
     Example:
         >>> import numpy as np
-        >>> learner = Naive.tiny()
-        >>> learner.predict(np.zeros((2, 16, 16), np.uint8))
+        >>> Naive.tiny().predict(np.zeros((2, 16, 16), np.uint8))
         array([-1, -1])
     """

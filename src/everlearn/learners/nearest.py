@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.learners.base import Footprint, Learner, Losses, State
 from everlearn.memory.table import AnyArray, Rows
 from everlearn.rng import IntArray
 from everlearn.streams import Batch

@@ -3,7 +3,7 @@
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.frozen import Frozen
+from everlearn.learners.old_base.frozen import Frozen
 from everlearn.networks import module_state
 from everlearn.rng import FloatArray, IntArray
 

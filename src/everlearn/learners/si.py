@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import check_range
-from everlearn.learners.base.anchor import Anchored, copies, listed, numbered
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.learner import Footprint, State
-from everlearn.networks import grown
+from everlearn.learners.base import Footprint, State
+from everlearn.learners.old_base.anchor import Anchored, copies, listed, numbered
+from everlearn.learners.old_base.classifier import Shared
+from everlearn.networks import pad_to
 from everlearn.streams import TaskView
 
 
@@ -51,7 +51,7 @@ class SI(Anchored):
         before = copies(weights)
         self.optimiser.step()
         moves = zip(self.paths, slopes, weights, before, strict=True)
-        self.paths = [grown(w, s.shape) - s * (new.detach() - old) for w, s, new, old in moves]
+        self.paths = [pad_to(w, s.shape) - s * (new.detach() - old) for w, s, new, old in moves]
 
     def end(self, task: TaskView) -> None:
         """What the ways of the weights were worth is added to what matters."""
@@ -74,8 +74,8 @@ class SI(Anchored):
         return Footprint(weights=super().footprint().weights + paths)
 
     def _worth(self, weight: Tensor, place: Tensor, path: Tensor) -> Tensor:
-        way = weight - grown(place, weight.shape)
-        return (grown(path, weight.shape) / (way.square() + self.damping)).clamp(min=0)
+        way = weight - pad_to(place, weight.shape)
+        return (pad_to(path, weight.shape) / (way.square() + self.damping)).clamp(min=0)
 
 
 def _slope(weight: Tensor) -> Tensor:

@@ -5,9 +5,9 @@ from typing import Unpack
 import numpy as np
 
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Shared
-from everlearn.learners.base.frozen import Frozen
-from everlearn.learners.base.learner import Footprint, State
+from everlearn.learners.base import Footprint, State
+from everlearn.learners.old_base.classifier import Shared
+from everlearn.learners.old_base.frozen import Frozen
 from everlearn.rng import FloatArray, IntArray
 
 

@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.errors import check_range
-from everlearn.learners.base.dreaming import Snapshot, proximity
-from everlearn.learners.base.imagining import Policy, imagine, wander
-from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.learners.base.situated import Glance, Places, Situated
-from everlearn.learners.base.variational import Drawn
+from everlearn.learners.base import Footprint, Losses, State
+from everlearn.learners.old_base.dreaming import Snapshot, proximity
+from everlearn.learners.old_base.imagining import Policy, imagine, wander
+from everlearn.learners.old_base.situated import Glance, Places, Situated
+from everlearn.learners.old_base.variational import Drawn
 from everlearn.networks import load_module, module_state, n_bytes
 from everlearn.rng import rng_at
 from everlearn.streams import Batch
@@ -59,7 +59,7 @@ class Vase(Situated):
     homologies", arXiv:1808.06508. What it leaves open is a setting here and says so.
     """
 
-    ideas: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "environments": {"clustering": False},
         "dreams": {"dreaming": False},
         "mask": {"masking": False},

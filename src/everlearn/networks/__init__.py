@@ -4,38 +4,43 @@ Takes sizes and seeds; gives torch modules, and the few acts every learner needs
 weights to arrays and back, an optimiser whose state can be saved.
 """
 
-from everlearn.networks.backbones import BACKBONES, backbone
+from everlearn.networks.backbones import BACKBONES, make_backbone
 from everlearn.networks.cut import cut
 from everlearn.networks.flops import BACKWARD, flops_per_image
-from everlearn.networks.head import GrowingHead
-from everlearn.networks.shares import in_shares
+from everlearn.networks.head import GrowingHead, IncrementalNet
+from everlearn.networks.shares import data_parallel
 from everlearn.networks.tensors import (
     NotFinite,
-    grown,
     load_module,
-    load_optimiser,
+    load_optimizer,
+    map_batches,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
+    pad_to,
     seeded,
     to_tensor,
+    transfer_optimizer_state,
 )
 
 __all__ = [
     "BACKBONES",
     "BACKWARD",
     "GrowingHead",
+    "IncrementalNet",
     "NotFinite",
-    "backbone",
     "cut",
+    "data_parallel",
     "flops_per_image",
-    "grown",
-    "in_shares",
     "load_module",
-    "load_optimiser",
+    "load_optimizer",
+    "make_backbone",
+    "map_batches",
     "module_state",
     "n_bytes",
-    "optimiser_state",
+    "optimizer_state",
+    "pad_to",
     "seeded",
     "to_tensor",
+    "transfer_optimizer_state",
 ]

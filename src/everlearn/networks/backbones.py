@@ -186,7 +186,7 @@ BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
 }
 
 
-def backbone(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:
+def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:
     """A fresh backbone by name; it has `n_features` outputs and the same weights for the same seed."""
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES)

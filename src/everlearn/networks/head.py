@@ -1,20 +1,22 @@
-"""A linear layer that welcomes new labels."""
+"""A classification head that grows with the labels, and a network with such a head."""
+
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from everlearn.networks.tensors import grown
+from everlearn.networks.tensors import load_module, module_state, pad_to
 
 
 class GrowingHead(nn.Module):
-    """One output per label seen so far, in the order of their first appearance.
+    """A linear layer with one logit per label, in the order of their first appearance.
 
-    Rows are set aside in powers of two, so that growing by one label costs nothing most of the time and
-    the optimiser keeps its memory of the old rows.
+    Capacity grows in powers of two, so that adding a label rarely replaces the parameters.
 
     Example:
         >>> head = GrowingHead(n_features=3)
-        >>> head.admit([7, 2, 7])
+        >>> head.add_labels([7, 2, 7])
         False
         >>> head.labels, head(torch.zeros(1, 3)).shape
         ([7, 2], torch.Size([1, 2]))
@@ -23,33 +25,67 @@ class GrowingHead(nn.Module):
     def __init__(self, n_features: int, capacity: int = 16) -> None:
         super().__init__()
         self.labels: list[int] = []
-        self._column: dict[int, int] = {}
+        self._index: dict[int, int] = {}
         self.weight = nn.Parameter(torch.zeros(capacity, n_features))
         self.bias = nn.Parameter(torch.zeros(capacity))
 
     def forward(self, features: Tensor) -> Tensor:
-        """(n, n_features) -> (n, n_labels)."""
+        """(n, n_features) -> logits (n, n_labels)."""
         n = len(self.labels)
         return nn.functional.linear(features, self.weight[:n], self.bias[:n])
 
-    def admit(self, labels: list[int]) -> bool:
-        """Make room for labels; True if the parameters were replaced by larger ones."""
-        for label in labels:
-            if label not in self._column:
-                self._column[label] = len(self.labels)
+    def add_labels(self, labels: Iterable[int]) -> bool:
+        """Add labels that are not there yet; True if the parameters were replaced by larger ones."""
+        for label in map(int, labels):
+            if label not in self._index:
+                self._index[label] = len(self.labels)
                 self.labels.append(label)
-        return self._reserve(len(self.labels))
-
-    def columns(self, labels: Tensor) -> Tensor:
-        """The output that belongs to each label."""
-        columns = [self._column[int(label)] for label in labels.tolist()]
-        return torch.tensor(columns, dtype=torch.long, device=self.weight.device)
-
-    def _reserve(self, n: int) -> bool:
-        capacity = self.weight.shape[0]
-        if n <= capacity:
+        if len(self.labels) <= len(self.bias):
             return False
-        larger = 1 << (n - 1).bit_length()
-        self.weight = nn.Parameter(grown(self.weight.detach(), torch.Size([larger, *self.weight.shape[1:]])))
-        self.bias = nn.Parameter(grown(self.bias.detach(), torch.Size([larger])))
+        self.resize(1 << (len(self.labels) - 1).bit_length())
         return True
+
+    def class_indices(self, labels: Iterable[int]) -> Tensor:
+        """The index of each label's logit."""
+        indices = [self._index[int(label)] for label in labels]
+        return torch.tensor(indices, dtype=torch.long, device=self.weight.device)
+
+    def resize(self, capacity: int) -> None:
+        """Replace the parameters by others with so many rows; new rows are zero."""
+        weight, bias = self.weight.detach()[:capacity], self.bias.detach()[:capacity]
+        self.weight = nn.Parameter(pad_to(weight, torch.Size([capacity, weight.shape[1]])))
+        self.bias = nn.Parameter(pad_to(bias, torch.Size([capacity])))
+
+    def state(self) -> dict[str, Any]:
+        """Weights and labels."""
+        return {**module_state(self), "labels": list(self.labels)}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned, with its capacity."""
+        self.labels, self._index = [], {}
+        self.resize(len(state["weight"]))
+        self.add_labels(state["labels"])
+        load_module(self, {name: state[name] for name in ("weight", "bias")})
+
+
+class IncrementalNet(nn.Module):
+    """A backbone and a growing head."""
+
+    def __init__(self, backbone: nn.Module, capacity: int = 16) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.head = GrowingHead(int(backbone.n_features), capacity)  # type: ignore[arg-type]  # an int
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> logits (n, n_labels)."""
+        logits: Tensor = self.head(self.backbone(images))
+        return logits
+
+    def state(self) -> dict[str, Any]:
+        """The states of backbone and head."""
+        return {"backbone": module_state(self.backbone), "head": self.head.state()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        load_module(self.backbone, state["backbone"])
+        self.head.load(state["head"])

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import check_range, unknown
-from everlearn.networks.backbones import SmallNet
-from everlearn.networks.backbones import backbone as build
+from everlearn.networks.backbones import SmallNet, make_backbone
 from everlearn.networks.pose import (
     CANONICAL,
     clamp_scale,
@@ -55,7 +54,9 @@ class PoseNet(nn.Module):
         pooled = (image_shape[0] // self.pool, image_shape[1] // self.pool, *image_shape[2:])
         with seeded(seed):
             self.backbone = (
-                SmallNet(pooled, width=width) if backbone == "small" else build(backbone, pooled, seed)
+                SmallNet(pooled, width=width)
+                if backbone == "small"
+                else make_backbone(backbone, pooled, seed)
             )
             n_features = int(self.backbone.n_features)  # type: ignore[arg-type]  # an attribute of a module
             self.head = nn.Linear(n_features, N_OUTPUTS[parameterization])

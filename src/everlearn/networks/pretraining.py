@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput, check_range
-from everlearn.networks.backbones import backbone as make_backbone
+from everlearn.networks.backbones import make_backbone
 from everlearn.networks.tensors import seeded, to_tensor
 from everlearn.networks.vit import ViT
 from everlearn.rng import IntArray, rng_at

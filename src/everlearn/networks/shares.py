@@ -15,7 +15,7 @@ from everlearn.networks.partners import gathered, n_partners, share, summed
 Net = TypeVar("Net", bound=nn.Module)
 
 
-def in_shares(net: Net) -> Net:
+def data_parallel(net: Net) -> Net:
     """The same network, which from now on computes only this process's share of the images it is given.
 
     Whoever uses it sees no difference: it is given all images, the outputs are those of all images, and the
@@ -28,7 +28,7 @@ def in_shares(net: Net) -> Net:
 
     Example:
         >>> layer = nn.Linear(2, 1)
-        >>> in_shares(layer) is layer, type(layer).__name__
+        >>> data_parallel(layer) is layer, type(layer).__name__
         (True, 'Linear')
     """
     if n_partners() > 1:

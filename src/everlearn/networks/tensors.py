@@ -1,6 +1,6 @@
 """Between numpy and torch: images, weights and optimiser states."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 MID_GRAY = 0.66
 """The background of sprites; subtracting it makes empty space exactly zero."""
+
+
+EVAL_BATCH_SIZE = 256
+"""Images per batch outside training: enough to be fast, few enough to stop soon after a signal."""
 
 
 class NotFinite(BadInput):
@@ -55,7 +59,7 @@ def load_module(module: nn.Module, arrays: Arrays) -> None:
     module.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in arrays.items()}, strict=True)
 
 
-def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Arrays]:
+def optimizer_state(optimiser: torch.optim.Optimizer) -> dict[str, Arrays]:
     """The optimiser's moments and counters, numbered like its parameters."""
     state = optimiser.state_dict()["state"]
     return {
@@ -64,7 +68,7 @@ def optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Arrays]:
     }
 
 
-def load_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) -> None:
+def load_optimizer(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) -> None:
     """Put moments and counters back."""
     slots = {
         int(number): {key: torch.from_numpy(np.array(value)) for key, value in values.items()}
@@ -78,11 +82,11 @@ def load_optimiser(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) 
                 values[key] = torch.empty_like(weight).copy_(value)
 
 
-def grown(tensor: Tensor, shape: torch.Size) -> Tensor:
+def pad_to(tensor: Tensor, shape: torch.Size) -> Tensor:
     """The same numbers in a shape that may be larger, with zeros where it has more.
 
     Example:
-        >>> grown(torch.ones(1, 2), torch.Size([2, 2]))
+        >>> pad_to(torch.ones(1, 2), torch.Size([2, 2]))
         tensor([[1., 1.],
                 [0., 0.]])
     """
@@ -91,6 +95,27 @@ def grown(tensor: Tensor, shape: torch.Size) -> Tensor:
     larger = tensor.new_zeros(shape)
     larger[tuple(slice(n) for n in tensor.shape)] = tensor
     return larger
+
+
+def transfer_optimizer_state(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """The new optimizer with the state of the old one, zero-padded where parameters have grown."""
+    parameters = [parameter for group in new.param_groups for parameter in group["params"]]
+    state = optimizer_state(old)
+    for number, arrays in state.items():
+        shape = parameters[int(number)].shape
+        state[number] = {
+            key: pad_to(torch.from_numpy(array), shape).numpy() if array.ndim else array
+            for key, array in arrays.items()
+        }
+    load_optimizer(new, state)
+    return new
+
+
+@torch.no_grad()
+def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt.NDArray[np.uint8]) -> Tensor:
+    """The rows that a function gives for images, computed in batches and put together on the CPU."""
+    starts = range(0, max(1, len(images)), EVAL_BATCH_SIZE)
+    return torch.cat([function(images[start : start + EVAL_BATCH_SIZE]).cpu() for start in starts])
 
 
 def n_bytes(module: nn.Module) -> int:

@@ -1,6 +1,6 @@
 """One run in several processes: the first leads and keeps the record, the others play the same along.
 
-All of them play the whole loop with the same learner; only their networks share the work (`in_shares`).
+All of them play the whole loop with the same learner; only their networks share the work (`data_parallel`).
 """
 
 import hashlib
@@ -183,8 +183,8 @@ def together(spec: RunSpec, *, processes: int = 1) -> Iterator[None]:
 def check_shareable(spec: RunSpec, place: Place) -> None:
     """Complain if so many processes cannot share the work of a run."""
     name, n = spec.learner.name, place.n
-    if not learners.learner_class(name).shareable:
-        able = [each for each in learners.names() if learners.learner_class(each).shareable]
+    if not learners.learner_class(name).supports_data_parallel:
+        able = [each for each in learners.names() if learners.learner_class(each).supports_data_parallel]
         raise BadInput(
             f"{name} cannot share its work, so {n} processes would all do the same; use one, or a learner "
             f"that can ({', '.join(able)})"

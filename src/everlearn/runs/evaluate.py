@@ -7,7 +7,7 @@ import numpy as np
 from everlearn.evaluation import factor_errors
 from everlearn.evaluation.protocols.environments import Scene, what_is_read
 from everlearn.factors import Factors
-from everlearn.learners import Describes, EstimatesFactors, Learner
+from everlearn.learners import EstimatesFactors, HasPosterior, Learner
 from everlearn.rng import IntArray
 from everlearn.runs import events as tell
 from everlearn.streams import Batch, Stream, Task
@@ -29,7 +29,7 @@ def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | Non
 
 
 def probe(
-    learner: Describes, scenes: Sequence[Scene], k: int, *, shown: str, seed: int, inside: int | None
+    learner: HasPosterior, scenes: Sequence[Scene], k: int, *, shown: str, seed: int, inside: int | None
 ) -> Iterator[tell.Event]:
     """Ask what can be read from the codes of a learner that answers nothing, of all that the run shows."""
     found: dict[str, dict[str, float]] = {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.environments import Scene, scene_of, scenes
-from everlearn.learners import Describes, Losses
+from everlearn.learners import HasPosterior, Losses
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
 from everlearn.runs.evaluate import look_ahead, probe, score
@@ -155,7 +155,7 @@ class Play:
             stream=self.stream.id,
             fingerprint=self.stream.fingerprint(),
             learner=self.spec.learner.name,
-            given=self.learner.given,
+            given=self.learner.supervision,
             n_tasks=self.n_tasks,
         )
 
@@ -177,7 +177,7 @@ class Play:
 
     def _start(self, task: Task) -> Iterator[tell.Event]:
         ahead: dict[str, float] = {}
-        if self.spec.evaluation.ahead and self.learner.answers:
+        if self.spec.evaluation.ahead and self.learner.is_classifier:
             ahead = yield from look_ahead(self.learner, self.stream, task)
         yield tell.TaskStarted(task.index, task.labels, **ahead)
 
@@ -201,9 +201,9 @@ class Play:
         return task.train if task.ordered else task.train.shuffled(self.spec.seed, task.index, epoch)
 
     def _score(self, k: int, inside: int | None = None) -> Iterator[tell.Event]:
-        if self.learner.answers:
+        if self.learner.is_classifier:
             yield from score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
-        elif isinstance(self.learner, Describes):
+        elif isinstance(self.learner, HasPosterior):
             shown = scene_of(self.stream.task(k))
             yield from probe(self.learner, self._scenes, k, shown=shown, seed=self.spec.seed, inside=inside)
 

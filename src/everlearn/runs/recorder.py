@@ -179,7 +179,7 @@ class Recorder:
         self._task_at = time.monotonic()
 
     def __enter__(self) -> Self:
-        judged = SCORES if self.play.learner.answers else PROBES
+        judged = SCORES if self.play.learner.is_classifier else PROBES
         self.logs = {name: Log(self.record.folder / name) for name in (EVENTS, judged, SECONDS)}
         try:
             # A checkpoint must never outlive the names of the logs that it speaks of.

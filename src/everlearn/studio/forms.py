@@ -23,7 +23,7 @@ def run_form() -> list[dict[str, Any]]:
 def learner_form(name: str) -> dict[str, Any]:
     """What a learner does, what it is given, and its settings."""
     found = learners.learner_class(name)
-    about = {"name": name, "about": _first_line(found.__doc__), "given": found.given}
+    about = {"name": name, "about": _first_line(found.__doc__), "given": found.supervision}
     return {**about, "fields": _fields(learners.settings_class(name), "learner.")}
 
 

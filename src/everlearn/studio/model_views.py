@@ -9,8 +9,8 @@ from everlearn import learners
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.traversal import images, walk
 from everlearn.learners import Learner
-from everlearn.learners.base.recogniser import Recogniser
-from everlearn.learners.base.situated import Situated
+from everlearn.learners.old_base.recogniser import Recogniser
+from everlearn.learners.old_base.situated import Situated
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import align_candidates
 from everlearn.networks.pose import inverse, poses_from_factors, to_canonical, to_images, to_uint8

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.base.classifier import Classifier
+from everlearn.learners.old_base.classifier import Classifier
 from everlearn.memory import Sample
 from everlearn.networks.tensors import MID_GRAY
 from everlearn.streams import Task, sprites
@@ -47,7 +47,7 @@ def agree(ours: Diary, theirs: Diary) -> None:
 
 def settings(**changed: Any) -> dict[str, Any]:
     """A network without batch normalisation, plain descent; some settings of the method's own."""
-    shared = {"image_shape": (16, 16), "backbone": "mlp", "optimiser": "sgd", "learning_rate": 0.05}
+    shared = {"image_shape": (16, 16), "backbone": "mlp", "optimizer": "sgd", "learning_rate": 0.05}
     return shared | changed
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from everlearn.learners.ar1 import AR1
-from everlearn.learners.base.consolidated import Consolidated
 from everlearn.learners.cwr_star import CWRStar
+from everlearn.learners.old_base.consolidated import Consolidated
 
 from .peer import BATCH, EXACT, TASKS, model_of, play_ours, play_theirs, settings
 

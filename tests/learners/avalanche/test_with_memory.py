@@ -7,10 +7,10 @@ is made of them must be the same. When images enter a memory differs, and is tes
 import numpy as np
 import pytest
 import torch
-
 from everlearn.learners.a_gem import AGEM
-from everlearn.learners.der import DER
 from everlearn.learners.der_plus_plus import DERPlusPlus
+
+from everlearn.learners.der import DER
 from everlearn.learners.er import ER
 from everlearn.streams import Batch
 from everlearn.streams.adapters import to_avalanche

@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base.anchor import Anchor
 from everlearn.learners.l2 import L2
+from everlearn.learners.old_base.anchor import Anchor
 from tests.learners.toy import FLAT, batch_of, set_head, some_head, view_of
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.consolidation import Consolidation
+from everlearn.learners.old_base.consolidation import Consolidation
 
 
 def test_a_worked_example() -> None:

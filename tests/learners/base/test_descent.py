@@ -5,12 +5,12 @@ import torch
 from torch import nn
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.descent import Descent
+from everlearn.learners.old_base.descent import Descent
 
 
 def test_sgd_goes_down_the_slope_and_carries_momentum_on() -> None:
     weight = nn.Parameter(torch.tensor([1.0]))
-    optimiser = Descent(optimiser="sgd", learning_rate=0.1, momentum=0.5).over([weight])
+    optimiser = Descent(optimizer="sgd", learning_rate=0.1, momentum=0.5).over([weight])
     for expected in (1.0 - 0.1 * 2, 0.8 - 0.1 * (2 + 0.5 * 2)):
         weight.grad = torch.tensor([2.0])
         optimiser.step()
@@ -29,8 +29,8 @@ def test_adam_steps_by_its_rate_whatever_the_slope() -> None:
     [
         ({"learning_rate": 0}, "learning_rate is 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan"),
-        ({"optimiser": "adma"}, "did you mean 'adam'"),
-        ({"optimiser": "sgd", "momentum": 1.0}, "momentum is 1"),
+        ({"optimizer": "adma"}, "did you mean 'adam'"),
+        ({"optimizer": "sgd", "momentum": 1.0}, "momentum is 1"),
         ({"momentum": 0.9}, "adam has its own"),
     ],
 )

@@ -1,6 +1,6 @@
 import torch
 
-from everlearn.learners.base.dreaming import Snapshot, proximity
+from everlearn.learners.old_base.dreaming import Snapshot, proximity
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.vae import VAE
 from everlearn.rng import rng_at

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.environments import NEW, Environments, Rules
+from everlearn.learners.old_base.environments import NEW, Environments, Rules
 from everlearn.serialization import pack, unpack
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.learners.base.generated import Eyes, GeneratedPatterns, Practice
-from everlearn.learners.base.patterns import Patterns, stored
+from everlearn.learners.old_base.generated import Eyes, GeneratedPatterns, Practice
+from everlearn.learners.old_base.patterns import Patterns, stored
 from everlearn.networks.generator import Generator
 
 PLACES = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])

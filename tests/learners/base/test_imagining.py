@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base.imagining import Policy, imagine, shifted, wander
+from everlearn.learners.old_base.imagining import Policy, imagine, shifted, wander
 from everlearn.rng import rng_at
 
 

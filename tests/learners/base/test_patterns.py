@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base.patterns import KeptPatterns, Patterns, RandomPatterns
+from everlearn.learners.old_base.patterns import KeptPatterns, Patterns, RandomPatterns
 
 
 def some(n: int, column: int) -> Patterns:

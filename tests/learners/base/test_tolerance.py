@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base.tolerance import tolerated_noise
+from everlearn.learners.old_base.tolerance import tolerated_noise
 from everlearn.rng import rng_at
 
 

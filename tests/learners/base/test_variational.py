@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.base.variational import Described, Drawn
 from everlearn.learners.cci_vae import CciVae
+from everlearn.learners.old_base.variational import Described, Drawn
 from everlearn.streams import Batch, sprites
 
 BATCH = sprites(image_size=16, factor_values=2).task(0).train[:32]
@@ -95,15 +95,15 @@ def test_noise_has_an_address() -> None:
 
 def test_what_is_described_can_be_drawn() -> None:
     learner = CciVae.tiny()
-    means, spreads = learner.describe(BATCH.images)
+    means, spreads = learner.posterior(BATCH.images)
     assert means.shape == spreads.shape == (32, 24)
     assert (spreads > 0).all()
     np.testing.assert_array_equal(learner.encode(BATCH.images), means)
-    images = learner.draw(means)
+    images = learner.decode(means)
     assert images.shape == BATCH.images.shape
     assert ((images > 0) & (images < 1)).all()
     coloured = CciVae.tiny(image_shape=(16, 16, 3))
-    assert coloured.draw(np.zeros((2, 24))).shape == (2, 16, 16, 3)
+    assert coloured.decode(np.zeros((2, 24))).shape == (2, 16, 16, 3)
 
 
 def test_labels_do_not_matter() -> None:

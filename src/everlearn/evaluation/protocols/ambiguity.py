@@ -113,7 +113,7 @@ def ambiguity(
     _check_enough(first, second)
     mixed = [_mixed(first, second, weight) for weight in WEIGHTS]
     chances = [judge.chances(images) for images in mixed]
-    spread = np.stack([judge.describe(images)[1].mean(axis=0) for images in mixed])
+    spread = np.stack([judge.posterior(images)[1].mean(axis=0) for images in mixed])
     return Ambiguity(
         names=(first.scene.name, second.scene.name),
         environments=(first.environment, second.environment),
@@ -205,7 +205,7 @@ def _alone(spread: FloatArray, which: BoolArray) -> tuple[float, ...] | None:
 def _examples(judge: Situates, mixed: list[Images], first: View, second: View) -> Images:
     chosen = np.linspace(0, len(mixed) - 1, EXAMPLES).astype(int)
     shown = np.stack([mixed[n][0] for n in chosen])
-    means, _ = judge.describe(shown)
+    means, _ = judge.posterior(shown)
     again = [images(judge, means * view.open, view.environment) for view in (first, second)]
     return tiled([shown, *again])
 

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.learners import Describes, EditsMemory, Encodes, Generates, Learner, Rejects
-from everlearn.learners.base.environments import Environments
+from everlearn.learners import EditsMemory, Encodes, Generates, HasPosterior, Learner, Rejects
+from everlearn.learners.old_base.environments import Environments
 from everlearn.memory import ExemplarMemory
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, Split, Stream, Task
@@ -16,7 +16,7 @@ from everlearn.streams.stream import Images
 
 
 @runtime_checkable
-class Imagines(Describes, Generates, Protocol):
+class Imagines(HasPosterior, Generates, Protocol):
     """Can describe images by latents, and draw what latents describe."""
 
 

@@ -14,8 +14,8 @@ from everlearn.evaluation.change_detection import Stage, detection, summed_up
 from everlearn.evaluation.probes import read_labels, read_numbers
 from everlearn.evaluation.protocols.base import Imagines, Situates, imagining, some_tasks, spread
 from everlearn.factors import Factors
-from everlearn.learners import Describes, Learner
-from everlearn.learners.base.situated import Situated
+from everlearn.learners import HasPosterior, Learner
+from everlearn.learners.old_base.situated import Situated
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch, Split, Stream, Task
 
@@ -71,7 +71,7 @@ def scenes(stream: Stream, n_tasks: int, size: int, lesson_size: int | None = No
     return [_scene(name, partial(_some_of, task), size, lesson_size) for name, task in first.items()]
 
 
-def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float]:
+def what_is_read(learner: HasPosterior, scene: Scene, seed: int) -> dict[str, float]:
     """How well probes read from samples of a learner's codes what is in a scene.
 
     They are learned anew each time, from the same samples for the same seed. Gives the accuracy for "object"
@@ -94,9 +94,9 @@ def what_is_read(learner: Describes, scene: Scene, seed: int) -> dict[str, float
     return read
 
 
-def sampled(learner: Describes, batch: Batch, seed: int, *address: int) -> FloatArray:
+def sampled(learner: HasPosterior, batch: Batch, seed: int, *address: int) -> FloatArray:
     """A sample of what a learner's latents may be for each image, the same for the same address."""
-    mean, deviation = learner.describe(batch.images)
+    mean, deviation = learner.posterior(batch.images)
     return mean + deviation * rng_at(seed, "probe codes", *address).normal(mean.size).reshape(mean.shape)
 
 
@@ -208,7 +208,7 @@ def homes(changes: Iterable[tuple[int, int]], batches: Sequence[int]) -> list[in
 
 
 def _view(learner: Imagines, scene: Scene, environment: int) -> View:
-    mean, deviation = learner.describe(scene.test.images)
+    mean, deviation = learner.posterior(scene.test.images)
     is_open = np.ones(mean.shape[1], bool)
     if isinstance(learner, Situates):
         is_open = learner.environments.known[environment].mask.copy()

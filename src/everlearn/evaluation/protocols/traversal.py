@@ -18,7 +18,7 @@ from everlearn.streams.stream import Images
 
 def images(learner: Generates, latents: FloatArray, environment: int) -> Images:
     """Latents (n, n_latents) drawn as an environment shows them, (n, H, W[, 3])."""
-    return np.round(learner.draw(latents, environment) * 255).astype(np.uint8)
+    return np.round(learner.decode(latents, environment) * 255).astype(np.uint8)
 
 
 def walk(

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Classifier, Shared
-from everlearn.learners.base.consolidation import Consolidation
-from everlearn.learners.base.descent import left_by
-from everlearn.learners.base.learner import Footprint, State
+from everlearn.learners.base import Footprint, State
+from everlearn.learners.old_base.classifier import Classifier, Shared
+from everlearn.learners.old_base.consolidation import Consolidation
+from everlearn.learners.old_base.descent import left_by
 from everlearn.networks import BACKWARD, cut, flops_per_image
 from everlearn.networks.renorm import set_pace
 from everlearn.networks.weights import start_from
@@ -49,7 +49,7 @@ class Consolidated(Classifier):
         backbone: the network; best one that does not normalise by batches, which have few classes or mix new
             and old patterns: "small-renorm", "pooled-renorm", "pooled-relu-renorm" (whose features are not
             normalised at last), "resnet18-renorm", "mobile", or any other.
-        optimiser: "sgd" or "adam".
+        optimizer: "sgd" or "adam".
         learning_rate: the step size in the first task.
         momentum: of "sgd"; Adam has its own.
         head_rate: the step size of the head after the first task.
@@ -60,7 +60,7 @@ class Consolidated(Classifier):
             rows learned in the task together ("task").
     """
 
-    shareable = False  # the body is looked into, layer by layer
+    supports_data_parallel = False  # the body is looked into, layer by layer
     n_ended: int = 0
     body_rate: float = 0.0
 
@@ -69,7 +69,7 @@ class Consolidated(Classifier):
         *,
         weights: str = "",
         backbone: str = "small-renorm",
-        optimiser: str = "sgd",
+        optimizer: str = "sgd",
         learning_rate: float = 0.01,
         momentum: float = 0.9,
         head_rate: float = 0.01,
@@ -88,12 +88,12 @@ class Consolidated(Classifier):
             slowing,
         )
         super().__init__(
-            backbone=backbone, optimiser=optimiser, learning_rate=learning_rate, momentum=momentum, **others
+            backbone=backbone, optimizer=optimizer, learning_rate=learning_rate, momentum=momentum, **others
         )
         if weights:
-            self.given += ", a pretrained network"
+            self.supervision += ", a pretrained network"
         self.consolidation = Consolidation(self.head.weight.detach(), centring)
-        self._flops_below = flops_per_image(self.parts[0], self.image_shape)
+        self._flops_below = flops_per_image(self.halves[0], self.image_shape)
         self._flops_above = flops_per_image(self.body, self.image_shape) - self._flops_below
 
     @property
@@ -107,7 +107,7 @@ class Consolidated(Classifier):
         return self.weight_decay
 
     @cached_property
-    def parts(self) -> tuple[nn.Sequential, nn.Sequential]:
+    def halves(self) -> tuple[nn.Sequential, nn.Sequential]:
         """The body in two: what is frozen after the first task, and what is not."""
         return cut(self.body, self.n_frozen)
 
@@ -146,7 +146,7 @@ class Consolidated(Classifier):
     def outputs(self, images: Tensor) -> Tensor:
         """What the network says to images it learns from, (n, n_labels); the work is counted."""
         self.count(n_below=len(images), n_above=len(images))
-        return self.head_outputs(self.parts[1](self.patterns(images)), self.head.weight)
+        return self.head_outputs(self.halves[1](self.patterns(images)), self.head.weight)
 
     def scores(self, images: Tensor) -> Tensor:
         """What the merged rows say to images."""
@@ -154,7 +154,7 @@ class Consolidated(Classifier):
 
     def patterns(self, images: Tensor) -> Tensor:
         """What the lower layers make of images; after the first task they no longer learn from it."""
-        below = self.parts[0]
+        below = self.halves[0]
         if not self.n_ended:
             made: Tensor = below(images)
             return made
@@ -198,10 +198,10 @@ class Consolidated(Classifier):
         return Footprint(own.weights + self.consolidation.nbytes, own.memory)
 
     def _moving(self) -> list[nn.Parameter]:
-        return list(self.parts[1].parameters() if self.n_ended else self.body.parameters())
+        return list(self.halves[1].parameters() if self.n_ended else self.body.parameters())
 
     def _columns(self, labels: Any) -> list[int]:
-        columns: list[int] = self.head.columns(torch.tensor(labels)).tolist()
+        columns: list[int] = self.head.class_indices(labels).tolist()
         return columns
 
     def _set_pace(self) -> None:

@@ -7,19 +7,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base.descent import Descent
-from everlearn.learners.base.learner import Footprint, Learner, Losses, State
+from everlearn.learners.base import Footprint, Learner, Losses, State
+from everlearn.learners.old_base.descent import Descent
 from everlearn.networks import (
     BACKWARD,
     GrowingHead,
-    backbone,
+    data_parallel,
     flops_per_image,
-    in_shares,
     load_module,
-    load_optimiser,
+    load_optimizer,
+    make_backbone,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     to_tensor,
 )
 from everlearn.rng import FloatArray, IntArray
@@ -36,7 +36,7 @@ class Shared(TypedDict, total=False):
     image_shape: tuple[int, ...]
     seed: int
     backbone: str
-    optimiser: str
+    optimizer: str
     learning_rate: float
     momentum: float
 
@@ -52,12 +52,12 @@ class Classifier(Learner):
         seed: decides everything that is left to chance.
         backbone: "small", "pooled", "resnet18" or "mlp"; the first three also with -renorm behind them, for
             normalisation that does not care who else is in the batch; or "mobile", which has it anyway.
-        optimiser: "adam" or "sgd".
+        optimizer: "adam" or "sgd".
         learning_rate: the optimiser's step size.
         momentum: of "sgd"; Adam has its own.
     """
 
-    shareable = True
+    supports_data_parallel = True
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Classifier(Learner):
         image_shape: tuple[int, ...] = (64, 64),
         seed: int = 0,
         backbone: str = "small",
-        optimiser: str = "adam",
+        optimizer: str = "adam",
         learning_rate: float = 1e-3,
         momentum: float = 0.0,
     ) -> None:
         super().__init__(image_shape=image_shape, seed=seed)
-        self.descent = Descent(optimiser=optimiser, learning_rate=learning_rate, momentum=momentum)
+        self.descent = Descent(optimizer=optimizer, learning_rate=learning_rate, momentum=momentum)
         self._backbone = backbone
         self._device = torch.get_default_device()
         self.restart()
@@ -80,7 +80,7 @@ class Classifier(Learner):
     def restart(self) -> None:
         """Begin anew: the first weights, no labels, an optimiser without a past."""
         with self._device:
-            self.body = in_shares(backbone(self._backbone, self.image_shape, self.seed))
+            self.body = data_parallel(make_backbone(self._backbone, self.image_shape, self.seed))
         self.head = self._fresh_head()
         self.optimiser = self._fresh_optimiser()
 
@@ -109,7 +109,7 @@ class Classifier(Learner):
     def tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The images, and the column of each label; a label not seen before gets one."""
         self.admit(batch.labels)
-        return self._tensor(batch.images), self.head.columns(torch.from_numpy(batch.labels))
+        return self._tensor(batch.images), self.head.class_indices(batch.labels)
 
     def outputs(self, images: Tensor) -> Tensor:
         """What the network says to images it learns from, (n, n_labels); the work is counted."""
@@ -150,10 +150,10 @@ class Classifier(Learner):
 
     def admit(self, labels: IntArray) -> None:
         """Make room in the head for labels not seen before; the optimiser keeps what it knows."""
-        if self.head.admit(list(dict.fromkeys(labels.tolist()))):
-            old = optimiser_state(self.optimiser)
+        if self.head.add_labels(labels):
+            old = optimizer_state(self.optimiser)
             self.optimiser = self._fresh_optimiser()
-            load_optimiser(self.optimiser, padded_to(old, self.weights()))
+            load_optimizer(self.optimiser, padded_to(old, self.weights()))
 
     def state(self) -> State:
         """Weights, labels, optimiser, counter."""
@@ -161,7 +161,7 @@ class Classifier(Learner):
             "body": module_state(self.body),
             "head": module_state(self.head),
             "labels": list(self.head.labels),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
             "n_steps": self.n_steps,
             "flops": self.flops,
         }
@@ -169,11 +169,11 @@ class Classifier(Learner):
     def load(self, state: State) -> None:
         """Go on from a saved state."""
         self.head = self._fresh_head(capacity=len(state["head"]["weight"]))
-        self.head.admit(state["labels"])
+        self.head.add_labels(state["labels"])
         load_module(self.body, state["body"])
         load_module(self.head, state["head"])
         self.optimiser = self._fresh_optimiser()
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
         self.n_steps, self.flops = state["n_steps"], state["flops"]
 
     def footprint(self) -> Footprint:

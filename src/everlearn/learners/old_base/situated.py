@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.errors import check_range
-from everlearn.learners.base.environments import BoolArray, Environments, Rules
-from everlearn.learners.base.learner import Footprint, State
-from everlearn.learners.base.tolerance import tolerated_noise
-from everlearn.learners.base.variational import FEWEST, Described, Drawn, Latents, Variational
+from everlearn.learners.base import Footprint, State
+from everlearn.learners.old_base.environments import BoolArray, Environments, Rules
+from everlearn.learners.old_base.tolerance import tolerated_noise
+from everlearn.learners.old_base.variational import FEWEST, Described, Drawn, Latents, Variational
 from everlearn.networks import load_module, module_state, n_bytes, seeded
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
 from everlearn.rng import FloatArray, rng_at

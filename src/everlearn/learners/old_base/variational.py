@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import BadInput, check_range
-from everlearn.learners.base.learner import Footprint, Learner, State
+from everlearn.learners.base import Footprint, Learner, State
 from everlearn.networks import (
     BACKWARD,
     flops_per_image,
     load_module,
-    load_optimiser,
+    load_optimizer,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
     to_tensor,
 )
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
@@ -106,8 +106,8 @@ class Variational(Learner):
         beta: the price of a nat without C; 1 is the plain variational autoencoder.
     """
 
-    given = "images"
-    answers = False
+    supervision = "images"
+    is_classifier = False
     n_slots = 1
     """Environments that the decoder can tell apart."""
 
@@ -216,10 +216,10 @@ class Variational(Learner):
 
     def encode(self, images: Images) -> FloatArray:
         """The mean of every latent, (n, n_latents)."""
-        return self.describe(images)[0]
+        return self.posterior(images)[0]
 
     @torch.no_grad()
-    def describe(self, images: Images) -> tuple[FloatArray, FloatArray]:
+    def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of every latent, (n, n_latents) each."""
         said = [np.zeros((0, 2 * self.n_latents))]
         for start in range(0, len(images), PIECE):
@@ -229,7 +229,7 @@ class Variational(Learner):
         return both[:, : self.n_latents], both[:, self.n_latents :]
 
     @torch.no_grad()
-    def draw(self, latents: FloatArray, environment: int = 0) -> FloatArray:
+    def decode(self, latents: FloatArray, environment: int = 0) -> FloatArray:
         """Images (n, H, W[, 3]) of latents as an environment shows them, in shares of white."""
         given = torch.from_numpy(np.asarray(latents, np.float32)).to(self.net.encoder.head.weight.device)
         shown = torch.full((len(given),), environment, device=given.device)
@@ -240,7 +240,7 @@ class Variational(Learner):
         """Weights, optimiser, counters."""
         return {
             "net": module_state(self.net),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
             "n_steps": self.n_steps,
             "flops": self.flops,
         }
@@ -248,7 +248,7 @@ class Variational(Learner):
     def load(self, state: State) -> None:
         """Go on from a saved state."""
         load_module(self.net, state["net"])
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
         self.n_steps, self.flops = state["n_steps"], state["flops"]
 
     def footprint(self) -> Footprint:

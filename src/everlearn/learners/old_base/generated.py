@@ -9,18 +9,18 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import padded_to
-from everlearn.learners.base.descent import left_by
-from everlearn.learners.base.learner import State
-from everlearn.learners.base.patterns import Patterns, StoredPatterns, evenly, stored
+from everlearn.learners.base import State
+from everlearn.learners.old_base.classifier import padded_to
+from everlearn.learners.old_base.descent import left_by
+from everlearn.learners.old_base.patterns import Patterns, StoredPatterns, evenly, stored
 from everlearn.memory import Reservoir
 from everlearn.networks import (
     BACKWARD,
     load_module,
-    load_optimiser,
+    load_optimizer,
     module_state,
     n_bytes,
-    optimiser_state,
+    optimizer_state,
 )
 from everlearn.networks.generator import Generator, generation_loss
 from everlearn.rng import IntArray, Rng, rng_at
@@ -149,7 +149,7 @@ class GeneratedPatterns(StoredPatterns):
         return {
             **super().state(),
             "generator": module_state(self.generator),
-            "optimiser": optimiser_state(self.optimiser),
+            "optimiser": optimizer_state(self.optimiser),
         }
 
     def load(self, state: State) -> None:
@@ -158,14 +158,14 @@ class GeneratedPatterns(StoredPatterns):
         self.generator.make_room(len(state["generator"]["classes"]))
         load_module(self.generator, state["generator"])
         self.optimiser = self._fresh_optimiser()
-        load_optimiser(self.optimiser, state["optimiser"])
+        load_optimizer(self.optimiser, state["optimiser"])
 
     def _admit(self, n_classes: int) -> None:
         """Make room for classes; the optimiser keeps what it knows."""
         if self.generator.admit(n_classes):
-            old = optimiser_state(self.optimiser)
+            old = optimizer_state(self.optimiser)
             self.optimiser = self._fresh_optimiser()
-            load_optimiser(self.optimiser, padded_to(old, list(self.generator.parameters())))
+            load_optimizer(self.optimiser, padded_to(old, list(self.generator.parameters())))
 
     def _worn(self, made: Tensor, rng: Rng) -> Tensor:
         """Patterns that say less of their classes, unit by unit as strong as before."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range
-from everlearn.learners.base.learner import State
+from everlearn.learners.base import State
 from everlearn.rng import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import Classifier, Shared
-from everlearn.learners.base.learner import Footprint, State
-from everlearn.networks import grown
+from everlearn.learners.base import Footprint, State
+from everlearn.learners.old_base.classifier import Classifier, Shared
+from everlearn.networks import pad_to
 
 MAX_STRENGTH = 1e12
 
@@ -82,7 +82,7 @@ class Anchored(Classifier):
 
     def accumulate(self, importances: Sequence[Tensor], *, decay: float = 1.0) -> None:
         """Add importances to those so far, which fade by `decay`; hold the weights where they are."""
-        old = [grown(i, new.shape) for i, new in zip(self.anchor.importances, importances, strict=True)]
+        old = [pad_to(i, new.shape) for i, new in zip(self.anchor.importances, importances, strict=True)]
         self.anchor.move(self.held(), [decay * i + new for i, new in zip(old, importances, strict=True)])
 
     def state(self) -> State:

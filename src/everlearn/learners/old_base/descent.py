@@ -19,34 +19,34 @@ class Descent:
     """An optimiser by name with its settings, checked before anything is built.
 
     Attributes:
-        optimiser: "adam" or "sgd".
+        optimizer: "adam" or "sgd".
         learning_rate: the optimiser's step size.
         momentum: of "sgd"; Adam has its own.
 
     Example:
         >>> weight = nn.Parameter(torch.ones(1))
-        >>> type(Descent(optimiser="sgd", momentum=0.9).over([weight])).__name__
+        >>> type(Descent(optimizer="sgd", momentum=0.9).over([weight])).__name__
         'SGD'
     """
 
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     momentum: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.learning_rate < 1e6:
             raise BadInput(f"learning_rate is {self.learning_rate}; it must be above 0 and below a million")
-        if self.optimiser not in OPTIMISERS:
-            raise unknown("optimiser", self.optimiser, OPTIMISERS)
+        if self.optimizer not in OPTIMISERS:
+            raise unknown("optimizer", self.optimizer, OPTIMISERS)
         check_range("momentum", self.momentum, 0, MAX_MOMENTUM)
-        if self.momentum and self.optimiser == "adam":
+        if self.momentum and self.optimizer == "adam":
             raise BadInput(
-                f"momentum is {self.momentum}, but adam has its own; set optimiser to sgd or leave it"
+                f"momentum is {self.momentum}, but adam has its own; set optimizer to sgd or leave it"
             )
 
     def over(self, weights: Iterable[nn.Parameter] | Iterable[dict[str, Any]]) -> torch.optim.Optimizer:
         """A fresh optimiser of these weights, or of groups of them with settings of their own."""
-        if self.optimiser == "sgd":
+        if self.optimizer == "sgd":
             return torch.optim.SGD(weights, lr=self.learning_rate, momentum=self.momentum)
         return torch.optim.Adam(weights, lr=self.learning_rate)
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.learners.base.learner import State
+from everlearn.learners.base import State
 from everlearn.networks import load_module, module_state, n_bytes
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.vae import VAE

@@ -9,8 +9,8 @@ import torch
 
 from everlearn.errors import check_range
 from everlearn.factors import Factors
-from everlearn.learners.base.learner import Learner, State
-from everlearn.learners.base.recognition import Recognition
+from everlearn.learners.base import Learner, State
+from everlearn.learners.old_base.recognition import Recognition
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import Lookup
 from everlearn.networks import to_tensor
@@ -42,7 +42,7 @@ class Recogniser(Learner):
         block: side of the blocks averaged for the memory's compact codes; 1 compares images themselves.
     """
 
-    given = "labelled images, factor labels, exemplars"
+    supervision = "labelled images, factor labels, exemplars"
 
     def __init__(self, *, image_shape: tuple[int, ...], seed: int, block: int) -> None:
         super().__init__(image_shape=image_shape, seed=seed)

@@ -6,8 +6,8 @@ from typing import Unpack
 import numpy as np
 
 from everlearn.errors import check_range
-from everlearn.learners.base.classifier import PREDICT_PIECE, Classifier, Shared
-from everlearn.learners.base.learner import Footprint, Losses, State
+from everlearn.learners.base import Footprint, Losses, State
+from everlearn.learners.old_base.classifier import PREDICT_PIECE, Classifier, Shared
 from everlearn.memory.class_means import ClassSums
 from everlearn.networks import BACKWARD, n_bytes
 from everlearn.rng import FloatArray, IntArray

@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.errors import check_range, unknown
-from everlearn.learners.base.classifier import PREDICT_PIECE
-from everlearn.learners.base.consolidated import MAX_RATE, Consolidated, Consolidating
-from everlearn.learners.base.learner import Footprint, Losses, State
-from everlearn.learners.base.patterns import Patterns, PatternSource
-from everlearn.learners.base.rehearsal import MAX_REPLAY
+from everlearn.learners.base import Footprint, Losses, State
+from everlearn.learners.classifier import MAX_REPLAY
+from everlearn.learners.old_base.classifier import PREDICT_PIECE
+from everlearn.learners.old_base.consolidated import MAX_RATE, Consolidated, Consolidating
+from everlearn.learners.old_base.patterns import Patterns, PatternSource
 from everlearn.networks import to_tensor
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -120,7 +120,7 @@ class LatentReplay(Consolidated):
         new = self.patterns(images)
         self.count(n_below=len(new), n_above=len(new) + len(old.columns))
         together = torch.cat([new, old.values]) if len(old.columns) else new
-        outputs = self.head_outputs(self.parts[1](together), self.head.weight)
+        outputs = self.head_outputs(self.halves[1](together), self.head.weight)
         if self.is_negative and not self.merges:
             outputs = only_moving(outputs, self.task_columns, since=len(new))
         return functional.cross_entropy(outputs, torch.cat([columns, old.columns]))
@@ -129,7 +129,7 @@ class LatentReplay(Consolidated):
         """Merge what was learned; then look at the task's patterns once more, for those to come."""
         super().end(task)
         if self.past:
-            columns = self.head.columns(torch.from_numpy(task.train.labels))
+            columns = self.head.class_indices(task.train.labels)
             self.flops += len(columns) * self._flops_below
             self.flops += self.past.study(Patterns(self.look(task.train.images), columns), task.index)
 
@@ -140,7 +140,7 @@ class LatentReplay(Consolidated):
 
     def features_of(self, patterns: Tensor) -> Tensor:
         """What the upper layers make of patterns when asked."""
-        features: Tensor = self.parts[1].eval()(patterns)
+        features: Tensor = self.halves[1].eval()(patterns)
         return features
 
     def known_outputs(self, features: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ class LatentReplay(Consolidated):
     @torch.no_grad()
     def look(self, images: Images) -> Tensor:
         """The patterns of images."""
-        below = self.parts[0].eval()
+        below = self.halves[0].eval()
         pieces = (images[i : i + PREDICT_PIECE] for i in range(0, len(images), PREDICT_PIECE))
         return torch.cat([below(to_tensor(piece, self.head.weight.device)) for piece in pieces])
 

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base.teacher import Teacher
+from everlearn.learners.distillation import Teacher
 from everlearn.learners.naive import Naive
 from everlearn.networks import to_tensor
 from everlearn.serialization import digest
@@ -18,30 +18,37 @@ def taught() -> Naive:
     return learner
 
 
-def test_it_answers_as_the_network_did() -> None:
+def copied(learner: Naive) -> Teacher:
+    teacher = Teacher(learner.net)
+    teacher.copy_student()
+    return teacher
+
+
+def test_teacher_does_not_change_with_the_student() -> None:
     learner = taught()
     with torch.no_grad():
-        said = learner.head(learner.body.eval()(IMAGES))
-    teacher = Teacher(learner.body, learner.head)
+        logits = learner.net.eval()(IMAGES)
+    teacher = copied(learner)
     for batch in TASKS[1].train.pieces(16):
         learner.learn(batch)
-    assert torch.equal(teacher(IMAGES), said)
-    assert said.shape[1] == teacher.n_labels == 3
+    assert torch.equal(teacher(IMAGES), logits)
+    assert logits.shape[1] == teacher.n_labels == 3
 
 
-def test_being_asked_changes_nothing() -> None:
+def test_call_does_not_change_state() -> None:
     learner = taught()
-    teacher = Teacher(learner.body, learner.head)
+    teacher = copied(learner)
     before = digest(teacher.state())
     teacher(to_tensor(TASKS[1].train.images))
     assert digest(teacher.state()) == before
     assert not teacher(IMAGES).requires_grad
 
 
-def test_it_survives_being_saved_though_the_head_has_grown() -> None:
+def test_load_after_the_head_of_the_student_has_grown() -> None:
     learner = taught()
-    teacher = Teacher(learner.body, learner.head)
-    learner.admit(np.arange(1000, 1040))
-    other = Teacher.loaded(learner.body, learner.head, teacher.state())
+    teacher = copied(learner)
+    learner.add_labels(np.arange(1000, 1040))
+    other = Teacher(learner.net)
+    other.load(teacher.state())
     assert torch.equal(other(IMAGES), teacher(IMAGES))
-    assert other.nbytes == teacher.nbytes
+    assert other.footprint() == teacher.footprint()

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import unknown
-from everlearn.learners.base.learner import State
-from everlearn.networks import grown
+from everlearn.learners.base import State
+from everlearn.networks import pad_to
 
 CENTRINGS = ("class", "task")
 
@@ -50,7 +50,7 @@ class Consolidation:
 
     def grow(self, shape: torch.Size) -> None:
         """Make room for more labels."""
-        self.rows, self.n_past = grown(self.rows, shape), grown(self.n_past, shape[:1])
+        self.rows, self.n_past = pad_to(self.rows, shape), pad_to(self.n_past, shape[:1])
 
     def starting(self, columns: Sequence[int]) -> Tensor:
         """Rows to begin a task with: those of its classes, and zeros."""

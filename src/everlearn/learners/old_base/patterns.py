@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from everlearn.learners.base.learner import State
+from everlearn.learners.base import State
 from everlearn.memory import Reservoir, Sample
 from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams import Batch

@@ -1,0 +1,165 @@
+"""The base class of learners that train a network with one logit per label."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from everlearn.errors import BadInput
+from everlearn.learners.base import Learner, Losses, Names, setting
+from everlearn.networks import (
+    IncrementalNet,
+    data_parallel,
+    flops_per_image,
+    make_backbone,
+    map_batches,
+    to_tensor,
+    transfer_optimizer_state,
+)
+from everlearn.rng import FloatArray, IntArray
+from everlearn.streams import Batch
+from everlearn.streams.stream import Images
+
+MAX_REPLAY = 65_536
+"""Most images replayed in one step."""
+MAX_LEARNING_RATE = 1e6
+
+
+class Classifier(Learner):
+    """A backbone, a linear head that grows with the labels, and an optimizer.
+
+    A method overrides `loss` (what to minimize on a batch), `optimizer_step` (how) or `learn` (what to do
+    with a batch).
+    """
+
+    backbone: str = setting(
+        '"small", "pooled", "resnet18" or "mlp"; the first three also with the suffix -renorm, for batch '
+        'renormalization; or "mobile", which has it too',
+        default="small",
+    )
+    optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")
+    learning_rate: float = setting("learning rate of the optimizer", default=1e-3, gt=0, lt=MAX_LEARNING_RATE)
+    momentum: float = setting('momentum of "sgd"', default=0.0, ge=0, le=0.9999)
+
+    parts: ClassVar[Names] = ("net", "optim")
+    counters: ClassVar[Names] = ("n_steps",)
+    supports_data_parallel = True
+
+    def setup(self) -> None:
+        self.device = torch.get_default_device()
+        self.n_steps = 0
+        self.reset()
+        self.forward_flops = flops_per_image(self.net.backbone, self.image_shape)
+
+    def reset(self) -> None:
+        """Start again: initial weights, no labels, a new optimizer."""
+        with self.device:
+            backbone = data_parallel(make_backbone(self.backbone, self.image_shape, self.seed))
+            self.net = IncrementalNet(backbone)
+        self.optim = self.make_optimizer()
+
+    def learn(self, batch: Batch) -> Losses:
+        return {"loss": self.step(batch)}
+
+    def step(self, batch: Batch) -> float:
+        """One optimizer step on a batch; returns the loss."""
+        self.net.train()
+        loss = self.loss(*self.tensors(batch))
+        self.optimizer_step(loss)
+        self.n_steps += 1
+        return float(loss.detach())
+
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        """The loss that a step minimizes: cross-entropy over all labels seen so far."""
+        return functional.cross_entropy(self.logits(images), targets)
+
+    def optimizer_step(self, loss: Tensor) -> None:
+        """Backpropagate the loss and update the weights."""
+        self.optim.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optim.step()
+
+    def tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The images of a batch, and their targets: the class indices of the labels."""
+        self.add_labels(batch.labels)
+        return self.tensor(batch.images), self.net.head.class_indices(batch.labels)
+
+    def tensor(self, images: Images) -> Tensor:
+        """Images as a float tensor (n, C, H, W) on the network's device."""
+        return to_tensor(images, self.net.head.weight.device)
+
+    def logits(self, images: Tensor) -> Tensor:
+        """The logits (n, n_labels) of training images; FLOPs are counted."""
+        self.count_flops(len(images), self.forward_flops)
+        logits: Tensor = self.net(images)
+        return logits
+
+    def inference_logits(self, images: Tensor) -> Tensor:
+        """The logits (n, n_labels) that predictions are made from."""
+        logits: Tensor = self.net(images)
+        return logits
+
+    @torch.no_grad()
+    def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
+        labels = np.array(self.net.head.labels, np.int64)
+        if not len(labels):
+            return np.full(len(images), -1, np.int64)
+        self.net.eval()
+        indices = map_batches(lambda some: self.inference_logits(self.tensor(some)).argmax(1), images)
+        return np.asarray(labels[indices.numpy()])
+
+    @torch.no_grad()
+    def features(self, images: Images) -> FloatArray:
+        """The backbone's features of images, (n, n_features)."""
+        self.net.eval()
+        features = map_batches(lambda some: self.net.backbone(self.tensor(some)), images)
+        return np.asarray(features.double().numpy())
+
+    def add_labels(self, labels: IntArray) -> None:
+        """Add new labels to the head; the optimizer keeps its state."""
+        if self.net.head.add_labels(labels):
+            self.optim = transfer_optimizer_state(self.optim, self.make_optimizer())
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The weights that the optimizer updates."""
+        return list(self.net.parameters())
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        """A new optimizer of the weights."""
+        return build_optimizer(
+            self.optimizer, self.parameters(), learning_rate=self.learning_rate, momentum=self.momentum
+        )
+
+
+def build_optimizer(
+    name: str,
+    parameters: list[nn.Parameter] | list[dict[str, object]],
+    *,
+    learning_rate: float,
+    momentum: float,
+) -> torch.optim.Optimizer:
+    """An optimizer of parameters or parameter groups.
+
+    Example:
+        >>> type(build_optimizer("sgd", [nn.Parameter(torch.ones(1))], learning_rate=0.1, momentum=0.9))
+        <class 'torch.optim.sgd.SGD'>
+    """
+    if momentum and name == "adam":
+        raise BadInput(f"momentum is {momentum}, but adam has its own; set optimizer to sgd or leave it")
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=learning_rate, momentum=momentum)
+    return torch.optim.Adam(parameters, lr=learning_rate)
+
+
+def without_factors(batch: Batch) -> Batch:
+    """Images and labels only: a replay buffer must not store ground-truth factors."""
+    return Batch(batch.images, batch.labels)
+
+
+def concat(batch: Batch, replayed: Batch) -> Batch:
+    """New and replayed images in one batch."""
+    if not len(replayed):
+        return batch
+    return Batch.concatenate([without_factors(batch), without_factors(replayed)])
