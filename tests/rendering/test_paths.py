@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from everlearn.rendering.paths import DIVIDER, LEFT, PEN_UP, RETURN, RIGHT, flatten
+from everlearn.rendering.paths import DIVIDER, LEFT, MOVE, RETURN, RIGHT, flatten
 from everlearn.shapes import ShapeFamily
 
 OUTLINES = ShapeFamily(seed=9).outlines(np.arange(200))
@@ -14,16 +14,16 @@ def paths(unit_px: float) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(points[a:b].astype(float), codes[a:b]) for a, b in pairwise(first)]
 
 
-def signed_area(points: np.ndarray, codes: np.ndarray, wanted: set[int]) -> float:
-    """Area between the chosen lines and the x axis, summed with sign: that of the figure if it is closed."""
+def signed_area(points: np.ndarray, codes: np.ndarray, selected: set[int]) -> float:
+    """Signed area between lines and the x axis: the enclosed area if the lines are closed."""
     a, b = points[:-1], points[1:]
-    lines = np.isin(codes[:-1], list(wanted))
+    lines = np.isin(codes[:-1], list(selected))
     return float(((b[:, 1] + a[:, 1]) * (a[:, 0] - b[:, 0]) / 2)[lines].sum())
 
 
-def test_each_half_is_closed_and_both_make_the_whole() -> None:
+def test_halves_are_closed_and_add_up_to_the_outline() -> None:
     for (points, codes), area in zip(paths(57.6), OUTLINES.area, strict=True):
-        assert codes[-1] == PEN_UP
+        assert codes[-1] == MOVE
         for half in ({RIGHT, DIVIDER}, {LEFT, RETURN}):
             lines = np.isin(codes[:-1], list(half))
             assert np.diff(points, axis=0)[lines].sum(axis=0) == pytest.approx([0, 0], abs=1e-6)
@@ -32,7 +32,7 @@ def test_each_half_is_closed_and_both_make_the_whole() -> None:
         assert sum(halves) == pytest.approx(area, abs=2e-4)
 
 
-def test_halves_lie_on_their_own_side() -> None:
+def test_halves_are_on_their_side() -> None:
     for points, codes in paths(28.8):
         ends = np.stack([points[:-1, 0], points[1:, 0]])
         assert (ends[:, codes[:-1] == RIGHT] >= 0).all()
@@ -40,7 +40,7 @@ def test_halves_lie_on_their_own_side() -> None:
         assert (ends[:, np.isin(codes[:-1], [DIVIDER, RETURN])] == 0).all()
 
 
-def test_larger_images_get_more_chords_and_polygons_never() -> None:
+def test_number_of_chords_grows_with_size_for_curves_only() -> None:
     small, large = paths(7.2), paths(230.4)
     curved = OUTLINES.orders == 3
     growth = np.array([len(b[1]) / len(a[1]) for a, b in zip(small, large, strict=True)])
@@ -48,7 +48,7 @@ def test_larger_images_get_more_chords_and_polygons_never() -> None:
     assert (growth[~curved] == 1).all()
 
 
-def test_chords_stay_within_their_tolerance() -> None:
+def test_chords_are_within_tolerance() -> None:
     unit_px = 57.6
     for one, (points, codes) in zip(OUTLINES, paths(unit_px), strict=True):
         outline = one.points(2000)[0]

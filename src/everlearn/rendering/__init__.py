@@ -1,7 +1,7 @@
-"""How it is drawn: outlines and factors become pixels.
+"""Rasterization of outlines under factors.
 
-Takes `Outlines` and `Factors`, and an image size, which no other room knows. Gives arrays of images, the
-same bytes for any number of threads, any batch and any processor.
+`render(outlines, factors, image_size)` returns arrays of images. Each pixel is the exact area coverage of the
+shape. The bytes do not depend on the number of threads, the batch or the processor.
 """
 
 from everlearn.rendering.nuisances import Nuisances

@@ -22,7 +22,7 @@ import torch.distributed as dist
 from everlearn import learners
 from everlearn.errors import BadInput, check_range
 from everlearn.networks.partners import Dismissed, PartnerLost, dismiss, handed_out, n_partners, said
-from everlearn.rendering.render import usable_cpus
+from everlearn.rendering.render import available_cpus
 from everlearn.runs.events import Event, RunEnded
 from everlearn.runs.loop import Play
 from everlearn.runs.signals import Wish
@@ -236,7 +236,7 @@ def _await(store: "Store", children: Sequence[Child]) -> None:
 def _fewer_threads(n: int) -> Iterator[int]:
     """As many threads of arithmetic in each process as let all together have the machine, and not more."""
     before = torch.get_num_threads()
-    torch.set_num_threads(min(before, max(1, usable_cpus() // n)))
+    torch.set_num_threads(min(before, max(1, available_cpus() // n)))
     try:
         yield torch.get_num_threads()
     finally:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from everlearn.errors import check_range
-from everlearn.rendering.render import usable_cpus
+from everlearn.rendering.render import available_cpus
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """What is read when torch and numpy are loaded, and not later."""
@@ -150,7 +150,7 @@ class Capacity:
     @property
     def here(self) -> int:
         """Processes at a time on this machine; as many as there are cores for if not said."""
-        return usable_cpus() if self.workers is None else self.workers
+        return available_cpus() if self.workers is None else self.workers
 
     def has_room(self, pids: Sequence[int]) -> bool:
         """Whether one more may start beside these processes."""

@@ -1,4 +1,4 @@
-"""Is every pixel what it should be?"""
+"""Comparison with a slow reference implementation."""
 
 import numpy as np
 import pytest
@@ -12,22 +12,22 @@ from everlearn.shapes import ShapeFamily
 LEVELS = (169.0, 255.0, 0.0)
 
 
-def random_factors(n: int, scale: tuple[float, float], place: tuple[float, float], seed: int) -> Factors:
+def random_factors(n: int, scale: tuple[float, float], position: tuple[float, float], seed: int) -> Factors:
     rng = rng_at(seed, "exactness")
     return Factors(
         scale=rng.uniform(n, *scale),
         angle=rng.uniform(n, -10, 10),
-        x=rng.uniform(n, *place),
-        y=rng.uniform(n, *place),
+        x=rng.uniform(n, *position),
+        y=rng.uniform(n, *position),
     )
 
 
 def errors(size: int, factors: Factors, family: ShapeFamily) -> tuple[np.ndarray, np.ndarray]:
-    """Absolute errors of all pixels, and which of them lie on a boundary."""
+    """Absolute errors of all pixels, and which of them are on a boundary."""
     outlines = family.outlines(np.arange(len(factors)))
     drawn = render(outlines, factors, size)
-    wanted = np.stack([image(outlines[i], factors[i], size, LEVELS) for i in range(len(factors))])
-    return np.abs(drawn - wanted), ~np.isin(wanted, LEVELS)
+    expected = np.stack([image(outlines[i], factors[i], size, LEVELS) for i in range(len(factors))])
+    return np.abs(drawn - expected), ~np.isin(expected, LEVELS)
 
 
 @pytest.mark.parametrize(("size", "n"), [(16, 12), (50, 8), (64, 12), (100, 4)])
@@ -39,7 +39,7 @@ def test_images_agree_with_the_reference(size: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("size", [16, 33, 64])
-def test_shapes_that_leave_the_image(size: int) -> None:
+def test_clipped_shapes_agree_with_the_reference(size: int) -> None:
     error, boundary = errors(size, random_factors(12, (0.3, 6), (-1.2, 2.2), seed=size), ShapeFamily(seed=2))
     assert boundary.any()
     assert error[boundary].mean() < 1
@@ -47,22 +47,21 @@ def test_shapes_that_leave_the_image(size: int) -> None:
 
 
 @pytest.mark.parametrize("options", [{"vertices": (3, 4)}, {"vertices": (20, 32)}, {"radial_noise": 0.9}])
-def test_unusual_families(options: dict[str, object]) -> None:
+def test_unusual_families_agree_with_the_reference(options: dict[str, object]) -> None:
     family = ShapeFamily(seed=3, **options)  # type: ignore[arg-type]
     error, boundary = errors(64, random_factors(6, (0.5, 1), (0, 1), seed=9), family)
     assert error[boundary].mean() < 1.2
     assert error.mean() < 0.1
 
 
-def test_area_is_kept_whatever_the_place() -> None:
-    """Moving a shape by a part of a pixel moves light between pixels but makes none."""
+def test_area_is_independent_of_the_pose() -> None:
     outline = ShapeFamily(seed=4).outline(1)
     factors = Factors(x=np.linspace(0.4, 0.6, 9), y=np.linspace(0.6, 0.45, 9), angle=np.linspace(0, 3, 9))
     drawn = render(outline, factors, 128, marker=False, background=0.0, dtype=np.float32)
     assert drawn.sum(axis=(1, 2)) == pytest.approx(float(outline.area[0]) * (0.45 * 128) ** 2, rel=2e-4)
 
 
-def test_large_images_shrink_to_small_ones() -> None:
+def test_downscaled_images_agree_with_small_ones() -> None:
     outlines = ShapeFamily(seed=5).outlines(np.arange(10))
     factors = random_factors(10, (0.5, 1), (0, 1), seed=1)
     large = render(outlines, factors, 512, dtype=np.float32)
@@ -70,7 +69,7 @@ def test_large_images_shrink_to_small_ones() -> None:
     assert np.abs(large.reshape(10, 64, 8, 64, 8).mean(axis=(2, 4)) - small).max() < 8 / 255
 
 
-def test_the_marked_half_is_the_right_one() -> None:
+def test_marker_is_the_right_half() -> None:
     for angle, (row, column) in {
         0.0: (32, 40),
         np.pi / 2: (40, 32),
@@ -83,7 +82,7 @@ def test_the_marked_half_is_the_right_one() -> None:
         assert drawn[63 - row, 63 - column] == 255
 
 
-def test_sampling_a_image_on_its_matrix_gives_the_canonical_one() -> None:
+def test_matrices_map_to_the_canonical_pose() -> None:
     size = 256
     outlines = ShapeFamily(seed=6).outlines(np.arange(6))
     factors = random_factors(6, (0.5, 1), (0.2, 0.8), seed=2)
@@ -94,7 +93,7 @@ def test_sampling_a_image_on_its_matrix_gives_the_canonical_one() -> None:
 
 
 def sample(image: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """What torch's affine_grid and grid_sample do, with bilinear weights and the border repeated."""
+    """As torch's affine_grid and grid_sample, bilinear with border padding."""
     size = len(image)
     across = (np.arange(size) + 0.5) / size * 2 - 1
     grid = np.stack([*np.meshgrid(across, across), np.ones((size, size))])  # x, y, 1
