@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from benchmarks.dcl_page import PAGES, with_tables
 from benchmarks.readme import README, with_table
-from benchmarks.results_page import DOCS, page, shown, with_claims
+from benchmarks.results_page import DOCS, page, results, with_claims
 
 AGAIN = "run `python -m benchmarks.results_page`"
 
@@ -21,11 +21,11 @@ def test_what_dcl_reaches_is_what_its_records_say(page: Path) -> None:
     assert with_tables(text) == text, "run `python -m benchmarks.dcl_page`"
 
 
-def test_papers_done_again_are_what_their_records_say() -> None:
-    found = shown()
-    for paper, exhibits in found:
-        assert (DOCS / paper.page).read_text("utf-8") == page(paper, exhibits), AGAIN
-        for each in exhibits:
-            assert (DOCS / each.figure).is_file() or not each.groups or each.exhibit.draw is None
+def test_results_pages_match_the_records() -> None:
+    found = results()
+    for paper, reproductions in found:
+        assert (DOCS / paper.page).read_text("utf-8") == page(paper, reproductions), AGAIN
+        for each in reproductions:
+            assert (DOCS / each.figure).is_file() or not each.groups or each.experiment.draw is None
     text = README.read_text("utf-8")
     assert with_claims(text, found) == text, AGAIN

@@ -1,126 +1,81 @@
-"""Claims: each holds on curves that show it, and fails on curves that do not."""
+"""The forms of claims: each holds for numbers that show it, and fails for numbers that do not."""
 
-from collections.abc import Sequence
+import math
 
 import pytest
 
-from everlearn.papers import Claim, Line, Scale, Verdict
-from everlearn.papers.sprites import claims
+from everlearn.papers.claims import Metric, above_next, at_least, at_most, at_most_half, not_below
+from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
 
-from .found import group
+from .helpers import NO_RECORD, group, verdict
 
-FALLING = [1 / k for k in range(1, 21)]
-STEADY = [0.99] * 20
-SLOW = [1 - k / 40 for k in range(20)]
-
-
-def judged(claim: Claim, **curves: Sequence[float]) -> Verdict:
-    scale = Scale("test", "", [Line(name, name, "naive") for name in curves])
-    verdict = claim.verdict({name: group(curve) for name, curve in curves.items()}, scale)
-    assert verdict is not None
-    return verdict
+VALUE = Metric("value", lambda run: run.seconds)
 
 
-def test_what_keeps_only_the_newest_task_has_collapsed() -> None:
-    assert judged(claims.collapse("lwf"), lwf=FALLING).holds
-    assert not judged(claims.collapse("lwf"), lwf=SLOW).holds
+def seeds(*values: float) -> Group:
+    return group(Findings(NO_RECORD, (), value) for value in values)
 
 
-def test_one_of_several_that_holds_is_no_collapse() -> None:
-    assert not judged(claims.collapse("lwf", "si"), lwf=FALLING, si=STEADY).holds
+@pytest.mark.parametrize(
+    ("a", "b", "holds"),
+    [
+        ((0.61, 0.60, 0.62), (0.50, 0.51, 0.50), True),
+        ((0.90, 0.50, 0.61), (0.50, 0.51, 0.50), False),  # within the confidence interval
+        ((0.54, 0.53, 0.54), (0.50, 0.50, 0.50), False),  # less than 0.05
+        ((0.40, 0.41, 0.40), (0.50, 0.50, 0.51), False),
+        ((0.6,), (0.5,), False),  # no confidence interval
+        ((math.nan, math.nan), (0.5, 0.5), False),
+    ],
+)
+def test_above_next_needs_margin_and_confidence(a: list[float], b: list[float], holds: bool) -> None:
+    assert verdict(above_next("", VALUE, "a", "b", by=0.05), a=seeds(*a), b=seeds(*b)).holds is holds
 
 
-def test_staying_is_being_above_and_not_falling() -> None:
-    claim = claims.stays("dcl", "er")
-    assert judged(claim, dcl=STEADY, er=FALLING).holds
-    assert not judged(claim, dcl=FALLING, er=STEADY).holds
-    assert not judged(claim, dcl=SLOW, er=FALLING).holds, "above, but falling"
-
-
-def test_those_who_met_fewer_tasks_are_compared_where_they_end() -> None:
-    verdict = judged(claims.stays("dcl", "er"), dcl=STEADY * 5, er=SLOW)
-    assert verdict.holds
-    assert "after 20 tasks dcl 0.990, er 0.525; dcl after 100 0.990" in verdict.saw
-
-
-def test_rising_wants_every_step_up() -> None:
-    claim = claims.rising("larger is better", "small", "middle", "large")
-    assert judged(claim, small=FALLING, middle=SLOW, large=STEADY).holds
-    assert not judged(claim, small=SLOW, middle=FALLING, large=STEADY).holds
-
-
-def test_rising_must_hold_under_every_seed() -> None:
-    claim = claims.rising("larger is better", "small", "large")
-    scale = Scale("test", "", [Line(name, name, "naive") for name in ("small", "large")])
-    small, large = group([0.5], [0.6]), group([0.4], [0.9])
-    verdict = claim.verdict({"small": small, "large": large}, scale)
-    assert verdict is not None
-    assert not verdict.holds, "above on average, but not with the first seed"
-
-
-def test_decay_is_judged_after_the_beginnings() -> None:
-    claim = claims.decays("it falls", "er")
-    assert judged(claim, er=SLOW).holds
-    assert not judged(claim, er=[1.0] * 5 + [0.8] * 15).holds, "it fell early and has held since"
-
-
-def test_fading_is_losing_more_than_half() -> None:
-    assert judged(claims.fades("it falls", "l2p"), l2p=[0.5, 0.3, 0.2]).holds
-    assert not judged(claims.fades("it falls", "l2p"), l2p=[0.5, 0.3, 0.3]).holds
-
-
-def test_a_first_task_may_be_learned_badly() -> None:
-    assert judged(claims.starts_low("l2p", 0.6), l2p=[0.5, 0.4]).holds
-    assert not judged(claims.starts_low("l2p", 0.6), l2p=[0.7, 0.4]).holds
-
-
-def test_chance_is_counted_over_all_classes_met() -> None:
-    claim = claims.above_chance("contrastive")
-    verdict = judged(claim, contrastive=[0.5] * 20)
-    assert verdict.holds
-    assert "among 200 classes; a guess 0.0050" in verdict.saw
-    assert not judged(claim, contrastive=[0.01] * 20).holds
-
-
-def test_forgetting_less_must_be_more_than_the_spread_over_seeds() -> None:
-    scale = Scale("test", "", [Line("naive", "naive", "naive"), Line("er", "er", "er")])
-    claim = claims.forgets_less("less", "naive", "er")
-    clear = {"naive": group([1, 0.50], [1, 0.51]), "er": group([1, 0.90], [1, 0.91])}
-    vague = {"naive": group([1, 0.50], [1, 0.90]), "er": group([1, 0.60], [1, 0.80])}
-    for groups, holds in ((clear, True), (vague, False)):
-        verdict = claim.verdict(groups, scale)
-        assert verdict is not None
-        assert verdict.holds is holds
-
-
-@pytest.mark.parametrize(("accuracy", "holds"), [(0.99, True), (0.90, False)])
-def test_one_shot_is_set_beside_the_paper(accuracy: float, holds: bool) -> None:
-    shots = {"shots": [{"n_new": 10, "standard": accuracy}, {"n_new": 100, "standard": 0.0}]}
-    groups = {"dcl": group([1.0], answers={"oneshot": shots})}
-    verdict = claims.one_shot("dcl", 10, "standard", 0.95).check(groups)
-    assert verdict.holds is holds
-
-
-def test_choices_are_added_up_over_seeds() -> None:
-    def told(right: int) -> list[dict[str, float]]:
-        return [
-            {"n_choices": 2, "n_trials": 100, "n_right": 100},
-            {"n_choices": 10, "n_trials": 100, "n_right": right},
-        ]
-
-    answers = {"choice": {"answers": {"dcl": told(99), "pixel matching": told(12)}}}
-    verdict = claims.finds_again("asked", "dcl", "pixel matching").check(
-        {"asked": group([1.0], [1.0], answers=answers)}
+def test_above_next_holds_for_every_pair() -> None:
+    claim = above_next("", VALUE, "a", "b", "c")
+    a, b, c = seeds(0.9, 0.9), seeds(0.5, 0.5), seeds(0.1, 0.1)
+    assert verdict(claim, a=a, b=b, c=c) == (
+        True,
+        "value: a 0.900 ±0.000, b 0.500 ±0.000, c 0.100 ±0.000; differences 0.400 ±0.000, 0.400 ±0.000",
     )
-    assert verdict == (True, "of 10 choices: dcl 0.990, pixel matching 0.120; a guess 0.100")
+    assert not verdict(claim, a=a, b=c, c=b).holds
 
 
-def test_a_claim_waits_for_all_it_is_about() -> None:
-    scale = Scale("test", "", [Line("dcl", "dcl", "dcl"), Line("er", "er", "er")])
-    assert claims.stays("dcl", "er").verdict({"dcl": group(STEADY)}, scale) is None
+def test_above_next_accepts_a_single_seed_on_request() -> None:
+    claim = above_next("", VALUE, "a", "b", single_seed=True)
+    assert verdict(claim, a=seeds(0.6), b=seeds(0.5, 0.4)) == (
+        True,
+        "value: a 0.600, b 0.450 ±0.635; difference 0.100",
+    )
+    assert not verdict(claim, a=seeds(0.5), b=seeds(0.5)).holds
+    assert not verdict(claim, a=seeds(0.9, 0.1, 0.1), b=seeds(0.1, 0.1, 0.1)).holds
 
 
-def test_a_claim_asks_only_for_what_the_scale_has() -> None:
-    scale = Scale("test", "", [Line("dcl", "dcl", "dcl"), Line("er", "er", "er")])
-    claim = claims.stays("dcl", "er", "er 10k")
-    assert claim.verdict({"dcl": group(STEADY), "er": group(FALLING)}, scale) is not None
+def test_not_below_accepts_differences_within_the_confidence_interval() -> None:
+    claim = not_below("", VALUE, "a", "b")
+    assert verdict(claim, a=seeds(0.60, 0.59, 0.61), b=seeds(0.60, 0.61, 0.59)).holds
+    assert not verdict(claim, a=seeds(0.50, 0.51, 0.50), b=seeds(0.60, 0.61, 0.60)).holds
+
+
+def test_not_below_accepts_differences_within_a_tolerance() -> None:
+    claim = not_below("", VALUE, "a", "b", within=0.03)
+    assert verdict(claim, a=seeds(0.78), b=seeds(0.80)).holds
+    assert not verdict(claim, a=seeds(0.70), b=seeds(0.80)).holds
+
+
+def test_bounds_are_on_the_mean_over_seeds() -> None:
+    lower, upper = at_least("", VALUE, "a", 0.886), at_most("", VALUE, "a", 0.054)
+    assert verdict(lower, a=seeds(0.88, 0.90)).holds
+    assert not verdict(lower, a=seeds(0.88)).holds
+    assert verdict(upper, a=seeds(0.04, 0.06)).holds
+    assert not verdict(upper, a=seeds(0.06)).holds
+    assert verdict(lower, a=seeds(math.nan)) == (False, "value: a –")
+
+
+def test_at_most_half_needs_a_positive_value_of_the_other() -> None:
+    claim = at_most_half("", VALUE, "a", "b")
+    assert verdict(claim, a=seeds(0.05, 0.06), b=seeds(0.2, 0.3)).holds
+    assert not verdict(claim, a=seeds(0.2, 0.2), b=seeds(0.2, 0.3)).holds
+    assert not verdict(claim, a=seeds(0.0, 0.0), b=seeds(0.2, 0.0)).holds
+    assert not verdict(claim, a=seeds(math.nan), b=seeds(0.1)).holds

@@ -1,155 +1,178 @@
-"""VASE: exhibits that are complete at every size, claims that can fail, and all of it played once."""
+"""VASE: its metrics and claims, and its experiments at smoke scale."""
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from everlearn.evaluation.probes import Probing
-from everlearn.papers import Claim, Line, Scale, Verdict
-from everlearn.papers.page import page
+from everlearn.papers import Claim
+from everlearn.papers.report import page
 from everlearn.papers.vase import VASE, claims
-from everlearn.papers.vase.readings import best_of
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Findings
 
-from .played import played
+from .helpers import NO_RECORD, protocol_group, run_smoke, verdict
 
 
-def test_the_table_has_every_row_of_the_paper() -> None:
-    lines = {line.name: line for line in VASE.scale("laptop").lines}
-    assert [name for name in VASE.exhibits[0].lines if "entangled" not in name] == [
-        "CCI-VAE",
-        "S",
-        "D",
-        "A",
-        "SA",
-        "DA",
-        "SD",
-        "SDA",
-        "VAE",
-        "SD-[41]",
+def test_table_has_every_row_of_the_paper() -> None:
+    series = {each.name: each for each in VASE.scale("laptop").series}
+    rows = [name for name in VASE.experiments[0].series if "entangled" not in name]
+    assert rows == ["CCI-VAE", "S", "D", "A", "SA", "DA", "SD", "SDA", "VAE", "SD-[41]"]
+    assert all(series[name].seeds == (0, 1, 2) for name in ("CCI-VAE", "A", "SD", "SDA"))
+    assert series["SD-[41]"].settings["learner.decoder_weight"] == 0
+
+
+def probed(*rows: tuple[int, str, dict[str, dict[str, float]]]) -> Findings:
+    """A run with probe results: task, environment shown, results by environment."""
+    probings = tuple(Probing(task, shown, None, found) for task, shown, found in rows)
+    return Findings(NO_RECORD, (), 1.0, probings=probings)
+
+
+def test_probe_metrics() -> None:
+    run = probed(
+        (0, "a", {"a": {"object": 0.8, "position": 0.001}}),
+        (1, "b", {"a": {"object": 0.7, "position": 0.003}}),
+    )
+    assert claims.BEST_ACCURACY.value(run) == 0.8
+    assert claims.FINAL_ACCURACY.value(run) == 0.7
+    assert claims.ACCURACY_LOSS.value(run) == pytest.approx(0.1)
+    assert claims.POSITION_LOSS.value(run) == pytest.approx(0.002)
+    assert claims.best_in("a").value(run) == 0.8
+    assert math.isnan(claims.best_in("b").value(run))
+
+
+def test_zero_shot_accuracy_is_that_before_the_last_task() -> None:
+    rows = [(0, "a", 0.1), (1, "b", 0.2), (1, "b", 0.7), (2, "c", 0.95)]
+    run = probed(*((task, shown, {"c": {"object": value}}) for task, shown, value in rows))
+    assert claims.ZERO_SHOT.value(run) == 0.7
+    assert math.isnan(claims.ZERO_SHOT.value(probed((0, "a", {}))))
+
+
+def environments(**result: Any) -> Group:
+    return protocol_group({"environments": result})
+
+
+def detection(right: int = 2, latest: float | None = 3.0, false_new: float = 0.0) -> Group:
+    return environments(
+        detection={"n_right": right, "n_changes": 2, "latest": latest, "false_new": false_new}
+    )
+
+
+def stages(*found: str, delay: float = 3.0) -> Group:
+    """A first environment that recurs in all later stages."""
+    rows = [
+        {"name": "a", "is_new": n == 0, "found": word, "delay": None if word == "missed" else delay}
+        for n, word in enumerate(found)
     ]
-    assert all(lines[name].seeds == (0, 1, 2) for name in ("CCI-VAE", "A", "SD", "SDA"))
-    assert lines["SD-[41]"].settings["learner.decoder_weight"] == 0
+    return environments(stages=rows)
 
 
-def run(lost: float = 0.0, best: float = 0.8, answer: Mapping[str, Any] | None = None) -> Findings:
-    """A run that reads as much as `best` in the first of two stages, and so much less in the end."""
-    moments = [("a", best, 0.001), ("b", best - lost, 0.001 + lost / 100)]
-    rows = (
-        Probing(k, shown, None, {"a": {"object": x, "position": error}})
-        for k, (shown, x, error) in enumerate(moments)
+WEIGHTS = [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def ambiguity(
+    first: int = 4, alone: int = 3, second: int = 1, width: float = 0.02, middle: float = 0.9
+) -> Group:
+    """Decisions for the first environment at the last of five weights, by context."""
+
+    def curve(context: str, n: int) -> dict[str, Any]:
+        flip = {"point": 1 - n / 5, "width": width} if 0 < n < 5 else None
+        return {"context": context, "n_mixed": 40, "decided": [0.0] * (5 - n) + [1.0] * n, "flip": flip}
+
+    curves = [curve("", alone), curve("a", first), curve("b", second)]
+    deviations = [[0.5, 0.6, middle, 0.6, 0.55], None]
+    return protocol_group(
+        {"ambiguity": {"names": ["a", "b"], "weights": WEIGHTS, "curves": curves, "deviations": deviations}}
     )
-    found = Findings(cast("Any", None), (), 1.0, probings=tuple(rows))
-    found.__dict__["answers"] = {} if answer is None else {"environments": answer}
-    return found
 
 
-def group(*runs: Findings) -> Group:
-    return Group("made up", "made up", runs)
+def cross_domain(off: float = 0.05, there: float = 0.9, kept: float | None = 0.6) -> Group:
+    """Two moving environments and a static one."""
+    same = {"there": 1.0, "off": 0.0, "kept": 1.0}
+    other = {"there": there, "off": off, "kept": kept}
+    static = {**other, "off": None}
+    rows = [[same, other, static], [other, same, static], [{**other, "off": 9.0}, other, same]]
+    return protocol_group({"translation": {"outcomes": rows, "still": [0.3, 0.3, 0.0]}})
 
 
-def losing(*lost: float) -> Group:
-    return group(*map(run, lost))
+def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
+    (run,) = cross_domain(kept=None).runs
+    assert claims.POSITION_ERROR.value(run) == pytest.approx(0.05)
+    assert claims.IN_TARGET.value(run) == pytest.approx(0.9)
+    assert math.isnan(claims.SAME_CLASS.value(run))
 
 
-def judged(claim: Claim, **groups: Group) -> Verdict:
-    verdict = claim.verdict(groups, Scale("test", "", [Line(name, name, "vase") for name in groups]))
-    assert verdict is not None
-    return verdict
+DETECTS = claims.detects_changes("", "a")
+RECOGNIZES = claims.recognizes_recurring("", "a")
+SHARES = claims.shares_position_latents("", "a")
+SHARP = claims.sharp_decision("", "a")
+CONTEXT = claims.context_shifts_decision("", "a")
+UNCERTAIN = claims.uncertain_between("", "a")
+KEEPS = claims.keeps_positions("", "a")
 
 
-@pytest.mark.parametrize("quantity", ["object", "position"])
-def test_losing_half_is_little_enough(quantity: str) -> None:
-    claim = claims.loses_half("", quantity, "ours", "theirs")
-    assert judged(claim, ours=losing(0.05, 0.06), theirs=losing(0.2, 0.3)).holds
-    assert not judged(claim, ours=losing(0.2, 0.2), theirs=losing(0.2, 0.3)).holds
-    assert not judged(claim, ours=losing(0.0, 0.0), theirs=losing(0.2, 0.0)).holds, "theirs forgot nothing"
-    assert not judged(claim, ours=group(Findings(cast("Any", None), (), 1.0)), theirs=losing(0.1)).holds
+@pytest.mark.parametrize(
+    ("claim", "group", "holds"),
+    [
+        (DETECTS, detection(latest=5.0, false_new=1.0), True),
+        (DETECTS, detection(right=1), False),
+        (DETECTS, detection(latest=6.0), False),
+        (DETECTS, detection(false_new=1.1), False),
+        (DETECTS, detection(0, None), False),
+        (RECOGNIZES, stages("new", "known"), True),
+        (RECOGNIZES, stages("new", "known", delay=0.0), False),  # the change was not detected
+        (RECOGNIZES, stages("new", "new"), False),
+        (RECOGNIZES, stages("new", "known", "missed"), False),
+        (RECOGNIZES, stages("new"), False),  # nothing recurs
+        (SHARES, environments(shared=[1, 4], masked=[1, 4]), True),
+        (SHARES, environments(shared=[1, 4], masked=[1]), False),
+        (SHARES, environments(shared=[1], masked=[1]), False),
+        (SHARP, ambiguity(), True),
+        (SHARP, ambiguity(width=0.3), False),
+        (SHARP, ambiguity(alone=0), False),
+        (CONTEXT, ambiguity(), True),
+        (CONTEXT, ambiguity(first=5, second=0), True),  # so strong that the decision never changes
+        (CONTEXT, ambiguity(second=3), False),
+        (CONTEXT, ambiguity(first=2), False),
+        (UNCERTAIN, ambiguity(), True),
+        (UNCERTAIN, ambiguity(middle=0.5), False),
+        (UNCERTAIN, ambiguity(alone=0), False),
+        (KEEPS, cross_domain(0.14), True),
+        (KEEPS, cross_domain(0.16), False),
+    ],
+)
+def test_verdicts_on_results_of_protocols(claim: Claim, group: Group, holds: bool) -> None:
+    assert verdict(claim, a=group).holds is holds
 
 
-@pytest.mark.parametrize("quantity", ["object", "position"])
-def test_more_must_be_lost_under_every_seed(quantity: str) -> None:
-    claim = claims.loses_more("", quantity, "worse", "better")
-    assert judged(claim, worse=losing(0.3, 0.31, 0.29), better=losing(0.1, 0.1, 0.1)).holds
-    assert judged(claim, worse=losing(0.3), better=losing(0.1)).holds, "of one seed no more can be asked"
-    assert not judged(claim, worse=losing(0.9, 0.1, 0.1), better=losing(0.1, 0.1, 0.1)).holds
-    assert not judged(claim, worse=losing(0.1), better=losing(0.3)).holds
+@pytest.mark.parametrize(
+    ("claim", "group", "observed"),
+    [
+        (
+            DETECTS,
+            detection(),
+            "2 of 2 changes detected, with a delay of at most 3 batches; at most 0.00 false alarms per "
+            "10,000 batches",
+        ),
+        (RECOGNIZES, stages("new", "known"), "a: known after 3 batches"),
+        (SHARP, ambiguity(), "at 0.40 within 0.02"),
+        (UNCERTAIN, ambiguity(), "σ near the change minus σ at the ends: +0.350"),
+        (KEEPS, cross_domain(0.05), "position error: a 0.050; constant position 0.300"),
+    ],
+)
+def test_observed_numbers(claim: Claim, group: Group, observed: str) -> None:
+    assert verdict(claim, a=group).observed == observed
 
 
-def test_less_is_known_at_the_end_if_every_seed_says_so() -> None:
-    claim = claims.knows_less("", "object", "worse", "better")
-    assert judged(claim, worse=losing(0.3, 0.31, 0.29), better=losing(0.1, 0.1, 0.1)).holds
-    assert not judged(claim, worse=losing(0.9, 0.1, 0.1), better=losing(0.1, 0.1, 0.1)).holds
-    assert not judged(claim, worse=losing(0.1), better=losing(0.3)).holds
-
-
-def test_the_best_may_be_a_little_lower() -> None:
-    claim = claims.as_good_at_best("", "object", "ours", "theirs", 0.03)
-    assert judged(claim, ours=group(run(best=0.78)), theirs=group(run(best=0.80))).holds
-    assert not judged(claim, ours=group(run(best=0.70)), theirs=group(run(best=0.80))).holds
-
-
-def test_the_papers_own_figures_must_be_reached() -> None:
-    reached, kept = (
-        claims.reaches("", "object", "ours", 0.886),
-        claims.loses_at_most("", "object", "ours", 0.054),
-    )
-    assert judged(reached, ours=group(run(best=0.88), run(best=0.90))).holds
-    assert not judged(reached, ours=group(run(best=0.88))).holds
-    assert judged(kept, ours=losing(0.04, 0.06)).holds
-    assert not judged(kept, ours=losing(0.06)).holds
-
-
-def test_the_best_of_an_environment_that_is_not_shown_is_no_number() -> None:
-    assert best_of("a")(run(best=0.7)) == 0.7
-    assert math.isnan(best_of("b")(run(best=0.7)))
-
-
-def noticing(right: int = 2, latest: float | None = 3.0, false_new: float = 0.0) -> Findings:
-    whole = {"n_right": right, "n_changes": 2, "latest": latest, "false_new": false_new}
-    return run(answer={"detection": whole})
-
-
-def test_changes_must_be_noticed_soon_and_rightly() -> None:
-    claim = claims.notices("", "ours")
-    assert judged(claim, ours=group(noticing(), noticing(latest=5.0, false_new=1.0))).holds
-    for bad in (noticing(right=1), noticing(latest=6.0), noticing(false_new=1.1), noticing(0, None)):
-        assert not judged(claim, ours=group(noticing(), bad)).holds
-    assert judged(claim, ours=group(noticing())).saw.startswith("2 of 2 found, the last after 3 batches")
-
-
-def test_what_comes_back_must_be_known() -> None:
-    def returning(*found: str, delay: float = 3.0) -> Group:
-        stages = [
-            {"name": "a", "is_new": n == 0, "found": word, "delay": None if word == "missed" else delay}
-            for n, word in enumerate(found)
-        ]
-        return group(run(answer={"stages": stages}))
-
-    claim = claims.recognises("", "ours")
-    assert judged(claim, ours=returning("new", "known")) == (True, "a: known after 3 batches")
-    assert not judged(claim, ours=returning("new", "known", delay=0.0)).holds, "it never left"
-    assert not judged(claim, ours=returning("new", "new")).holds
-    assert not judged(claim, ours=returning("new", "known", "missed")).holds
-    assert not judged(claim, ours=returning("new")).holds, "nothing came back"
-
-
-def test_two_latents_of_places_must_be_shared_and_closed() -> None:
-    def saying(shared: list[int], masked: list[int]) -> Findings:
-        return run(answer={"shared": shared, "masked": masked})
-
-    claim = claims.shares_places("", "ours")
-    assert judged(claim, ours=group(saying([1, 4], [1, 4]), saying([0, 2, 3], [0, 2, 3]))).holds
-    assert not judged(claim, ours=group(saying([1, 4], [1, 4]), saying([1, 4], [1]))).holds
-    assert not judged(claim, ours=group(saying([1], [1]))).holds
-
-
-def test_an_exhibit_is_played_drawn_and_judged(tmp_path: Path) -> None:
-    shown = played(VASE, "vase-returning", tmp_path)
-    text = page([shown], VASE.scale("smoke"), VASE.title)
+def test_experiment_runs_at_smoke_scale(tmp_path: Path) -> None:
+    text = page([run_smoke(VASE, "vase-recurring", tmp_path)], VASE.scale("smoke"), VASE.title)
     assert "| drift |" in text
-    assert "accuracy" not in text, "nobody here answers"
+    assert "| accuracy |" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["vase-figure-4b", "vase-figure-5"])
+def test_slow_experiment_runs_at_smoke_scale(name: str, tmp_path: Path) -> None:
+    assert run_smoke(VASE, name, tmp_path).groups

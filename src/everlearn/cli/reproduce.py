@@ -1,4 +1,4 @@
-"""`everlearn reproduce`: do a paper's figures again, and say whether they show what it claims."""
+"""`everlearn reproduce`: reproduce figures and tables of papers and check their claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
     from everlearn.cli.progress import Outcome
-    from everlearn.papers import Exhibit, Paper, Scale
-    from everlearn.papers import page as pages
+    from everlearn.papers import Experiment, Paper, Scale
+    from everlearn.papers.report import Reproduction
     from everlearn.runs.sweep import Job
 
 ALL = "all"
@@ -36,139 +36,137 @@ def reproduce(
     dry_run: Flag = False,
     screen: Shown,
 ) -> Answer:
-    """Play what a figure of a paper needs and is not recorded yet, draw it, and judge its claims.
+    """Reproduce figures and tables of papers: run what is missing, draw the figures, check the claims.
 
-    Asked to stop (Ctrl-C), all runs save and end; the same command goes on from there. Ends with a page
-    that sets each claim of the paper beside what was seen.
+    Ctrl-C saves and stops all runs; the same command resumes them. Writes a page with each claim of the
+    paper and the verdict on it.
 
     Args:
-        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, rivals; gnr-figure-1, gnr-table-1,
-            gnr-table-2, gnr-figure-4, gnr-degradation; vase-table-1, vase-figure-2, vase-figure-3,
-            vase-figure-4b, vase-figure-5, vase-returning, vase-larger, vase-closer, vase-choices; a
-            whole paper (sprites, negative, vase), or all.
-        scale: How large: laptop, smoke (a minute, to see that it works) or paper (for a GPU).
-        records: Where the records are; what is finished there is not played again.
-        out: Where the page and its figures go; beside the records if not said.
-        workers: Runs at a time; one for each core if not said.
-        first: Only the first N tasks of each run, in records of their own, on the GPU if there is one: a
-            trial before long runs.
-        dry_run: Only list the runs, and how long they will take.
+        names: figure-3 to figure-10, table-1, appendix-agem, appendix-der, replay-vs-joint; gnr-figure-1,
+            gnr-table-1, gnr-table-2, gnr-figure-4, gnr-degradation; vase-table-1, vase-figure-2,
+            vase-figure-3, vase-figure-4b, vase-figure-5, vase-recurring, vase-wide-networks,
+            vase-large-objects, vase-choices; a whole paper (sprites, gnr, vase), or all.
+        scale: laptop, smoke (takes a minute, to test the setup) or paper (needs a GPU).
+        records: Folder of the records; finished runs are not repeated.
+        out: Folder of the page and its figures; default: the folder of the records.
+        workers: Number of parallel runs; default: one per core.
+        first: Only the first N tasks of each run, in separate records, on the GPU if there is one: a test
+            before long runs.
+        dry_run: Only list the runs and the estimated time.
         screen: Where progress is shown.
     """
     from everlearn.cli.progress import watch_jobs
     from everlearn.runs.sweep import Capacity, play_all
 
-    parts = _parts(names, scale, first)
-    jobs = _jobs(parts, check_path(records))
+    requests = _requests(names, scale, first)
+    jobs = _jobs(requests, check_path(records))
     capacity = Capacity(workers=workers)
     if dry_run:
         return planned(jobs, records, capacity.here)
     folder = check_path(out or records)
-    story = play_all(jobs, capacity=capacity)
-    _pretrain(jobs, parts, screen)
-    outcome = watch_jobs(story, screen)
-    return _told({folder / part.paper.page: _page(part, records, folder) for part in parts}, outcome)
+    events = play_all(jobs, capacity=capacity)
+    _pretrain(jobs, requests, screen)
+    outcome = watch_jobs(events, screen)
+    return _answer(
+        {folder / each.paper.page: _write_page(each, records, folder) for each in requests}, outcome
+    )
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What was asked for of one paper."""
+class _Request:
+    """The requested experiments of one paper."""
 
     paper: "Paper"
-    exhibits: "Sequence[Exhibit]"
+    experiments: "Sequence[Experiment]"
     scale: "Scale"
 
 
-def _parts(names: Sequence[str], scale: str, first: int | None) -> list[_Part]:
-    """What was asked for, paper by paper."""
+def _requests(names: Sequence[str], scale: str, first: int | None) -> list[_Request]:
     from everlearn.papers import PAPERS
 
     _check_names(names, PAPERS)
-    parts = []
+    requests = []
     for paper in PAPERS:
-        whole = ALL in names or paper.name in names
-        exhibits = [exhibit for exhibit in paper.exhibits if whole or exhibit.name in names]
-        if exhibits:
+        is_whole = ALL in names or paper.name in names
+        experiments = [each for each in paper.experiments if is_whole or each.name in names]
+        if experiments:
             size = paper.scale(scale)
-            parts.append(_Part(paper, exhibits, size if first is None else _begun(size, first)))
-    return parts
+            requests.append(
+                _Request(paper, experiments, size if first is None else _first_tasks(size, first))
+            )
+    return requests
 
 
 def _check_names(names: Sequence[str], papers: "Sequence[Paper]") -> None:
-    known = [exhibit.name for paper in papers for exhibit in paper.exhibits]
+    known = [experiment.name for paper in papers for experiment in paper.experiments]
     known += [*(paper.name for paper in papers), ALL]
     if not names:
-        raise BadInput(f"say what to reproduce: {', '.join(known[:-1])}, or {ALL}")
+        raise BadInput(f"name what to reproduce: {', '.join(known[:-1])}, or {ALL}")
     for name in names:
         if name not in known:
             raise unknown("figure or table", name, known)
 
 
-def _begun(scale: "Scale", n_tasks: int) -> "Scale":
+def _first_tasks(scale: "Scale", n_tasks: int) -> "Scale":
     import torch
 
     check_range("first", n_tasks, 1, 1_000_000)
-    return scale.begun(n_tasks, "cuda" if torch.cuda.is_available() else "cpu")
+    return scale.first_tasks(n_tasks, "cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _jobs(parts: Sequence[_Part], records: Path) -> "list[Job]":
-    """What all of them need, each run once."""
-    jobs = [job for part in parts for exhibit in part.exhibits for job in exhibit.jobs(part.scale, records)]
+def _jobs(requests: Sequence[_Request], records: Path) -> "list[Job]":
+    """All runs that are needed, each once."""
+    jobs = [job for each in requests for what in each.experiments for job in what.jobs(each.scale, records)]
     return list({job.folder: job for job in jobs}.values())
 
 
-def _pretrain(jobs: "Sequence[Job]", parts: Sequence[_Part], screen: Screen) -> None:
-    """Train the networks that missing runs start from, where they are to be trained here."""
+def _pretrain(jobs: "Sequence[Job]", requests: Sequence[_Request], screen: Screen) -> None:
+    """Pretrain the networks that missing runs start from, unless their files exist."""
     from everlearn import streams
     from everlearn.cli.pretrain import CLOTHES, VIT, teach
-    from everlearn.papers.exhibit import Start
+    from everlearn.papers.experiment import PretrainSpec
     from everlearn.runs.sweep import missing
 
-    known = {path: start for part in parts for path, start in part.paper.starts.items()}
-    prompted = {_weights(job): Start(VIT, CLOTHES) for job in jobs if job.spec.learner.name == "l2p"}
+    prompted = {_weights(job): PretrainSpec(VIT, CLOTHES) for job in jobs if job.spec.learner.name == "l2p"}
+    known = prompted | {path: spec for each in requests for path, spec in each.paper.pretrained.items()}
     for path in sorted({_weights(job) for job in jobs if missing(job)}):
-        start = (prompted | known).get(path)
-        if start and path and not path.startswith("hub:") and not Path(path).exists():
+        spec = known.get(path)
+        if spec and path and not path.startswith("hub:") and not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            how = {"epochs": start.epochs, "learning_rate": start.learning_rate}
-            teach(streams.build(start.stream), Path(path), screen, start.backbone, **how)
+            how = {"epochs": spec.epochs, "learning_rate": spec.learning_rate}
+            teach(streams.build(spec.stream), Path(path), screen, spec.backbone, **how)
 
 
 def _weights(job: "Job") -> str:
     return str(job.spec.learner.settings.get("weights", ""))
 
 
-def _page(part: _Part, records: Path, folder: Path) -> "list[pages.Shown]":
+def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reproduction]":
     from everlearn import files
-    from everlearn.papers import page as pages
+    from everlearn.papers.report import FIGURES, Reproduction, page
 
-    shown = [pages.look_at(exhibit, part.scale, records) for exhibit in part.exhibits]
-    files.make_folder(folder / pages.FIGURES)
-    for each in shown:
-        pages.draw(each, folder)
-    files.write(folder / part.paper.page, pages.page(shown, part.scale, part.paper.title).encode())
-    return shown
+    found = [Reproduction.from_records(each, request.scale, records) for each in request.experiments]
+    files.make_folder(folder / FIGURES)
+    for each in found:
+        each.write_figure(folder)
+    files.write(folder / request.paper.page, page(found, request.scale, request.paper.title).encode())
+    return found
 
 
-def _told(shown: "dict[Path, list[pages.Shown]]", outcome: "Outcome") -> Answer:
+def _answer(pages: "dict[Path, list[Reproduction]]", outcome: "Outcome") -> Answer:
     claims = [
-        _fact(each, number)
-        for page in shown.values()
-        for each in page
-        for number in range(len(each.verdicts))
+        {
+            "experiment": each.experiment.name,
+            "claim": claim.text,
+            "holds": None if verdict is None else verdict.holds,
+            "observed": None if verdict is None else verdict.observed,
+        }
+        for found in pages.values()
+        for each in found
+        for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
     ]
-    facts = {"pages": [str(page) for page in shown], "claims": claims, **outcome.facts()}
+    facts = {"pages": [str(page) for page in pages], "claims": claims, **outcome.facts()}
     return Answer(facts, lambda: _view(facts, outcome), outcome.code)
-
-
-def _fact(shown: "pages.Shown", number: int) -> dict[str, Any]:
-    claim, verdict = shown.exhibit.claims[number], shown.verdicts[number]
-    return {
-        "exhibit": shown.exhibit.name,
-        "claim": claim.words,
-        "holds": None if verdict is None else verdict.holds,
-        "saw": None if verdict is None else verdict.saw,
-    }
 
 
 def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
@@ -176,9 +174,10 @@ def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
 
     from everlearn.cli.output import table
 
-    words = {True: "yes", False: "no", None: "–"}
+    marks = {True: "yes", False: "no", None: "–"}
     rows = [
-        (each["exhibit"], each["claim"], words[each["holds"]], each["saw"] or "") for each in facts["claims"]
+        (each["experiment"], each["claim"], marks[each["holds"]], each["observed"] or "")
+        for each in facts["claims"]
     ]
-    where = f"Read {' and '.join(facts['pages'])}; the figures are beside"
-    return Group(table(("", "the paper says", "here", "seen"), rows), *outcome.lines(), where)
+    written = f"Wrote {' and '.join(facts['pages'])} and the figures"
+    return Group(table(("", "claim", "reproduced", "observed"), rows), *outcome.lines(), written)

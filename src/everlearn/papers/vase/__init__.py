@@ -1,21 +1,11 @@
-"""Life-Long Disentangled Representation Learning with Cross-Domain Latent Homologies (2018), done again.
+"""Life-Long Disentangled Representation Learning with Cross-Domain Latent Homologies (2018)."""
 
-Takes nothing; gives the paper as `VASE`: its figures and its table, and three sizes at which to do them.
-Each size is one file that lists who learns, with which settings.
-"""
-
-from everlearn.papers.exhibit import Paper
-from everlearn.papers.vase.exhibits import EXHIBITS
-from everlearn.papers.vase.laptop import LAPTOP
-from everlearn.papers.vase.paper import PAPER
-from everlearn.papers.vase.smoke import SMOKE
+from everlearn.papers.experiment import Paper
+from everlearn.papers.vase.figures import EXPERIMENTS
+from everlearn.papers.vase.scales import SCALES
 
 VASE = Paper(
-    "vase",
-    "VASE: life-long disentangled representations, done again",
-    "vase.md",
-    EXHIBITS,
-    (SMOKE, LAPTOP, PAPER),
+    "vase", "Reproduction: VASE, life-long disentangled representations", "vase.md", EXPERIMENTS, SCALES
 )
 
 __all__ = ["VASE"]

@@ -1,154 +1,210 @@
-"""What the paper says, as questions that records can answer.
+"""Metrics of the paper (probe accuracy, position error, ...) and claims about environments."""
 
-Seeds are compared with themselves: all learners met the same images under the same seed.
-"""
-
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.papers.exhibit import Claim, Groups, Verdict
-from everlearn.papers.seeds import Measure, gap, measured
-from everlearn.papers.vase.readings import kept, surroundings
-from everlearn.reports.formatting import DASH, digits, share
+import numpy as np
 
-HALF = 0.5
-"""What VASE may lose of what its baseline loses."""
-SOON = 5
-"""Batches within which a change of environment must be noticed."""
-SELDOM = 1.0
-"""Environments that may be made up in 10,000 batches."""
-TWO = 2
-"""Latents that it takes to say where a thing is."""
+from everlearn.evaluation.probes import probes_of, retained, retention
+from everlearn.papers.claims import Metric
+from everlearn.papers.experiment import Claim, Groups, Verdict
+from everlearn.reports.formatting import DASH, digits
+from everlearn.reports.run_results import Findings
 
-FORMS = {"object": share, "position": digits}
-LOSSES = {"object": -1.0, "position": 1.0}
-"""The sign that makes a change a loss: accuracy is lost when it falls, places when their error rises."""
+MAX_DELAY = 5
+"""Batches within which a change of environment must be detected."""
+MAX_FALSE_ALARMS = 1.0
+"""Wrongly inferred new environments per 10,000 batches."""
+MIN_SHARED = 2
+"""Latents needed to encode a position."""
+MAX_WIDTH = 0.1
+"""Largest range of mixing weights within which a sharp decision changes."""
+NEAR = 0.1
+"""Range of mixing weights around the change of a decision."""
 
-
-def loses_half(words: str, quantity: str, better: str, worse: str) -> Claim:
-    """That one loses at most half of what another does, which loses something under every seed."""
-    loss, form = _loss(quantity), FORMS[quantity]
-
-    def check(groups: Groups) -> Verdict:
-        left, other = (measured(groups[name], loss) for name in (better, worse))
-        if left is None or other is None:
-            return Verdict(False, "nothing was read from codes")
-        forgets = all(loss(run) > 0 for run in groups[worse].runs)
-        holds = forgets and left.mean <= HALF * other.mean
-        return Verdict(holds, f"lost: {better} {form(left)}, {worse} {form(other)}")
-
-    return Claim(words, (better, worse), check)
+BEST_ACCURACY = Metric("best probe accuracy", lambda run: retained(run.probings, "object").best)
+FINAL_ACCURACY = Metric("final probe accuracy", lambda run: retained(run.probings, "object").final)
+ACCURACY_LOSS = Metric("loss of probe accuracy", lambda run: -retained(run.probings, "object").change)
+POSITION_LOSS = Metric(
+    "increase of position error", lambda run: retained(run.probings, "position").change, digits
+)
 
 
-def loses_more(words: str, quantity: str, worse: str, better: str) -> Claim:
-    """That one loses more than another, by more than the spread over seeds explains."""
-    loss, form = _loss(quantity), FORMS[quantity]
+def best_in(environment: str) -> Metric:
+    """Best probe accuracy in one environment; NaN where it is not part of the stream."""
 
-    def check(groups: Groups) -> Verdict:
-        apart = gap(groups[worse], groups[better], loss)
-        told = ", ".join(f"{name} {form(measured(groups[name], loss))}" for name in (worse, better))
-        return Verdict(apart.mean > 0 and not apart.low <= 0, f"lost: {told}; apart {form(apart)}")
+    def value(run: Findings) -> float:
+        is_there = (environment, "object") in probes_of(run.probings)
+        return retention(run.probings, environment, "object").best if is_there else math.nan
 
-    return Claim(words, (worse, better), check)
+    return Metric(environment, value)
 
 
-def knows_less(words: str, quantity: str, worse: str, better: str) -> Claim:
-    """That less can be read from the codes of one at the end than from another's, clear of the spread."""
-    final = kept(quantity, "final")
+def _cross_domain(score: str) -> Any:
+    """Mean of a score over all pairs of different environments that have it.
 
-    def check(groups: Groups) -> Verdict:
-        apart = gap(groups[better], groups[worse], final)
-        told = ", ".join(f"{name} {share(measured(groups[name], final))}" for name in (worse, better))
-        return Verdict(apart.mean > 0 and not apart.low <= 0, f"at the end: {told}; apart {share(apart)}")
+    Position errors count only for source environments whose positions vary.
+    """
 
-    return Claim(words, (worse, better), check)
-
-
-def as_good_at_best(words: str, quantity: str, name: str, other: str, within: float) -> Claim:
-    """That the best of one is not below that of another by more than a little."""
-    best = kept(quantity, "best")
-
-    def check(groups: Groups) -> Verdict:
-        apart = gap(groups[name], groups[other], best)
-        told = ", ".join(f"{each} {share(measured(groups[each], best))}" for each in (name, other))
-        return Verdict(apart.mean >= -within, f"best: {told}; apart {share(apart)}")
-
-    return Claim(words, (name, other), check)
-
-
-def reaches(words: str, quantity: str, name: str, least: float) -> Claim:
-    """That the best of one is at least so much."""
-    best = kept(quantity, "best")
-
-    def check(groups: Groups) -> Verdict:
-        found = measured(groups[name], best)
-        return Verdict(found is not None and found.mean >= least, f"best: {name} {share(found)}")
-
-    return Claim(words, (name,), check)
-
-
-def loses_at_most(words: str, quantity: str, name: str, most: float) -> Claim:
-    """That one loses no more than so much."""
-    loss, form = _loss(quantity), FORMS[quantity]
-
-    def check(groups: Groups) -> Verdict:
-        found = measured(groups[name], loss)
-        return Verdict(found is not None and found.mean <= most, f"lost: {name} {form(found)}")
-
-    return Claim(words, (name,), check)
-
-
-def notices(words: str, name: str) -> Claim:
-    """That every change of environment is rightly found, soon, and next to none made up."""
-
-    def check(groups: Groups) -> Verdict:
-        found = [surroundings(run)["detection"] for run in groups[name].runs]
-        right, changes = (sum(each[key] for each in found) for key in ("n_right", "n_changes"))
-        late = [each["latest"] for each in found if each["latest"] is not None]
-        false_new = max(each["false_new"] for each in found)
-        latest = f"{max(late):.0f}" if late else DASH
-        holds = right == changes and max(late, default=0) <= SOON and false_new <= SELDOM
-        told = f"{right} of {changes} found, the last after {latest} batches; at most"
-        return Verdict(holds, f"{told} {false_new:.2f} made up in 10,000")
-
-    return Claim(words, (name,), check)
-
-
-def recognises(words: str, name: str) -> Claim:
-    """That whatever comes back is taken for what it is, by one that had noticed that it was gone."""
-
-    def check(groups: Groups) -> Verdict:
-        back = [
-            stage for run in groups[name].runs for stage in surroundings(run)["stages"] if not stage["is_new"]
+    def value(run: Findings) -> float:
+        result = run.answers["translation"]
+        cells = [
+            cell[score]
+            for a, row in enumerate(result["outcomes"])
+            for b, cell in enumerate(row)
+            if a != b and cell[score] is not None and (score != "off" or result["still"][a] > 0)
         ]
-        told = ", ".join(map(_met, back))
-        holds = bool(back) and all(stage["found"] == "known" and stage["delay"] > 0 for stage in back)
-        return Verdict(holds, told)
+        return float(np.mean(cells)) if cells else math.nan
 
-    return Claim(words, (name,), check)
+    return value
 
 
-def shares_places(words: str, name: str) -> Claim:
-    """That the same latents say where things are wherever they move, and are closed where nothing does."""
+IN_TARGET = Metric("classified as the target environment", _cross_domain("there"))
+POSITION_ERROR = Metric("position error", _cross_domain("off"))
+SAME_CLASS = Metric("class kept", _cross_domain("kept"))
+
+
+def _before_last(run: Findings) -> float:
+    last = run.probings[-1]
+    before = [row for row in run.probings if row.task < last.task]
+    return before[-1].found[last.shown].get("object", math.nan) if before else math.nan
+
+
+ZERO_SHOT = Metric("probe accuracy in the last environment before training on it", _before_last)
+
+
+def keeps_positions(text: str, series: str) -> Claim:
+    """Position errors of cross-domain reconstructions are at most half of those of a constant position."""
 
     def check(groups: Groups) -> Verdict:
-        told = [surroundings(run) for run in groups[name].runs]
-        holds = all(len(each["shared"]) >= TWO and each["masked"] == each["shared"] for each in told)
-        seen = "; ".join(f"shared {_list(each['shared'])}, closed {_list(each['masked'])}" for each in told)
-        return Verdict(holds, seen)
+        runs = groups[series].runs
+        constant = [max(run.answers["translation"]["still"]) for run in runs]
+        holds = all(POSITION_ERROR.value(run) <= worst / 2 for run, worst in zip(runs, constant, strict=True))
+        return Verdict(holds, f"{POSITION_ERROR.listed(groups)}; constant position {max(constant):.3f}")
 
-    return Claim(words, (name,), check)
-
-
-def _loss(quantity: str) -> Measure:
-    change = kept(quantity, "change")
-    return lambda run: LOSSES[quantity] * change(run)
+    return Claim(text, (series,), check)
 
 
-def _met(stage: Mapping[str, Any]) -> str:
-    late = "" if stage["delay"] is None else f" after {stage['delay']:.0f} batches"
-    return f"{stage['name']}: {stage['found']}{late}"
+def detects_changes(text: str, series: str) -> Claim:
+    """All changes of environment are detected in time, with few false alarms."""
+
+    def check(groups: Groups) -> Verdict:
+        found = [run.answers["environments"]["detection"] for run in groups[series].runs]
+        n_right, n_changes = (sum(each[key] for each in found) for key in ("n_right", "n_changes"))
+        delays = [each["latest"] for each in found if each["latest"] is not None]
+        false_alarms = max(each["false_new"] for each in found)
+        in_time = max(delays, default=0) <= MAX_DELAY
+        delay = f"{max(delays):.0f}" if delays else DASH
+        return Verdict(
+            n_right == n_changes and in_time and false_alarms <= MAX_FALSE_ALARMS,
+            f"{n_right} of {n_changes} changes detected, with a delay of at most {delay} batches; at most "
+            f"{false_alarms:.2f} false alarms per 10,000 batches",
+        )
+
+    return Claim(text, (series,), check)
 
 
-def _list(numbers: list[int]) -> str:
+def recognizes_recurring(text: str, series: str) -> Claim:
+    """Every recurring environment is recognized as known after the change was detected."""
+
+    def check(groups: Groups) -> Verdict:
+        recurring = [
+            stage
+            for run in groups[series].runs
+            for stage in run.answers["environments"]["stages"]
+            if not stage["is_new"]
+        ]
+        holds = all(stage["found"] == "known" and stage["delay"] > 0 for stage in recurring)
+        return Verdict(bool(recurring) and holds, ", ".join(map(_stage, recurring)))
+
+    return Claim(text, (series,), check)
+
+
+def _stage(stage: Mapping[str, Any]) -> str:
+    delay = "" if stage["delay"] is None else f" after {stage['delay']:.0f} batches"
+    return f"{stage['name']}: {stage['found']}{delay}"
+
+
+def shares_position_latents(text: str, series: str) -> Claim:
+    """The same latents encode position in all moving environments, and are masked in the static one."""
+
+    def check(groups: Groups) -> Verdict:
+        results = [run.answers["environments"] for run in groups[series].runs]
+        holds = all(
+            len(each["shared"]) >= MIN_SHARED and each["masked"] == each["shared"] for each in results
+        )
+        observed = (
+            f"shared {_numbers(each['shared'])}, masked {_numbers(each['masked'])}" for each in results
+        )
+        return Verdict(holds, "; ".join(observed))
+
+    return Claim(text, (series,), check)
+
+
+def _numbers(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
+
+
+def sharp_decision(text: str, series: str) -> Claim:
+    """The inferred environment of mixed images changes within a narrow range of mixing weights."""
+
+    def check(groups: Groups) -> Verdict:
+        flips = [_without_context(run)["flip"] for run in groups[series].runs]
+        observed = (f"at {f['point']:.2f} within {f['width']:.2f}" if f else "never" for f in flips)
+        return Verdict(all(f is not None and f["width"] <= MAX_WIDTH for f in flips), ", ".join(observed))
+
+    return Claim(text, (series,), check)
+
+
+def context_shifts_decision(text: str, series: str) -> Claim:
+    """Real images of an environment in the batch shift the decision towards that environment."""
+
+    def check(groups: Groups) -> Verdict:
+        rows = [_thresholds(run) for run in groups[series].runs]
+        observed = (f"{a:.2f} with images of the first, {alone:.2f} without, {b:.2f}" for a, alone, b in rows)
+        holds = all(a < alone < b for a, alone, b in rows)
+        return Verdict(holds, f"{'; '.join(observed)} with images of the second")
+
+    return Claim(text, (series,), check)
+
+
+def uncertain_between(text: str, series: str) -> Claim:
+    """Latents of one environment only have a larger deviation near the change than at both ends."""
+
+    def check(groups: Groups) -> Verdict:
+        rises = [rise for run in groups[series].runs for rise in _deviation_rises(run)]
+        observed = ", ".join(f"{rise:+.3f}" for rise in rises) or DASH
+        holds = bool(rises) and all(rise > 0 for rise in rises)
+        return Verdict(holds, f"σ near the change minus σ at the ends: {observed}")
+
+    return Claim(text, (series,), check)
+
+
+def _without_context(run: Findings) -> Mapping[str, Any]:
+    curves = run.answers["ambiguity"]["curves"]
+    return next(curve for curve in curves if not curve["context"])
+
+
+def _thresholds(run: Findings) -> tuple[float, float, float]:
+    """Where the decision changes with images of the first, without, and with images of the second."""
+    result = run.answers["ambiguity"]
+    first, second = (
+        float(np.mean([_threshold(curve) for curve in result["curves"] if curve["context"] == context]))
+        for context in result["names"]
+    )
+    return first, _threshold(_without_context(run)), second
+
+
+def _threshold(curve: Mapping[str, Any]) -> float:
+    """The share of mixing weights at which the decision is against the first."""
+    return 1 - float(np.mean(curve["decided"]))
+
+
+def _deviation_rises(run: Findings) -> list[float]:
+    result, flip = run.answers["ambiguity"], _without_context(run)["flip"]
+    if flip is None:
+        return []
+    near = np.abs(np.array(result["weights"]) - flip["point"]) <= NEAR
+    curves = [np.array(values) for values in result["deviations"] if values is not None]
+    return [float(values[near].max() - max(values[0], values[-1])) for values in curves]

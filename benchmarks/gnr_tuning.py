@@ -1,0 +1,155 @@
+"""Tune the settings of GNR and AR1: `python -m benchmarks.gnr_tuning [SERIES...]` tries what is untried.
+
+Every series of the laptop scale is tuned in the same way, those without replay too: first the learning rate
+of the head, then that of the backbone, then the number of replayed activations per batch, each with the best
+values of those before. If the best learning rate of the head is at the end of the grid, the grid is extended.
+The score is the accuracy on the full test set of a stream whose seed no reported run has. Learning rates of
+the head that score close to the best are scored again under a second such seed, because under a single seed a
+learning rate at the edge of divergence can score best. All trials are kept in results/gnr/tuning.json;
+`papers.gnr.scales` has the best ones.
+"""
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from everlearn import files
+from everlearn.papers import Series
+from everlearn.papers.gnr import GNR
+from everlearn.papers.gnr.scales import CORRUPTED
+from everlearn.runs import Play, RunSpec, events
+
+Choice = dict[str, Any]
+Trial = dict[str, Any]
+
+TRIALS = Path(__file__).parent.parent / "results" / "gnr" / "tuning.json"
+SEED, SECOND_SEED = 9, 8
+CLOSE = 0.02
+"""Difference of accuracy to the best up to which a learning rate of the head is scored again."""
+START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
+HEAD_RATES = {"nc": (0.0001, 0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
+"""Learning rates of the head besides the first; tasks of NC are longer and need smaller ones."""
+ALL_HEAD_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Extension of the grid in both directions."""
+BODY_RATES = (1e-5, 1e-3)
+REPLAY_SIZES = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
+"""Replayed activations per batch, the share of the paper first."""
+CORRUPTED_REPLAY_SIZES = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
+"""The same for corrupted activations."""
+
+
+def tuned_series() -> list[Series]:
+    """All variants, and both roles with fully corrupted activations.
+
+    Half corrupted and unguided ones use the settings of fully corrupted ones.
+    """
+    known = GNR.scale("laptop").series
+    return [series for series in known if "," not in series.name or CORRUPTED in series.name]
+
+
+def trials(name: str) -> list[Trial]:
+    """The trials of a series: settings and accuracy."""
+    return _read().get(name, [])
+
+
+def _read() -> dict[str, list[Trial]]:
+    return json.loads(TRIALS.read_text()) if TRIALS.exists() else {}
+
+
+def best(name: str) -> Choice:
+    """The best settings of a series; of close ones, the best under both seeds."""
+    chosen: Choice = max(close_trials(name), key=lambda trial: trial["accuracy"] + trial.get("again", 0.0))[
+        "settings"
+    ]
+    return chosen
+
+
+def close_trials(name: str) -> list[Trial]:
+    """The best trial with each learning rate of the head, if it is close to the best of all."""
+    ranked = sorted(trials(name), key=lambda trial: -float(trial["accuracy"]))
+    first = {trial["settings"]["head_rate"]: trial for trial in reversed(ranked)}
+    return [trial for trial in first.values() if trial["accuracy"] >= ranked[0]["accuracy"] - CLOSE]
+
+
+def search(series: Series) -> None:
+    """Run all trials of a series that are missing."""
+    choice = START | ({"replay_size": _replay_sizes(series)[0]} if _replays(series) else {})
+    for name, values in _grid(series).items():
+        choice = max((choice, *(choice | {name: value} for value in values)), key=partial(_score, series))
+        if name == "head_rate":
+            choice = _extend(series, choice, (choice[name], START[name], *values))
+    _score_again(series)
+
+
+def _score_again(series: Series) -> None:
+    close = close_trials(series.name)
+    for trial in close if len(close) > 1 else []:
+        if "again" not in trial:
+            again = trial | {"again": accuracy(series, trial["settings"], SECOND_SEED)}
+            print(series.name, again, flush=True)
+            _keep(series.name, [again if old == trial else old for old in trials(series.name)])
+
+
+def _extend(series: Series, choice: Choice, tried: tuple[float, ...]) -> Choice:
+    """Extend the grid as long as the best value is at its end."""
+    for end, step in ((min(tried), -1), (max(tried), 1)):
+        place = ALL_HEAD_RATES.index(end) + step
+        while choice["head_rate"] == ALL_HEAD_RATES[place - step] and 0 <= place < len(ALL_HEAD_RATES):
+            further = choice | {"head_rate": ALL_HEAD_RATES[place]}
+            choice = max((choice, further), key=partial(_score, series))
+            place += step
+    return choice
+
+
+def _grid(series: Series) -> dict[str, tuple[Any, ...]]:
+    grid: dict[str, tuple[Any, ...]] = {"head_rate": HEAD_RATES[_scenario(series)], "body_rate": BODY_RATES}
+    return grid | ({"replay_size": _replay_sizes(series)[1:]} if _replays(series) else {})
+
+
+def _replay_sizes(series: Series) -> tuple[int, ...]:
+    return (CORRUPTED_REPLAY_SIZES if CORRUPTED in series.name else REPLAY_SIZES)[_scenario(series)]
+
+
+def _scenario(series: Series) -> str:
+    return series.name.split()[0]
+
+
+def _replays(series: Series) -> bool:
+    return bool(series.settings.get("learner.source", "none") != "none")
+
+
+def _score(series: Series, choice: Choice) -> float:
+    """The accuracy with some settings, from the trials or from a new one."""
+    for trial in trials(series.name):
+        if trial["settings"] == choice:
+            return float(trial["accuracy"])
+    trial = {"settings": choice, "accuracy": accuracy(series, choice)}
+    print(series.name, trial, flush=True)
+    _keep(series.name, [*trials(series.name), trial])
+    return float(trial["accuracy"])
+
+
+def accuracy(series: Series, choice: Choice, seed: int = SEED) -> float:
+    """The accuracy on the full test set after the last task."""
+    settings = dict(series.settings) | {f"learner.{name}": value for name, value in choice.items()}
+    spec = RunSpec.make(
+        stream=series.stream,
+        learner=series.learner,
+        settings=settings | {"seed": seed, "stream.seed": seed, "evaluation.every": 1000},
+    )
+    scored = [event for event in Play(spec).events() if isinstance(event, events.Scored)]
+    return round(sum(scored[-1].correct) / sum(scored[-1].total), 4)
+
+
+def _keep(name: str, rows: list[Trial]) -> None:
+    TRIALS.parent.mkdir(parents=True, exist_ok=True)
+    files.write(TRIALS, (json.dumps(_read() | {name: rows}, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    for series in tuned_series():
+        if series.name in sys.argv[1:] or not sys.argv[1:]:
+            search(series)
+            print(series.name, "best:", best(series.name), flush=True)

@@ -1,0 +1,70 @@
+"""Metrics of the paper: accuracy over all test images, and the quality of replayed activations.
+
+No learner can predict a class that it has not seen yet, so all images of such classes count as errors.
+Accuracy on the full test set therefore follows from the counts on the growing one, as long as every test
+image of the classes seen is evaluated; the settings in `scales` ensure that.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from everlearn.papers.claims import Metric
+from everlearn.papers.experiment import Claim, Groups, Verdict
+from everlearn.reports.formatting import share
+from everlearn.reports.run_results import Findings, Points
+
+
+def growing(run: Findings) -> Points:
+    """Accuracy on all test images of the classes seen so far."""
+    return {n: right / total for n, right, total in _counts(run)}
+
+
+def full(run: Findings) -> Points:
+    """Accuracy on all test images of the classes of the whole run."""
+    counts = list(_counts(run))
+    n_images = counts[-1][2] if counts else 1
+    return {n: right / n_images for n, right, _ in counts}
+
+
+def _counts(run: Findings) -> Iterator[tuple[int, int, int]]:
+    """Number of tasks learned, correct predictions and images at each evaluation after a task."""
+    for scored in run.record.scores():
+        if scored["batch"] is None:
+            yield scored["task"] + 1, sum(scored["correct"]), sum(scored["total"])
+
+
+def _average(run: Findings) -> float:
+    values = list(full(run).values())
+    return math.fsum(values) / len(values)
+
+
+def _replay_accuracy(run: Findings) -> float:
+    shares = [ended["losses"]["named"] for ended in run.ended if "named" in ended["losses"]]
+    return math.fsum(shares) / len(shares) if shares else math.nan
+
+
+FINAL = Metric("final accuracy", lambda run: list(full(run).values())[-1])
+AVERAGE = Metric("average accuracy", _average)
+REPLAY_ACCURACY = Metric("accuracy on replayed activations", _replay_accuracy)
+"""Share of replayed activations that the network classifies correctly when a task begins, mean over tasks."""
+
+
+def crosses(text: str, positive: Mapping[str, str], negative: Mapping[str, str]) -> Claim:
+    """Positive replay is better at the first level of quality, negative replay at the last.
+
+    Args:
+        text: of the claim.
+        positive: series of positive replay by the quality of their activations, the best first.
+        negative: the same for negative replay.
+    """
+
+    def check(groups: Groups) -> Verdict:
+        gaps = {
+            level: FINAL.difference(groups[negative[level]], groups[positive[level]]) for level in positive
+        }
+        first, *_, last = gaps.values()
+        observed = ", ".join(f"{level} {share(gap)}" for level, gap in gaps.items())
+        holds = first is not None and last is not None and first.mean < 0 < last.low
+        return Verdict(holds, f"negative minus positive: {observed}")
+
+    return Claim(text, (*positive.values(), *negative.values()), check)

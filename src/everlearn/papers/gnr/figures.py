@@ -1,0 +1,241 @@
+"""The figures and tables of "Generative Negative Replay for Continual Learning"."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from everlearn.papers.claims import above_next, not_below
+from everlearn.papers.experiment import Claim, Experiment
+from everlearn.papers.gnr.claims import AVERAGE, FINAL, REPLAY_ACCURACY, crosses, full, growing
+from everlearn.papers.gnr.scales import AR1, CORRUPTED, DEGRADED, NO_PENALTY, ROLES, SCENARIOS
+from everlearn.reports.axes import canvas, draw_lines, name_lines, share_axis
+from everlearn.reports.groups import Group
+from everlearn.reports.style import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = (
+    FINAL.column("final", "accuracy on the full test set after the last task"),
+    AVERAGE.column("average", "accuracy on the full test set, mean over all evaluations"),
+    REPLAY_ACCURACY.column("replayed", "accuracy on replayed activations when a task begins"),
+)
+BASELINES = (
+    '"AR1" penalises changes of the backbone by synaptic intelligence, as in the paper. "no penalty" '
+    "replays nothing either; its lower layers are frozen and the others have small learning rates, like the "
+    "variants with replay (not in the paper)."
+)
+STREAM = (
+    "At laptop scale the stream consists of sprites in the sessions of CORe50, and the network is "
+    "pretrained on other shapes, as the paper's is on ImageNet. Seeds differ in the similarity of their "
+    "shapes, more than methods differ from each other; therefore methods are compared seed by seed, and "
+    "figures show means."
+)
+
+
+def of(scenario: str, *variants: str) -> tuple[str, ...]:
+    """Names of the series of some variants.
+
+    Example:
+        >>> of("nc", "AR1", "NR-GD")
+        ('nc AR1', 'nc NR-GD')
+    """
+    return tuple(f"{scenario} {variant}" for variant in variants)
+
+
+def by_quality(scenario: str, role: str) -> dict[str, str]:
+    """Names of the series of a role by the quality of their activations, the best first.
+
+    Example:
+        >>> list(by_quality("nic", "PR").values())[:3]
+        ['nic PR-OD', 'nic PR-GD', 'nic PR-GD, corrupted 0.5']
+    """
+    real, generated = of(scenario, f"{role}-OD", f"{role}-GD")
+    return {"real": real, "generated": generated, **{level: f"{generated}, {level}" for level in DEGRADED}}
+
+
+def accuracy_on_both_sets(groups: Sequence[Group], look: Look) -> "Figure":
+    """Accuracy after each task on the full test set and on that of the classes seen."""
+    figure, panels = canvas(2)
+    for axes, curve, title in zip(panels, (full, growing), ("full", "growing"), strict=True):
+        draw_lines(axes, [group.line(curve) for group in groups], look, bands=False)
+        axes.set_title(f"{title} test set")
+        share_axis(axes, "accuracy")
+        name_lines(axes, [group.short for group in groups], look)
+    return figure
+
+
+def accuracy_by_quality(groups: Sequence[Group], look: Look) -> "Figure":
+    """Final accuracy of both roles over the quality of replayed activations, one panel per scenario."""
+    figure, panels = canvas(2)
+    final = {group.name: found.mean for group in groups if (found := FINAL.over_seeds(group))}
+    for axes, (scenario, title) in zip(panels, SCENARIOS.items(), strict=True):
+        levels = _levels(groups, scenario)
+        for number, role in enumerate(ROLES):
+            _draw(axes, number, [final.get(name) for name in by_quality(scenario, role).values()], look)
+        for number, name in enumerate(of(scenario, AR1, NO_PENALTY), len(ROLES)):
+            _draw(axes, number, len(levels) * [final.get(name)], look)
+        axes.grid(axis="y")
+        axes.set_title(title)
+        axes.set_xlabel("replayed activations")
+        axes.set_xticks(range(len(levels)), levels)
+        share_axis(axes, "final accuracy")
+        name_lines(axes, [*(f"{role} replay" for role in ROLES.values()), AR1, NO_PENALTY], look)
+    return figure
+
+
+def _levels(groups: Sequence[Group], scenario: str) -> list[str]:
+    """Labels of the levels of quality, with the share of correctly classified activations where known."""
+    shares = {group.name: found.mean for group in groups if (found := REPLAY_ACCURACY.over_seeds(group))}
+    return [
+        f"{level}\n{shares[name]:.0%} correct" if name in shares else level
+        for level, name in by_quality(scenario, "NR").items()
+    ]
+
+
+def _draw(axes: "Axes", number: int, values: Sequence[float | None], look: Look) -> None:
+    points = {place: value for place, value in enumerate(values) if value is not None}
+    marker = "o" if number < len(ROLES) else ""
+    (line,) = axes.plot(list(points), list(points.values()), marker=marker)
+    line.set(color=look.colour(number), linestyle=look.dash(number))
+
+
+def degradation_claims(scenario: str) -> tuple[Claim, ...]:
+    """The claims of the paper where generated activations are degraded."""
+    none, real, random = of(scenario, AR1, "PR-OD", "NR-RD")
+    positive, negative = (by_quality(scenario, role)[CORRUPTED] for role in ROLES)
+    here = f"Corruption 1, {scenario}"
+    return (
+        crosses(
+            "Positive replay is better while activations are good, negative replay when they are bad "
+            f"({scenario}).",
+            *(by_quality(scenario, role) for role in ROLES),
+        ),
+        not_below(f"{here}: real activations are the upper bound.", FINAL, real, negative),
+        above_next(
+            f"{here}: negative replay beats none by at least 5 points.", FINAL, negative, none, by=0.05
+        ),
+        above_next(f"{here}: even random activations are better than none.", FINAL, random, none),
+        above_next(f"{here}: positive replay is worse than none.", FINAL, none, positive),
+        above_next(
+            f"{here}: negative replay beats positive replay by at least 20 points.",
+            FINAL,
+            negative,
+            positive,
+            by=0.2,
+        ),
+    )
+
+
+EXPERIMENTS = (
+    Experiment(
+        "gnr-figure-1",
+        "Positive and negative replay of generated activations, new classes in every task",
+        of("nc", "PR-GD", "NR-GD"),
+        (
+            above_next(
+                "Negative replay performs significantly better, with the same classifier and generator.",
+                FINAL,
+                *of("nc", "NR-GD", "PR-GD"),
+            ),
+        ),
+        accuracy_on_both_sets,
+        STREAM,
+        COLUMNS,
+    ),
+    Experiment(
+        "gnr-table-1",
+        "Average accuracy over all tasks, new classes in every task",
+        of("nc", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
+        (
+            not_below("Real activations are the upper bound.", AVERAGE, *of("nc", "PR-OD", "NR-GD")),
+            above_next(
+                "Negative replay is better than none, and positive replay of the same activations worse.",
+                AVERAGE,
+                *of("nc", "NR-GD", AR1, "PR-GD"),
+            ),
+        ),
+        accuracy_on_both_sets,
+        f"{STREAM} {BASELINES} The other column of the paper is ImageNet-1000, which is not available here.",
+        COLUMNS,
+    ),
+    Experiment(
+        "gnr-table-2",
+        "Final accuracy with real, generated and random activations as negative examples",
+        tuple(name for scenario in SCENARIOS for name in of(scenario, AR1, "NR-OD", "NR-GD", "NR-RD")),
+        (
+            *(
+                above_next(
+                    f"Even random activations are better than none ({scenario}).",
+                    FINAL,
+                    *of(scenario, "NR-RD", AR1),
+                )
+                for scenario in SCENARIOS
+            ),
+            above_next(
+                "In NIC generated activations are better than random ones, and real ones than generated.",
+                FINAL,
+                *of("nic", "NR-OD", "NR-GD", "NR-RD"),
+            ),
+        ),
+        None,
+        STREAM,
+        COLUMNS,
+    ),
+    Experiment(
+        "gnr-figure-4",
+        "One session of one class per task, 391 tasks",
+        of("nic", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
+        (
+            not_below("Real activations are the upper bound.", FINAL, *of("nic", "PR-OD", "NR-GD")),
+            above_next(
+                "Negative replay is better than none, by 5 points and more.",
+                FINAL,
+                *of("nic", "NR-GD", AR1),
+                by=0.05,
+            ),
+            above_next(
+                "Positive replay of generated activations is worse than none.",
+                FINAL,
+                *of("nic", AR1, "PR-GD"),
+            ),
+            above_next(
+                "Negative replay is better than positive replay of the same activations, by 20 points and "
+                "more.",
+                FINAL,
+                *of("nic", "NR-GD", "PR-GD"),
+                by=0.2,
+            ),
+            above_next(
+                "Negative replay is better than no replay even without a penalty (not in the paper).",
+                FINAL,
+                *of("nic", "NR-GD", NO_PENALTY),
+            ),
+        ),
+        accuracy_on_both_sets,
+        f"{STREAM} {BASELINES}",
+        COLUMNS,
+    ),
+    Experiment(
+        "gnr-degradation",
+        "Positive and negative replay of activations of decreasing quality (not in the paper)",
+        tuple(
+            name
+            for scenario in SCENARIOS
+            for name in (
+                *of(scenario, AR1, NO_PENALTY, "NR-RD"),
+                *(name for role in ROLES for name in by_quality(scenario, role).values()),
+            )
+        ),
+        tuple(claim for scenario in SCENARIOS for claim in degradation_claims(scenario)),
+        accuracy_by_quality,
+        "Activations are real, generated as in the paper by a generator that is trained on its own samples, "
+        "or worse. Corruption exchanges half or all of the values of an activation for those of other "
+        "activations of any class. The generator is trained on the result, so corruption accumulates. Every "
+        'unit keeps its distribution; only the information about the class is lost. "unguided" is a '
+        "generator without the loss of the classifier, whose classes mix. The settings of replay were tuned "
+        "again for corruption 1, and are the same for corruption 0.5 and unguided generators. [Other ways "
+        "to degrade activations](decisions/0009-patterns-are-worn-not-shaken.md) that were tried.",
+        COLUMNS,
+    ),
+)

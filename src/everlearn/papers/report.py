@@ -1,0 +1,121 @@
+"""The results page of a paper: its claims, the verdicts on them, figures and tables."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from everlearn.evaluation import Interval
+from everlearn.papers.experiment import Experiment, Scale, Verdict
+from everlearn.reports.comparison import COLUMNS, Column
+from everlearn.reports.figures import write
+from everlearn.reports.formatting import DASH, duration, exactly, share
+from everlearn.reports.groups import Group, interval
+from everlearn.reports.style import LOOKS
+
+SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
+"""Columns of the comparison table that are shown on the page."""
+NOT_RUN = "not run yet"
+"""Verdict on a claim whose runs are not finished."""
+FIGURES = "figures"
+"""Folder of the figures, beside the page."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment with the results of our records.
+
+    Attributes:
+        experiment: the figure or table, with the claims that can be checked at this scale.
+        groups: results of its series, in their order.
+        verdicts: one for each claim; None where records are missing.
+    """
+
+    experiment: Experiment
+    groups: tuple[Group, ...]
+    verdicts: tuple[Verdict | None, ...]
+
+    @classmethod
+    def from_records(cls, experiment: Experiment, scale: Scale, records: Path) -> "Reproduction":
+        """Read the finished records of an experiment and check its claims."""
+        here, groups = experiment.at(scale), experiment.groups(scale, records)
+        verdicts = tuple(claim.verdict(groups, scale) for claim in here.claims)
+        return cls(here, tuple(groups.values()), verdicts)
+
+    @property
+    def figure(self) -> str:
+        """Path of its figure, relative to the page."""
+        return f"{FIGURES}/{self.experiment.name}.svg"
+
+    def write_figure(self, folder: Path) -> Path | None:
+        """Write its figure, if it has one and there are results."""
+        if self.experiment.draw is None or not self.groups:
+            return None
+        return write(self.experiment.draw, self.groups, folder / self.figure, LOOKS["paper"])
+
+
+def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
+    """The page in Markdown: a table of all claims, then a section for each experiment."""
+    parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)}", ""]
+    parts += claims_table(reproductions)
+    for each in reproductions:
+        parts += ["", *_section(each)]
+    return "\n".join(parts) + "\n"
+
+
+def _total_time(reproductions: Sequence[Reproduction]) -> str:
+    """Duration of all runs; each counts once."""
+    runs = (run for each in reproductions for group in each.groups for run in group.runs)
+    seconds = {run.record.folder: run.seconds for run in runs}
+    if not seconds:
+        return "No run is finished yet."
+    total = duration(exactly(math.fsum(seconds.values())))
+    return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
+
+
+def claims_table(reproductions: Sequence[Reproduction], page: str = "") -> Iterator[str]:
+    """Every claim with its verdict; `page` is the path of the page with the experiments."""
+    yield "| | Claim of the paper | Reproduced | Observed |"
+    yield "|---|---|---|---|"
+    for each in reproductions:
+        name = f"[{each.experiment.name}]({page}#{each.experiment.name})"
+        for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True):
+            observed = verdict.observed if verdict else ""
+            yield f"| {name} | {claim.text} | {_mark(verdict)} | {observed} |"
+
+
+def _mark(verdict: Verdict | None) -> str:
+    return NOT_RUN if verdict is None else "yes" if verdict.holds else "**no**"
+
+
+def _section(reproduction: Reproduction) -> Iterator[str]:
+    experiment = reproduction.experiment
+    yield f"## {experiment.name}"
+    yield ""
+    yield f"{experiment.title}. `everlearn reproduce {experiment.name}`"
+    if experiment.draw is not None and reproduction.groups:
+        yield f"\n![{experiment.title}]({reproduction.figure})"
+    if experiment.note:
+        yield f"\n{experiment.note}"
+    if reproduction.groups:
+        yield ""
+        yield from _table(reproduction.groups, experiment.columns)
+
+
+def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
+    """Supervision, results and cost of each series; the given columns come first."""
+    n = min(group.n_tasks for group in groups)
+    early = Column(f"after {n}", "", lambda group: share(_accuracy_after(group, n)), "well")
+    columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN)]
+    columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
+    yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
+    yield "|---" * (2 + len(columns)) + "|"
+    for group in groups:
+        supervision = str(group.runs[0].started.get("given", ""))
+        cells = [group.short, supervision, *(column.cell(group) for column in columns)]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def _accuracy_after(group: Group, n_tasks: int) -> Interval | None:
+    curves = [run.accuracy() for run in group.runs]
+    return interval([curve[n_tasks] for curve in curves if n_tasks in curve])

@@ -1,0 +1,241 @@
+"""The runs of the paper at three scales.
+
+Series are named by the letters of the paper: S infers environments, D replays generated samples ("dreaming"),
+A masks latents. SD-[41] is the paper's name for a teacher and a student (Ramapuram et al.): entangled, and
+without a penalty on the decoder.
+
+Smoke uses sprites instead of MNIST and Fashion-MNIST. Most settings of the paper are in an appendix that is
+not available; the number of epochs, the learning rate and the evaluation interval of the paper scale are
+those of other reproductions, the rest are our defaults.
+"""
+
+from typing import Any
+
+from everlearn.papers.experiment import Row, Run, Scale, Settings
+
+NONE: Settings = {}
+THREE = (0, 1, 2)
+"""Seeds."""
+MAIN = ("moving-fashion", "mnist", "moving-mnist")
+SEQUENCES = {
+    "main": MAIN,
+    "five": ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion"),
+    "pair": (
+        "mnist",
+        "inverted-fashion",
+    ),  # in the paper CelebA, which is not available, and inverted Fashion
+    "recurring": ("moving-fashion", "mnist", "moving-fashion"),
+}
+SMOKE_SEQUENCES = {
+    "main": ("moving-sprites", "sprites", "moving-inverted-sprites"),
+    "five": ("moving-sprites", "sprites", "inverted-sprites", "sprites", "moving-inverted-sprites"),
+    "pair": ("sprites", "inverted-sprites"),
+    "recurring": ("moving-sprites", "inverted-sprites", "moving-sprites"),
+}
+PROTOCOLS = ("environments", "traversal")
+
+CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
+RAMAPURAM = "SD-[41]"
+ENTANGLED = ", entangled"
+"""Suffix of variants without a penalty for disentanglement."""
+MIN_KL = 0.5
+"""KL from which on a latent counts as used; with a smaller one, five environments leave no latent unused."""
+
+EPOCHS, STAGE = 6, 3.5
+"""At laptop scale: epochs per environment, and minutes of a stage on one core with all components."""
+CAPACITY_STEP, PAPER_CAPACITY_STEP = 0.01, 0.001
+
+
+def components(code: str) -> dict[str, Any]:
+    """The settings of VASE behind the letters of a variant.
+
+    Example:
+        >>> components("SD")
+        {'learner.clustering': True, 'learner.dreaming': True, 'learner.masking': False}
+    """
+    switches = {"S": "clustering", "D": "dreaming", "A": "masking"}
+    settings = {f"learner.{name}": letter in code for letter, name in switches.items()}
+    return settings | ({"learner.used_nats": MIN_KL} if "A" in code else {})
+
+
+def _row(
+    name: str,
+    sequence: str = "main",
+    *,
+    settings: Settings = NONE,
+    smoke: Settings = NONE,
+    laptop: Settings = NONE,
+    paper: Settings | None = NONE,
+    seeds: tuple[int, ...] = (0,),
+    paper_seeds: tuple[int, ...] = (0,),
+    protocols: tuple[str, ...] = PROTOCOLS,
+    stage: float = STAGE,
+) -> Row:
+    """A variant, named by its letters and what follows them; minutes are those of its stages."""
+    code = name.split(",")[0]
+    stages, smoke_stages = SEQUENCES[sequence], SMOKE_SEQUENCES[sequence]
+    return Row(
+        name,
+        "cci-vae" if code in ("CCI-VAE", "VAE") else "vase",
+        Run({"stream.sequence": smoke_stages, **smoke}),
+        Run({"stream.sequence": stages, **laptop}, seeds, stage * len(stages)),
+        None if paper is None else Run({"stream.sequence": stages, **paper}, paper_seeds),
+        {**(components(code) if code in CODES else {}), **settings},
+        protocols,
+    )
+
+
+def _design_choices(capacity_step: float) -> dict[str, Settings]:
+    """The alternatives to what we chose where the paper gives no details."""
+    return {
+        "default": {},
+        "gamma 100": {"learner.gamma": 100.0},
+        "absolute": {"learner.penalty": "absolute", "learner.gamma": 100.0},
+        "total KL": {"learner.informative": False},
+        "capacity not reset": {"learner.capacity_restarts": False},
+        "doubled capacity": {"learner.capacity_step": 2 * capacity_step, "learner.capacity_most": 50.0},
+        "total error": {"learner.excess": False},
+        "selection by reconstruction": {"learner.selector": "reconstruction"},
+        "unused latents masked": {"learner.mask_spare": True},
+        "masks never frozen": {"learner.settle": 1_000_000},
+        "usage by noise": {"learner.used_by": "noise"},
+        "no warm-up": {"learner.warm_up": 0},
+        "periodic snapshots": {"learner.snapshot_every": 500},
+        "replay of the current environment": {
+            "learner.snapshot_every": 500,
+            "learner.dream_current": True,
+        },
+    }
+
+
+def _choice(name: str) -> Row:
+    own, paper = (_design_choices(step)[name] for step in (CAPACITY_STEP, PAPER_CAPACITY_STEP))
+    return _row(
+        f"SDA, {name}",
+        smoke={"epochs": 2, **own},
+        laptop={"epochs": 2, **own},
+        paper={"epochs": 10, **paper},
+        protocols=("environments",),
+        stage=STAGE * 2 / EPOCHS,
+    )
+
+
+def _wide(name: str) -> Row:
+    """Twice the channels, in less than twice the time."""
+    return _row(name, settings={"learner.size": "small"}, paper=None, seeds=(0, 1), stage=2 * STAGE)
+
+
+def _large_objects(name: str) -> Row:
+    """Objects of 24 pixels instead of 14 (48 instead of 28), more training, capacity and probe data."""
+    return _row(
+        name,
+        smoke={"evaluation.lesson_size": 40, "learner.n_latents": 16},
+        laptop={
+            "stream.drawn_size": 24,
+            "epochs": 2 * EPOCHS,
+            "evaluation.inside_every": 6000,
+            "evaluation.lesson_size": 40_000,
+            "learner.n_latents": 48,
+            "learner.capacity_step": 2 * CAPACITY_STEP,
+            "learner.capacity_most": 50.0,
+        },
+        paper={
+            "stream.drawn_size": 48,
+            "evaluation.lesson_size": 40_000,
+            "learner.n_latents": 48,
+            "learner.capacity_step": 2 * PAPER_CAPACITY_STEP,
+            "learner.capacity_most": 50.0,
+        },
+        seeds=THREE,
+        paper_seeds=THREE,
+        stage=2 * STAGE,
+    )
+
+
+MIXED = {"learner.entangled": True}
+MORE_LATENTS = {"learner.n_latents": 32}
+"""Inverted images share no latents with earlier ones; the 24 latents of the paper would leave too few."""
+FIVE = {**MORE_LATENTS, "learner.guard": 1000}
+"""Inverted images take long to learn; no new environment is inferred in the first steps after a change."""
+CHOICES = tuple(f"SDA, {name}" for name in _design_choices(CAPACITY_STEP))
+
+ROWS = (
+    _row("CCI-VAE", seeds=THREE, paper_seeds=THREE),
+    _row("VAE", settings=MIXED, paper_seeds=THREE, protocols=()),
+    _row("S", protocols=()),
+    _row("D", protocols=()),
+    _row("A", seeds=THREE, paper_seeds=THREE, protocols=()),
+    _row("SA", protocols=()),
+    _row("DA", protocols=()),
+    _row("SD", seeds=THREE, paper_seeds=THREE, protocols=()),
+    _row("SDA", seeds=THREE, paper_seeds=THREE),
+    *(_row(code + ENTANGLED, settings=MIXED, protocols=()) for code in CODES[:-1]),
+    _row(f"SDA{ENTANGLED}", settings=MIXED, paper_seeds=THREE, protocols=()),
+    _row(RAMAPURAM, settings={**MIXED, **components("SD"), "learner.decoder_weight": 0.0}, protocols=()),
+    _row("CCI-VAE, five", "five", laptop=MORE_LATENTS),
+    _row("SDA, five", "five", laptop=FIVE, protocols=(*PROTOCOLS, "translation")),
+    _row(f"SDA, five{ENTANGLED}", "five", settings=MIXED, laptop=FIVE, protocols=(*PROTOCOLS, "translation")),
+    _row("SDA, pair", "pair", smoke={"stream.images_per_shape": 400}, protocols=(*PROTOCOLS, "ambiguity")),
+    _row("SDA, imagined exploration", settings={"learner.exploration": "imagined"}, protocols=()),
+    _row("SDA, random exploration", settings={"learner.exploration": "random"}, protocols=()),
+    _row("SDA, recurring", "recurring"),
+    *map(_wide, ("CCI-VAE, wide networks", "SDA, wide networks")),
+    *map(_large_objects, ("CCI-VAE, large objects", "SDA, large objects")),
+    *map(_choice, _design_choices(CAPACITY_STEP)),
+)
+
+SCALES = (
+    Scale.from_table(
+        "smoke",
+        "For tests: sprites at 16 px, four batches per stage.",
+        ROWS,
+        folder="smoke/vase",
+        stream="environments",
+        settings={
+            "stream.image_size": 16,
+            "stream.shapes": 2,
+            "stream.images_per_shape": 40,
+            "stream.images_per_stage": 64,
+            "batch_size": 16,
+            "evaluation.probe_size": 8,
+            "learner.size": "tiny",
+            "learner.n_latents": 8,
+        },
+        protocol_options={
+            "environments": ("--size", "4"),
+            "translation": ("--size", "16"),
+            "ambiguity": ("--size", "64"),
+        },
+    ),
+    Scale.from_table(
+        "laptop",
+        "One core: MNIST and Fashion-MNIST at 32 px, small networks.",
+        ROWS,
+        folder="vase",
+        stream="environments",
+        settings={
+            "stream.image_size": 32,
+            "stream.images_per_stage": 60_000,
+            "epochs": EPOCHS,
+            "evaluation.inside_every": 1200,
+            "learner.size": "tiny",
+        },
+    ),
+    Scale.from_table(
+        "paper",
+        "The size of the paper: 64 px, its networks, 30 epochs per stage; needs a GPU.",
+        ROWS,
+        folder="paper/vase",
+        stream="environments",
+        settings={
+            "device": "cuda",
+            "stream.image_size": 64,
+            "stream.images_per_stage": 60_000,
+            "epochs": 30,
+            "evaluation.inside_every": 2500,
+            "learner.size": "paper",
+            "learner.learning_rate": 6e-4,
+            "learner.capacity_step": PAPER_CAPACITY_STEP,
+        },
+    ),
+)

@@ -1,0 +1,72 @@
+"""Run results with given numbers, verdicts on them, and experiments that are run at smoke scale."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from everlearn.evaluation import Row
+from everlearn.papers import Claim, Paper, Scale, Series, Verdict
+from everlearn.papers.report import Reproduction
+from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings, Judged
+from everlearn.runs.sweep import Capacity, play_all
+
+if TYPE_CHECKING:
+    from everlearn.runs import Record
+
+NO_RECORD = cast("Record", None)
+N_IMAGES = 1000
+"""Test images per task."""
+
+
+def group(runs: Iterable[Findings]) -> Group:
+    return Group("test", "test", tuple(runs))
+
+
+def with_results(run: Findings, results: Mapping[str, Any]) -> Findings:
+    """Give a run the results of protocols."""
+    run.__dict__["answers"] = results
+    return run
+
+
+def protocol_group(*results: Mapping[str, Any]) -> Group:
+    """A run for each set of results of protocols."""
+    return group(with_results(Findings(NO_RECORD, (), 1.0), each) for each in results)
+
+
+def accuracy_group(*curves: Sequence[float]) -> Group:
+    """A run for each curve; its accuracy after task k is curve[k - 1], the same on every task seen."""
+    return group(map(_accuracy_run, curves))
+
+
+def _accuracy_run(curve: Sequence[float]) -> Findings:
+    rows = [
+        Row.counted(k, list(range(k + 1)), [round(N_IMAGES * value)] * (k + 1), [N_IMAGES] * (k + 1))
+        for k, value in enumerate(curve)
+    ]
+    run = Findings(NO_RECORD, tuple(Judged(row, None, {}) for row in rows), 1.0)
+    run.ended = [{"n_images": 1} for _ in curve]
+    return run
+
+
+def verdict(claim: Claim, **groups: Group) -> Verdict:
+    """The verdict on a claim about exactly these series."""
+    scale = Scale("test", "", [Series(name, name, "naive") for name in groups])
+    found = claim.verdict(groups, scale)
+    assert found is not None
+    return found
+
+
+def run_smoke(paper: Paper, name: str, folder: Path) -> Reproduction:
+    """Run an experiment at smoke scale, check its claims and draw its figure."""
+    (experiment,) = (each for each in paper.experiments if each.name == name)
+    scale = paper.scale("smoke")
+    for _ in play_all(experiment.jobs(scale, folder), capacity=Capacity(workers=1)):
+        pass
+    found = Reproduction.from_records(experiment, scale, folder)
+    assert [each is not None for each in found.verdicts] == [True] * len(experiment.claims)
+    (folder / "figures").mkdir()
+    figure = found.write_figure(folder)
+    assert figure is not None
+    assert figure.read_text().startswith("<?xml")
+    return found

@@ -1,0 +1,76 @@
+"""Generative negative replay: its metrics, and its runs at the size of the paper."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from everlearn import streams
+from everlearn.papers.gnr import GNR, claims
+from everlearn.reports.groups import Group
+from everlearn.reports.run_results import Findings
+
+from .helpers import group, verdict
+
+
+def run(*counts: tuple[int, int, int], with_batch: bool = False) -> Findings:
+    """A run with n tasks, correct predictions and images at each evaluation."""
+    scored = [
+        {"task": n - 1, "tasks": [0, 1], "correct": [right, 0], "total": [total - 1, 1], "batch": None}
+        for n, right, total in counts
+    ]
+    more = [{"task": 0, "tasks": [0], "correct": [0], "total": [9], "batch": 3}] if with_batch else []
+    return Findings(cast("Any", SimpleNamespace(scores=lambda: [*more, *scored])), (), 1.0)
+
+
+def final(*values: float) -> Group:
+    """A seed for each final accuracy."""
+    return group(run((1, round(1000 * value), 1000)) for value in values)
+
+
+def test_full_test_set_counts_unseen_classes_as_errors() -> None:
+    """Ten images per class: one class, two classes, four classes."""
+    found = run((1, 10, 10), (2, 15, 20), (3, 20, 40), with_batch=True)
+    assert claims.growing(found) == {1: 1.0, 2: 0.75, 3: 0.5}
+    assert claims.full(found) == {1: 0.25, 2: 0.375, 3: 0.5}
+    assert claims.FINAL.value(found) == 0.5
+    assert claims.AVERAGE.value(found) == pytest.approx(0.375)
+
+
+def test_replay_accuracy_is_a_mean_over_tasks_with_replay() -> None:
+    found = run((1, 1, 2))
+    assert math.isnan(claims.REPLAY_ACCURACY.value(found))
+    found.ended.extend({"losses": losses} for losses in ({"loss": 1.0}, {"named": 0.5}, {"named": 1.0}))
+    assert claims.REPLAY_ACCURACY.value(found) == 0.75
+
+
+def test_crossing_needs_both_ends() -> None:
+    claim = claims.crosses("", {"good": "p0", "bad": "p1"}, {"good": "n0", "bad": "n1"})
+    ends = {"p0": final(0.8, 0.8), "p1": final(0.3, 0.3), "n0": final(0.7, 0.7), "n1": final(0.6, 0.6)}
+    observed = "negative minus positive: good -0.100 ±0.000, bad 0.300 ±0.000"
+    assert verdict(claim, **ends) == (True, observed)
+    assert not verdict(claim, **ends | {"n0": final(0.9, 0.9)}).holds
+    assert not verdict(claim, **ends | {"n1": final(0.2, 0.4)}).holds
+
+
+def test_laptop_scale_evaluates_all_images_and_fits_its_pretrained_network() -> None:
+    """Accuracy on the full test set follows from that on the growing one only if no image is left out."""
+    for series in GNR.scale("laptop").series:
+        (job, *_) = series.jobs(Path())
+        stream, settings = job.spec.stream.build(), job.spec.learner.settings
+        assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= job.spec.evaluation.probe_size
+        pretrained = GNR.pretrained[settings["weights"]]
+        assert pretrained.backbone == settings["backbone"]
+        assert streams.build(pretrained.stream).image_shape == stream.image_shape
+
+
+def test_paper_scale_has_the_settings_of_the_paper() -> None:
+    (job, *_) = GNR.scale("paper").select(["nic NR-GD"])[0].jobs(Path())
+    settings, stream = job.spec.learner.settings, job.spec.stream.to_mapping()
+    assert (stream["stream"], stream["scenario"], stream["image_size"]) == ("core50", "nic", 128)
+    assert (job.spec.epochs, job.spec.batch_size + settings["replay_size"]) == (4, 128)
+    assert (settings["memory_size"], settings["generator_rate"], settings["code_size"]) == (300, 2e-3, 100)
+    assert (settings["learning_rate"], settings["body_rate"], settings["head_rate"]) == (1e-3, 1e-4, 1e-3)
+    assert (settings["beta"], settings["eta"], settings["momentum"]) == (0.1, 0.01, 0.9)
