@@ -1,18 +1,17 @@
-"""Write the results pages of papers and the claims in the README: `python -m benchmarks.results_page`.
+"""Write the results pages of papers: `python -m benchmarks.results_page`.
 
 Uses the committed records only; `everlearn reproduce sprites --out docs` (or gnr, or vase) runs what is
 missing.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.places import between
 from everlearn.papers import PAPERS, Paper, report
 from everlearn.papers.report import Reproduction
 
 ROOT = Path(__file__).parent.parent
-DOCS, README = ROOT / "docs", ROOT / "README.md"
-BEGIN, END = "<!-- claims: written by python -m benchmarks.results_page -->", "<!-- end of claims -->"
+DOCS = ROOT / "docs"
 Results = list[tuple[Paper, list[Reproduction]]]
 
 
@@ -32,24 +31,16 @@ def page(paper: Paper, reproductions: list[Reproduction]) -> str:
     return report.page(reproductions, paper.scale("laptop"), paper.title)
 
 
-def with_claims(readme: str, results: Results) -> str:
-    """The README with the claims table of the first paper and a count for each of the others."""
-    (first, reproductions), *others = results
-    rows = report.claims_table(reproductions, f"docs/{first.page}")
-    lines = [line for line in rows if report.NOT_RUN not in line]
-    return between(readme, BEGIN, END, "\n".join([*lines, *(_count(*each) for each in others)]))
-
-
-def _count(paper: Paper, reproductions: list[Reproduction]) -> str:
-    verdicts = [verdict for each in reproductions for verdict in each.verdicts if verdict is not None]
-    n_holds = sum(verdict.holds for verdict in verdicts)
-    return f"\n[{paper.title}](docs/{paper.page}): {n_holds} of {len(verdicts)} claims reproduced."
+def counts() -> Iterator[str]:
+    """For each paper a row of a table: how many of its claims are reproduced."""
+    for paper, reproductions in results():
+        verdicts = [verdict for each in reproductions for verdict in each.verdicts if verdict is not None]
+        n_holds = sum(verdict.holds for verdict in verdicts)
+        yield f"| [{paper.title}](docs/{paper.page}): claims reproduced | {n_holds} of {len(verdicts)} |"
 
 
 if __name__ == "__main__":
-    found = results()
-    for paper, reproductions in found:
+    for paper, reproductions in results():
         for each in reproductions:
             each.write_figure(DOCS)
         (DOCS / paper.page).write_text(page(paper, reproductions))
-    README.write_text(with_claims(README.read_text(), found))

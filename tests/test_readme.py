@@ -1,31 +1,26 @@
-"""Numbers in the README and in DCL's page are those that were measured."""
+"""Numbers in the README and in the pages of docs/ are those of the committed results."""
 
 from pathlib import Path
 
 import pytest
-from benchmarks.dcl_page import PAGES, with_tables
-from benchmarks.readme import README, with_table
-from benchmarks.results_page import DOCS, page, results, with_claims
-
-AGAIN = "run `python -m benchmarks.results_page`"
+from benchmarks import dcl_page, readme
+from benchmarks.results_page import DOCS, page, results
 
 
-def test_figures_are_those_of_the_kept_results() -> None:
-    text = README.read_text("utf-8")
-    assert with_table(text) == text, "run `python -m benchmarks.readme`"
+@pytest.mark.parametrize("path", [readme.README, readme.PAGE], ids=lambda path: path.name)
+def test_benchmark_tables_match_the_results(path: Path) -> None:
+    assert readme.with_tables(path) == path.read_text("utf-8"), "run `python -m benchmarks.readme`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_dcl_reaches_is_what_its_records_say(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert with_tables(text) == text, "run `python -m benchmarks.dcl_page`"
+@pytest.mark.parametrize("path", dcl_page.PAGES, ids=lambda path: path.name)
+def test_dcl_tables_match_the_records(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert dcl_page.with_tables(text) == text, "run `python -m benchmarks.dcl_page`"
 
 
 def test_results_pages_match_the_records() -> None:
-    found = results()
-    for paper, reproductions in found:
-        assert (DOCS / paper.page).read_text("utf-8") == page(paper, reproductions), AGAIN
+    for paper, reproductions in results():
+        expected = page(paper, reproductions)
+        assert (DOCS / paper.page).read_text("utf-8") == expected, "run `python -m benchmarks.results_page`"
         for each in reproductions:
             assert (DOCS / each.figure).is_file() or not each.groups or each.experiment.draw is None
-    text = README.read_text("utf-8")
-    assert with_claims(text, found) == text, AGAIN

@@ -235,7 +235,7 @@ EXPERIMENTS = (
         'unit keeps its distribution; only the information about the class is lost. "unguided" is a '
         "generator without the loss of the classifier, whose classes mix. The settings of replay were tuned "
         "again for corruption 1, and are the same for corruption 0.5 and unguided generators. [Other ways "
-        "to degrade activations](decisions/0009-patterns-are-worn-not-shaken.md) that were tried.",
+        "to degrade activations](decisions/0009-corrupting-generated-activations.md) that were tried.",
         COLUMNS,
     ),
 )
