@@ -1,4 +1,4 @@
-"""The result tables of README.md and docs/benchmarks.md, from stored results: `python -m benchmarks.readme`."""
+"""Result tables of README.md and docs/benchmarks.md: `python -m benchmarks.readme`."""
 
 import json
 from collections.abc import Iterator

@@ -165,21 +165,24 @@ class FolderLock:
 
     Args:
         folder: an existing folder.
-        name: of the lock file.
+        name: of the lock file; None locks the folder itself and leaves no file.
         shared: allow other shared locks at the same time.
         wait: wait until the lock is free; by default an error names the holder.
     """
 
     message = "{folder} is open in {holder}; wait until it is closed there"
 
-    def __init__(self, folder: Path, *, name: str = LOCK, shared: bool = False, wait: bool = False) -> None:
-        self.path = folder / name
+    def __init__(
+        self, folder: Path, *, name: str | None = LOCK, shared: bool = False, wait: bool = False
+    ) -> None:
+        self.folder, self._has_file = folder, name is not None
+        self.path = folder if name is None else folder / name
         self._flags = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
         self._file = -1
 
     def __enter__(self) -> Self:
         with os_error_context(self.path):
-            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR)
+            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR if self._has_file else os.O_RDONLY)
             try:
                 self._acquire()
             except BaseException:
@@ -196,9 +199,10 @@ class FolderLock:
         try:
             fcntl.flock(self._file, self._flags)
         except BlockingIOError:
-            holder = os.read(self._file, 200).decode(errors="replace").strip() or "another process"
-            raise BadInput(self.message.format(folder=self.path.parent, holder=holder)) from None
-        if self._flags & fcntl.LOCK_EX:
+            content = os.read(self._file, 200) if self._has_file else b""
+            holder = content.decode(errors="replace").strip() or "another process"
+            raise BadInput(self.message.format(folder=self.folder, holder=holder)) from None
+        if self._flags & fcntl.LOCK_EX and self._has_file:
             disk.truncate(self._file, 0)
             write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
 

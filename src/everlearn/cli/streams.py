@@ -23,7 +23,7 @@ from everlearn.reports.contact_sheet import Images, check_format
 from everlearn.streams.stream import SPLITS, Stream, Task
 
 if TYPE_CHECKING:
-    from everlearn.streams.exports import Others
+    from everlearn.streams.exports import Workers as ExportWorkers
 
 
 SIDE = 16
@@ -240,10 +240,10 @@ def export(
     """
     from everlearn import streams
 
-    others = _others(workers, on, address)
+    parallel = _workers(workers, on, address)
     wanted, stream = read_tasks(tasks), choice.build()
     with screen.progress(f"Exporting {stream.id}") as progress:
-        manifest = streams.export(stream, out, to=to, tasks=wanted, progress=progress, others=others)
+        manifest = streams.export(stream, out, to=to, tasks=wanted, progress=progress, workers=parallel)
     facts = {
         "stream": stream.id,
         "fingerprint": manifest.fingerprint,
@@ -254,8 +254,8 @@ def export(
     return Answer(facts, lambda: f"{len(wanted):,} tasks of {stream.id} are in {out}")
 
 
-def _others(workers: int | None, on: str | None, address: str | None) -> "Others | None":
-    """Who makes tasks beside this process, if anybody."""
+def _workers(workers: int | None, on: str | None, address: str | None) -> "ExportWorkers | None":
+    """Processes that write tasks in parallel, if there are any."""
     where = place(on, address)
     if workers is None and on is None:
         return None
@@ -273,10 +273,10 @@ def share(folder: Path, /, *, tasks: str) -> Answer:
         folder: The folder of the export.
         tasks: Which tasks, as for export.
     """
-    from everlearn.streams.exports import make_share
+    from everlearn.streams.exports import export_tasks
 
     wanted = read_tasks(tasks)
-    make_share(folder, wanted)
+    export_tasks(folder, wanted)
     return Answer(
         {"out": str(folder), "tasks": len(wanted)}, lambda: f"{len(wanted):,} tasks are in {folder}"
     )

@@ -20,7 +20,7 @@ TWO = shared_among(Capacity(workers=2), this_machine)
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = tmp_path_factory.mktemp("alone")
+    folder = tmp_path_factory.mktemp("serial")
     export(STREAM, folder, to="webdataset")
     return tree(folder)
 
@@ -33,15 +33,15 @@ def stop_at(n: int) -> Callable[[int, int, str], None]:
     return stop
 
 
-def test_an_export_stopped_and_damaged_is_finished_by_two(tmp_path: Path, alone: dict[str, bytes]) -> None:
+def test_interrupted_export_is_finished_by_workers(tmp_path: Path, alone: dict[str, bytes]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        export(STREAM, tmp_path, to="webdataset", others=TWO, progress=stop_at(4))
+        export(STREAM, tmp_path, to="webdataset", workers=TWO, progress=stop_at(4))
     (tmp_path / "task-000001" / "train.tar").write_bytes(b"")
-    export(STREAM, tmp_path, to="webdataset", others=TWO)
+    export(STREAM, tmp_path, to="webdataset", workers=TWO)
     assert tree(tmp_path) == alone
 
 
-def test_what_killed_processes_did_not_make_is_made_here(
+def test_tasks_of_killed_workers_are_written_by_the_driver(
     tmp_path: Path, alone: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from everlearn.runs.sweep import executors
@@ -54,19 +54,19 @@ def test_what_killed_processes_did_not_make_is_made_here(
             os.kill(self.pid, signal.SIGKILL)
 
     monkeypatch.setattr(executors, "Child", Doomed)
-    export(STREAM, tmp_path, to="webdataset", others=TWO)
+    export(STREAM, tmp_path, to="webdataset", workers=TWO)
     assert tree(tmp_path) == alone
 
 
-def test_a_stream_that_only_this_process_knows_is_made_here(tmp_path: Path) -> None:
-    export(TinyStream(), tmp_path / "together", others=TWO)
-    export(TinyStream(), tmp_path / "alone")
-    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+def test_stream_unknown_to_workers_is_written_by_the_driver(tmp_path: Path) -> None:
+    export(TinyStream(), tmp_path / "parallel", workers=TWO)
+    export(TinyStream(), tmp_path / "serial")
+    assert tree(tmp_path / "parallel") == tree(tmp_path / "serial")
 
 
-def test_what_is_wrong_is_heard(tmp_path: Path) -> None:
+def test_errors_of_workers_are_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="workers is 0"):
         shared_among(Capacity(workers=0), this_machine)
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match="is a file; give a folder"):
-        export(STREAM, tmp_path / "file", others=TWO)
+        export(STREAM, tmp_path / "file", workers=TWO)

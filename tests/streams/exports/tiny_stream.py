@@ -1,4 +1,4 @@
-"""A stream of a few small images with everything that a stream can have, each part of it optional."""
+"""A stream of a few small images with all optional parts."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class TinySettings(StreamSettings):
     rgb: bool = False
     factors: bool = True
     held_out: bool = True
-    tells_tasks: bool = False
+    gives_tasks: bool = False
     n_tasks: int | None = 4
 
     def build(self) -> "TinyStream":
@@ -50,7 +50,7 @@ class TinyStream(Stream):
             images,
             2 * k + np.arange(n) % 2,
             self._factors(rng, n) if self.spec.factors else None,
-            np.full(n, k) if self.spec.tells_tasks else None,
+            np.full(n, k) if self.spec.gives_tasks else None,
         )
 
     def _factors(self, rng, n: int) -> Factors:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from everlearn.runs.sweep.executors import AtWork, Capacity, Where, Workshop
 from everlearn.runs.sweep.scheduler import MAX_LOSSES, TICK
-from everlearn.streams.exports import Others
-from everlearn.streams.exports.staging import receipt_of
+from everlearn.streams.exports import Workers
+from everlearn.streams.exports.staging import receipt_path
 from everlearn.streams.exports.write import Wait
 
 LARGEST = 64
@@ -18,7 +18,7 @@ ROUNDS = 2
 """Shares for each worker at least, so that nobody waits long for the slowest."""
 
 
-def shared_among(capacity: Capacity, where: Where) -> Others:
+def shared_among(capacity: Capacity, where: Where) -> Workers:
     """Processes that make the tasks of an export, for `everlearn.streams.exports`.
 
     Args:
@@ -53,7 +53,7 @@ class Shares:
 
     def __init__(self, workshop: Workshop, folder: Path, tasks: Sequence[int]) -> None:
         self._workshop, self._folder, self._losses = workshop, folder, 0
-        self._new = {k for k in tasks if not receipt_of(folder, k).is_file()}
+        self._new = {k for k in tasks if not receipt_path(folder, k).is_file()}
         self._expected, self._sound = set(tasks), set[int]()
         size = max(1, min(LARGEST, len(tasks) // (ROUNDS * workshop.workers)))
         self._waiting = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
@@ -74,7 +74,7 @@ class Shares:
 
     def _is_made(self, k: int) -> bool:
         """A receipt from earlier times tells nothing about what became of the files since."""
-        return k in self._new and receipt_of(self._folder, k).is_file()
+        return k in self._new and receipt_path(self._folder, k).is_file()
 
     def _look(self) -> None:
         for ended in [each for each in self._working if not each[0].is_alive]:

@@ -1,6 +1,6 @@
 """Streams as Avalanche benchmarks.
 
-Avalanche is imported inside the functions that need it, because few have it and it takes seconds.
+Avalanche is imported inside functions, because it is optional and slow to import.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from everlearn.errors import import_optional
 from everlearn.streams.adapters.torch import Transform
-from everlearn.streams.exports.write import chosen_tasks, count_labels
+from everlearn.streams.exports.write import count_labels, resolve_tasks
 from everlearn.streams.stream import Split, Stream, Task
 
 if TYPE_CHECKING:
@@ -23,22 +23,24 @@ STREAMS: dict[str, Split] = {"train": "train", "valid": "val", "test": "test", "
 def to_avalanche(
     stream: Stream, n_tasks: int | None = None, *, transform: Transform | None = None
 ) -> "CLScenario":
-    """The first tasks of a stream as an Avalanche benchmark, one experience each.
+    """The first tasks of a stream as an Avalanche benchmark, one experience per task.
 
-    An experience is made each time it is asked for and not kept, so a benchmark of 500 tasks takes the memory
-    of one. The benchmark has a train, valid, test and held_out stream, and `n_classes`. Task labels are those
-    of the stream if it gives them away (task-incremental), otherwise 0.
+    Experiences are generated on access and not cached, so that 500 tasks need the memory of one. The
+    benchmark has train, valid, test and held_out streams, and `n_classes`. Task labels are those of
+    task-incremental streams, otherwise 0.
 
     Args:
         stream: any stream.
-        n_tasks: how many tasks; all, if the stream has an end.
-        transform: applied to each image, a float tensor (channels, height, width) in 0..1.
+        n_tasks: number of tasks; default: all tasks of a finite stream.
+        transform: applied to each image, a float tensor (C, H, W) in [0, 1].
     """
     import_optional("torch", "pip install torch")
     import_optional("avalanche", "pip install 'everlearn[avalanche]'")
     from avalanche.benchmarks import CLScenario
 
-    numbers = chosen_tasks(stream, None if n_tasks is None else [task.index for task in stream.take(n_tasks)])
+    numbers = resolve_tasks(
+        stream, None if n_tasks is None else [task.index for task in stream.take(n_tasks)]
+    )
     streams = [
         _lazy_stream(name, Experiences(stream, numbers, split, transform)) for name, split in STREAMS.items()
     ]
@@ -51,7 +53,7 @@ def to_avalanche(
 
 @dataclass(frozen=True)
 class Experiences:
-    """One split of each task as an experience, made when it is asked for."""
+    """One split of each task as an experience, generated on access."""
 
     stream: Stream
     numbers: Sequence[int]
@@ -83,7 +85,7 @@ class Experiences:
 def _lazy_stream(name: str, experiences: Experiences) -> "SequenceCLStream":
     from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
 
-    class LazyStream(SequenceCLStream):  # type: ignore[misc]  # avalanche has no types
+    class LazyStream(SequenceCLStream):  # type: ignore[misc]  # avalanche is not typed
         def _full_length(self) -> int:
             return len(experiences)
 

@@ -1,4 +1,4 @@
-"""Streams as Hugging Face data sets in memory."""
+"""Streams as Hugging Face datasets in memory."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from everlearn.errors import import_optional
 from everlearn.streams.exports.manifest import PARTS
 from everlearn.streams.exports.parquet import to_table
-from everlearn.streams.exports.write import chosen_tasks, count_labels
+from everlearn.streams.exports.write import count_labels, resolve_tasks
 from everlearn.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def to_huggingface(stream: Stream, tasks: Iterable[int] | None = None) -> "DatasetDict":
-    """Some tasks as a `datasets.DatasetDict`: train, val, test, held_out, exemplars, those that have images.
+    """Tasks as a `datasets.DatasetDict` of the non-empty parts: train, val, test, held_out, exemplars.
 
-    The columns are image, label, task, and the factors (null where nobody knows them), the same as in an
-    export to Parquet, which is the better way for more than fits in memory.
+    The columns are image, label, task and the factors (null if unknown), as in a Parquet export, which is
+    preferable for data that does not fit in memory.
 
     Args:
         stream: any stream.
-        tasks: which tasks; all, if the stream has an end.
+        tasks: indices of tasks; default: all tasks of a finite stream.
     """
     import_optional("datasets", "pip install datasets")
     import pyarrow as pa
     from datasets import Dataset, DatasetDict
     from datasets.table import InMemoryTable
 
-    numbers = chosen_tasks(stream, tasks)
+    numbers = resolve_tasks(stream, tasks)
     n_labels = count_labels(stream, numbers)
     drawn = [stream.task(k) for k in numbers]
     found = DatasetDict()

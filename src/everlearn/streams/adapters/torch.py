@@ -1,8 +1,8 @@
-"""Streams as PyTorch data sets."""
+"""Streams as PyTorch datasets."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -10,131 +10,19 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from everlearn.errors import BadInput, import_optional, unknown
 from everlearn.rng import IntArray, rng_at
-from everlearn.streams.exports.write import chosen_tasks
+from everlearn.streams.exports.write import resolve_tasks
 from everlearn.streams.stream import SPLITS, Split, Stream, Task
-
-if TYPE_CHECKING:
-    import torch
-
-    pass
-
 
 Field = Literal["image", "label", "factors", "task"]
 FIELDS: tuple[Field, ...] = ("image", "label", "factors", "task")
-Transform = Callable[["torch.Tensor"], Any]
-
-
-def to_torch(
-    stream: Stream,
-    tasks: Iterable[int] | None = None,
-    *,
-    split: Split = "train",
-    fields: Sequence[Field] = ("image", "label"),
-    transform: Transform | None = None,
-) -> "ImageDataset":
-    """Some tasks as one map-style data set, drawn now and kept in memory.
-
-    An item is a tuple of the fields: the image as a float tensor (channels, height, width) in 0..1, the
-    label, the factors (scale, angle, x, y), the number of the task.
-
-    Args:
-        stream: any stream.
-        tasks: which tasks; all, if the stream has an end.
-        split: which images of them.
-        fields: what an item consists of.
-        transform: applied to each image.
-
-    Example:
-        >>> from everlearn.streams import sprites
-        >>> stream = sprites(image_size=16, classes_per_task=2, factor_values=2)
-        >>> dataset = to_torch(stream, range(3), fields=("image", "task"))
-        >>> image, task = dataset[-1]
-        >>> image.shape, int(task)
-        (torch.Size([1, 16, 16]), 2)
-    """
-    numbers = _check(stream, tasks, split, fields)
-    pass
-
-    return ImageDataset([stream.task(k) for k in numbers], split, fields, transform)
-
-
-def to_torch_tasks(
-    stream: Stream,
-    tasks: Iterable[int] | None = None,
-    *,
-    split: Split = "train",
-    fields: Sequence[Field] = ("image", "label"),
-    transform: Transform | None = None,
-) -> Iterator["ImageDataset"]:
-    """One map-style data set per task, drawn when its turn comes; the arguments are those of `to_torch`."""
-    numbers = _check(stream, tasks, split, fields)
-    return (to_torch(stream, [k], split=split, fields=fields, transform=transform) for k in numbers)
-
-
-def to_torch_iterable(
-    stream: Stream,
-    tasks: Iterable[int] | None = None,
-    *,
-    split: Split = "train",
-    fields: Sequence[Field] = ("image", "label"),
-    transform: Transform | None = None,
-    batch_size: int | None = None,
-    epochs: int = 1,
-    shuffle_seed: int | None = 0,
-) -> "StreamDataset":
-    """Task after task, endlessly if need be, with one task in memory at a time.
-
-    Every pass is the same as the first, and with several workers each image still comes exactly once. With
-    `batch_size` the data set makes the batches itself: given to `DataLoader(..., batch_size=None)` they come
-    in the same order whatever the number of workers.
-
-    Args:
-        stream: any stream.
-        tasks: which tasks, in increasing order; all of them if not said.
-        split: which images of them.
-        fields: what an item consists of, as for `to_torch`.
-        transform: applied to each image, or to each batch of images.
-        batch_size: images in a batch (the last of a task may be smaller); None for single items.
-        epochs: passes over each task before the next begins.
-        shuffle_seed: gives the order of the images of a task, another in each epoch; None keeps the order of
-            the stream. A task whose order matters is never shuffled.
-    """
-    endless = tasks is None and stream.n_tasks is None
-    numbers = _check(stream, range(1) if endless else tasks, split, fields)
-    for name, value in (("batch_size", batch_size), ("epochs", epochs)):
-        if value is not None and value < 1:
-            raise BadInput(f"{name} is {value}; it must be 1 or more")
-    pass
-
-    return StreamDataset(
-        stream,
-        None if endless else numbers,
-        split=split,
-        fields=fields,
-        transform=transform,
-        batch_size=batch_size,
-        epochs=epochs,
-        shuffle_seed=shuffle_seed,
-    )
-
-
-def _check(
-    stream: Stream, tasks: Iterable[int] | None, split: Split, fields: Sequence[Field]
-) -> tuple[int, ...]:
-    import_optional("torch", "pip install torch")
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
-    for field in fields:
-        if field not in FIELDS:
-            raise unknown("field", field, FIELDS)
-    return chosen_tasks(stream, tasks)
+Transform = Callable[[torch.Tensor], Any]
 
 
 Item = tuple[object, ...]
 
 
 class ImageDataset(Dataset[Item]):
-    """Images of some tasks by number, in the order of the stream."""
+    """Images of tasks in the order of the stream."""
 
     def __init__(
         self, tasks: Iterable[Task], split: Split, fields: Sequence[Field], transform: Transform | None
@@ -151,7 +39,7 @@ class ImageDataset(Dataset[Item]):
 
 
 class StreamDataset(IterableDataset[Item]):
-    """Images task after task; all workers walk the same path and take turns in handing out its items."""
+    """Images of tasks in sequence; all workers iterate over the same order and yield items in turn."""
 
     def __init__(
         self,
@@ -171,19 +59,19 @@ class StreamDataset(IterableDataset[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
-        me, n_workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
-        turn = count()
+        rank, n_workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        position = count()
         for k in count() if self._tasks is None else self._tasks:
             task = self._stream.task(k)
             columns = _columns(task, self._split, self._fields)
-            for rows in self._path(task, len(task.split(self._split))):
-                if next(turn) % n_workers == me:
+            for rows in self._order(task, len(task.split(self._split))):
+                if next(position) % n_workers == rank:
                     yield tuple(
                         _value(field, columns[field][rows], self._transform) for field in self._fields
                     )
 
-    def _path(self, task: Task, n: int) -> Iterator[IntArray | int]:
-        """The rows of a task in the order in which they are handed out, one by one or in batches."""
+    def _order(self, task: Task, n: int) -> Iterator[IntArray | int]:
+        """Rows of a task in the order in which they are yielded, single or in batches."""
         for epoch in range(self._epochs):
             order = np.arange(n)
             if self._shuffle_seed is not None and not task.ordered:
@@ -205,7 +93,7 @@ def _columns(task: Task, split: Split, fields: Sequence[Field]) -> dict[Field, t
     if batch.factors is not None:
         columns["factors"] = torch.from_numpy(batch.factors.array()).float()  # (n, 4)
     elif "factors" in fields:
-        raise BadInput("the factors of these images are not known; leave 'factors' out of the fields")
+        raise BadInput("the factors of these images are unknown; remove 'factors' from the fields")
     return columns
 
 
@@ -214,3 +102,105 @@ def _value(field: Field, value: torch.Tensor, transform: Transform | None) -> ob
         image = value.float() / 255
         return image if transform is None else transform(image)
     return value
+
+
+def to_torch(
+    stream: Stream,
+    tasks: Iterable[int] | None = None,
+    *,
+    split: Split = "train",
+    fields: Sequence[Field] = ("image", "label"),
+    transform: Transform | None = None,
+) -> ImageDataset:
+    """Tasks as one map-style dataset in memory.
+
+    An item is a tuple of the fields: the image as a float tensor (C, H, W) in [0, 1], the label, the factors
+    (scale, angle, x, y), the index of the task.
+
+    Args:
+        stream: any stream.
+        tasks: indices of tasks; default: all tasks of a finite stream.
+        split: the split.
+        fields: contents of an item.
+        transform: applied to each image.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> stream = sprites(image_size=16, classes_per_task=2, factor_values=2)
+        >>> dataset = to_torch(stream, range(3), fields=("image", "task"))
+        >>> image, task = dataset[-1]
+        >>> image.shape, int(task)
+        (torch.Size([1, 16, 16]), 2)
+    """
+    numbers = _check(stream, tasks, split, fields)
+    return ImageDataset([stream.task(k) for k in numbers], split, fields, transform)
+
+
+def to_torch_tasks(
+    stream: Stream,
+    tasks: Iterable[int] | None = None,
+    *,
+    split: Split = "train",
+    fields: Sequence[Field] = ("image", "label"),
+    transform: Transform | None = None,
+) -> Iterator[ImageDataset]:
+    """One map-style dataset per task, generated lazily; the arguments are those of `to_torch`."""
+    numbers = _check(stream, tasks, split, fields)
+    return (to_torch(stream, [k], split=split, fields=fields, transform=transform) for k in numbers)
+
+
+def to_torch_iterable(
+    stream: Stream,
+    tasks: Iterable[int] | None = None,
+    *,
+    split: Split = "train",
+    fields: Sequence[Field] = ("image", "label"),
+    transform: Transform | None = None,
+    batch_size: int | None = None,
+    epochs: int = 1,
+    shuffle_seed: int | None = 0,
+) -> "StreamDataset":
+    """Tasks in sequence as an iterable dataset (possibly infinite), with one task in memory at a time.
+
+    Every pass is equal, and with several workers each image occurs exactly once. With `batch_size` the
+    dataset yields batches: with `DataLoader(..., batch_size=None)` their order does not depend on the number
+    of workers.
+
+    Args:
+        stream: any stream.
+        tasks: indices of tasks, increasing; default: all.
+        split: the split.
+        fields: contents of an item, as for `to_torch`.
+        transform: applied to each image, or to each batch of images.
+        batch_size: images per batch (the last of a task may be smaller); None for single items.
+        epochs: passes over each task.
+        shuffle_seed: shuffles the images of a task differently in each epoch; None keeps the order of the
+            stream. Ordered tasks are never shuffled.
+    """
+    infinite = tasks is None and stream.n_tasks is None
+    numbers = _check(stream, range(1) if infinite else tasks, split, fields)
+    for name, value in (("batch_size", batch_size), ("epochs", epochs)):
+        if value is not None and value < 1:
+            raise BadInput(f"{name} is {value}; it must be 1 or more")
+    return StreamDataset(
+        stream,
+        None if infinite else numbers,
+        split=split,
+        fields=fields,
+        transform=transform,
+        batch_size=batch_size,
+        epochs=epochs,
+        shuffle_seed=shuffle_seed,
+    )
+
+
+def _check(
+    stream: Stream, tasks: Iterable[int] | None, split: Split, fields: Sequence[Field]
+) -> tuple[int, ...]:
+    import_optional("torch", "pip install torch")
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    for field in fields:
+        if field not in FIELDS:
+            raise unknown("field", field, FIELDS)
+    return resolve_tasks(stream, tasks)

@@ -1,12 +1,12 @@
-"""Streams leave the house as files that other tools read, and come back.
+"""Export of streams to files, and loading of exports as streams.
 
-Takes any stream, a folder and a format (npz, PNG folders, Parquet for Hugging Face, WebDataset shards).
-Gives files that are complete or absent, resumable and checksummed, and `load`, which reads them as a stream.
+Formats: npz, PNG folders, Parquet (Hugging Face) and WebDataset shards. Exports are resumable and
+checksummed; a task is complete or absent.
 """
 
 from everlearn.streams.exports.formats import FORMATS
 from everlearn.streams.exports.manifest import Manifest
-from everlearn.streams.exports.read import Exported, load
-from everlearn.streams.exports.write import Others, Progress, export, make_share
+from everlearn.streams.exports.read import ExportedStream, load
+from everlearn.streams.exports.write import Progress, Workers, export, export_tasks
 
-__all__ = ["FORMATS", "Exported", "Manifest", "Others", "Progress", "export", "load", "make_share"]
+__all__ = ["FORMATS", "ExportedStream", "Manifest", "Progress", "Workers", "export", "export_tasks", "load"]

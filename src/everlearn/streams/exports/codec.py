@@ -1,4 +1,4 @@
-"""Images as PNG files in memory."""
+"""The interface of export formats, and conversions they share: columns and PNG images."""
 
 import io
 import struct
@@ -18,11 +18,11 @@ Reader = Callable[[str, str], bytes]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a batch belongs in an export.
+class PartKey:
+    """The position of a batch in an export.
 
     Attributes:
-        task: number of its task.
+        task: index of the task.
         part: the split, or "exemplars".
     """
 
@@ -31,29 +31,29 @@ class Place:
 
 
 class Codec(Protocol):
-    """A way to write images and their ground truth into files; never asked for an empty batch."""
+    """An export format: writes and reads non-empty batches of images with ground truth."""
 
     @property
     def suffix(self) -> str:
-        """How the name of a part's own file ends; it is `part + suffix` in the folder of the task."""
+        """Suffix of the main file of a part, `part + suffix` in the folder of the task."""
 
-    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """The files of a part, each with its name in the folder of the task; the part's own file last.
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        """Names (relative to the folder of the task) and contents of the files of a part; the main file last.
 
         Args:
             batch: at least one image.
-            place: where it belongs.
+            key: its position in the export.
             n_labels: one more than the largest label of all exported tasks.
         """
 
-    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The batch in the part's own file.
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
+        """The batch in the main file of a part.
 
         Args:
-            data: content of the file, whose checksum is right.
-            part: what it must hold; nothing larger may be unpacked.
-            place: where it lies.
-            read: gives the content of a further file by its name and checksum.
+            data: verified content of the file.
+            part: the expected content; nothing larger may be unpacked.
+            key: its position in the export.
+            read: reads another file by name and checksum.
         """
 
 
@@ -64,10 +64,10 @@ Columns = dict[str, npt.NDArray[Any]]
 
 
 def to_columns(batch: Batch, task: int) -> Columns:
-    """Label, task and, where known, factors: one array each, one value per image.
+    """Arrays of labels, tasks and, if known, factors, one value per image.
 
-    The task is always told, because in an export all tasks may be read together; whether a learner may
-    know it stands in the manifest.
+    The task is always included, because all tasks of an export may be read together; the manifest states
+    whether it is available to learners.
     """
     tasks = np.full(len(batch), task) if batch.tasks is None else batch.tasks
     columns: Columns = {"label": batch.labels, "task": tasks}
@@ -80,7 +80,7 @@ def to_columns(batch: Batch, task: int) -> Columns:
 def from_columns(
     images: Images, columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], part: PartRecord
 ) -> Batch:
-    """The batch that `to_columns` was given."""
+    """The inverse of `to_columns`."""
     return Batch(
         images,
         np.asarray(columns["label"], np.int64),
@@ -91,8 +91,8 @@ def from_columns(
 
 def empty(part: PartRecord) -> Batch:
     """The batch of a part without images."""
-    nothing: list[float] = []
-    columns = dict.fromkeys(("label", "task", *FACTOR_COLUMNS), nothing)
+    no_values: list[float] = []
+    columns = dict.fromkeys(("label", "task", *FACTOR_COLUMNS), no_values)
     return from_columns(np.zeros((0, *part.image_shape), np.uint8), columns, part)
 
 
@@ -106,16 +106,16 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def to_png(image: Images) -> bytes:
-    """One (H, W) or (H, W, 3) image as the bytes of a PNG file."""
+    """A PNG file of an image (H, W) or (H, W, 3)."""
     buffer = io.BytesIO()
     Image.fromarray(image).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def from_png(data: bytes, shape: tuple[int, ...]) -> Images:
-    """The image in the bytes of a PNG file, which must have the expected shape.
+    """The image in a PNG file, which must have the expected shape.
 
-    The size is compared before anything is unpacked, so an image cannot take more memory than expected.
+    The header is checked before decoding, so that decoding cannot need more memory than expected.
     """
     width, height = struct.unpack(">II", data[16:24])
     if not data.startswith(SIGNATURE) or (height, width) != shape[:2]:

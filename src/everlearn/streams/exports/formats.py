@@ -1,4 +1,4 @@
-"""The formats by name."""
+"""The formats npz and PNG, and the registry of formats."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import numpy as np
 
 from everlearn.errors import unknown
 from everlearn.files import sha256
-from everlearn.streams.exports.codec import Codec, Place, Reader, from_columns, from_png, to_columns, to_png
+from everlearn.streams.exports.codec import Codec, PartKey, Reader, from_columns, from_png, to_columns, to_png
 from everlearn.streams.exports.manifest import PartRecord
 from everlearn.streams.exports.parquet import Parquet
 from everlearn.streams.exports.webdataset import WebDataset
@@ -23,60 +23,57 @@ class Npz:
 
     suffix = ".npz"
 
-    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """One archive; written by hand because its bytes must not depend on the time of day."""
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        # np.savez would store the time, and equal content must give equal bytes.
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in {"images": batch.images, **to_columns(batch, place.task)}.items():
+            for name, array in {"images": batch.images, **to_columns(batch, key.task)}.items():
                 member = zipfile.ZipInfo(f"{name}.npy", EPOCH)
                 member.compress_type = zipfile.ZIP_DEFLATED
                 with archive.open(member, "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
-        yield f"{place.part}{self.suffix}", buffer.getvalue()
+        yield f"{key.part}{self.suffix}", buffer.getvalue()
 
-    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The arrays of the archive, after a look at how large they claim to be."""
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(member.file_size for member in archive.infolist()) > part.nbytes:
-                raise ValueError("an archive larger than what it should hold")
+                raise ValueError("the archive is larger than its content should be")
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
         return from_columns(columns.pop("images"), columns, part)
 
 
 class Png:
-    """`task-000000/train/7/000012.png`: image 12 of the split, which shows label 7."""
+    """`task-000000/train/7/000012.png` is image 12 of the split, with label 7."""
 
     suffix = ".csv"
 
-    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """The images, then the table that carries their checksums."""
-        columns = {name: column.tolist() for name, column in to_columns(batch, place.task).items()}
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        columns = {name: column.tolist() for name, column in to_columns(batch, key.task).items()}
         table = io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
         writer.writerow(["file", *columns, "sha256"])
         for row, values in enumerate(zip(*columns.values(), strict=True)):
             image = to_png(batch.images[row])
-            name = _name(place, row, batch.labels[row])
+            name = _name(key, row, batch.labels[row])
             writer.writerow([name, *values, sha256(image)])
             yield name, image
-        yield f"{place.part}{self.suffix}", table.getvalue().encode()
+        yield f"{key.part}{self.suffix}", table.getvalue().encode()
 
-    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The images in the order of the table; their names follow from row and label alone."""
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
         rows = list(csv.DictReader(io.StringIO(data.decode())))
         if len(rows) != part.rows:
-            raise ValueError("a table of another length")
+            raise ValueError("the table has another length")
         images = np.empty((len(rows), *part.image_shape), np.uint8)
         for i, row in enumerate(rows):
-            image = read(_name(place, i, int(row["label"])), row["sha256"])
+            image = read(_name(key, i, int(row["label"])), row["sha256"])
             images[i] = from_png(image, part.image_shape)
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return from_columns(images, columns, part)
 
 
-def _name(place: Place, row: int, label: int) -> str:
-    return f"{place.part}/{label}/{row:06d}.png"
+def _name(key: PartKey, row: int, label: int) -> str:
+    return f"{key.part}/{label}/{row:06d}.png"
 
 
 _CODECS: dict[str, type[Codec]] = {"npz": Npz, "png": Png, "parquet": Parquet, "webdataset": WebDataset}
@@ -85,7 +82,7 @@ FORMATS = tuple(_CODECS)
 
 
 def codec(name: str) -> Codec:
-    """What writes and reads a format.
+    """The codec of a format.
 
     Example:
         >>> codec("npz").suffix

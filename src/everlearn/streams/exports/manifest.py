@@ -1,4 +1,4 @@
-"""The settings of a stream as an export remembers them."""
+"""The manifest of an export: plan, contents and checksums."""
 
 import json
 import math
@@ -36,11 +36,11 @@ class PartRecord(_Record):
     """One split of one task, or its exemplars.
 
     Attributes:
-        rows: how many images; without any there is no file.
-        image_shape: of each, so that nothing larger is ever unpacked.
-        factors: whether the ground truth is known.
-        tasks: whether the stream gives the task of each image away.
-        sha256: of the part's file; with PNG folders, of the table that lists the images and their sums.
+        rows: number of images; an empty part has no file.
+        image_shape: of each image, so that nothing larger is unpacked.
+        factors: whether ground-truth factors are known.
+        tasks: whether the stream provides the task of each image.
+        sha256: of the main file; for PNG folders, of the table that lists images and checksums.
     """
 
     rows: Annotated[int, Field(ge=0, le=2**31)]
@@ -51,15 +51,15 @@ class PartRecord(_Record):
 
     @property
     def nbytes(self) -> int:
-        """More than images and columns can take in any format, so that what is larger need not be read.
+        """An upper bound of the file size in any format, so that larger files are not read.
 
-        A tar file has the most around each image: three headers and three ends of blocks.
+        Tar files have the largest overhead per image: three headers and three paddings.
         """
         return self.rows * (2 * math.prod(self.image_shape) + 8192) + 2**20
 
 
 class TaskRecord(_Record):
-    """One task: what `Task` knows, and its parts."""
+    """One task: the attributes of `Task`, and its parts."""
 
     index: Annotated[int, Field(ge=0)]
     name: str
@@ -69,15 +69,15 @@ class TaskRecord(_Record):
 
 
 class Plan(_Record):
-    """What is to be exported; two exports may share a folder only if they have the same plan.
+    """What is to be exported; an export can be resumed only with an equal plan.
 
     Attributes:
         format: version of this layout.
-        to: format of the files.
+        to: the file format.
         stream: the id of the stream.
         spec: its settings.
-        tasks: numbers of the exported tasks, sorted.
-        n_labels: one more than the largest label in them.
+        tasks: sorted indices of the exported tasks.
+        n_labels: one more than their largest label.
     """
 
     format: int = FORMAT
@@ -88,11 +88,11 @@ class Plan(_Record):
     n_labels: int
 
     def differences(self, other: "Plan") -> list[str]:
-        """Where two plans differ, for people: 'image_size is 64 there and 32 here'."""
+        """Differences of two plans as text: 'image_size is 64 there and 32 here'."""
         there, here = self._settings(), other._settings()
         names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
         return [
-            f"{name} is {_said(there.get(name))} there and {_said(here.get(name))} here" for name in names
+            f"{name} is {_format(there.get(name))} there and {_format(here.get(name))} here" for name in names
         ]
 
     def _settings(self) -> dict[str, Any]:
@@ -100,13 +100,13 @@ class Plan(_Record):
 
 
 class Manifest(Plan):
-    """The plan of a finished export with what came of it; written last.
+    """The plan and contents of a finished export; written last.
 
     Attributes:
         fingerprint: `stream.fingerprint(tasks)` of the exported tasks.
         readme: checksum of README.md.
         contents: the exported tasks, in the order of `tasks`.
-        checksum: of all the rest.
+        checksum: of all other fields.
     """
 
     fingerprint: str
@@ -114,22 +114,24 @@ class Manifest(Plan):
     contents: tuple[TaskRecord, ...]
     checksum: str = ""
 
-    def signed(self) -> "Manifest":
-        """The same with its checksum."""
+    def with_checksum(self) -> "Manifest":
+        """The same manifest with its checksum."""
         rest = self.model_dump_json(exclude={"checksum"})
         return self.model_copy(update={"checksum": sha256(rest.encode())})
 
-    def is_whole(self) -> bool:
-        """Whether it is as it was signed, and tells all about each of its tasks."""
+    def is_valid(self) -> bool:
+        """Whether the checksum is right and all tasks and parts are listed."""
         complete = all(set(record.parts) == set(PARTS) for record in self.contents)
-        return complete and self.tasks == tuple(r.index for r in self.contents) and self == self.signed()
+        return (
+            complete and self.tasks == tuple(r.index for r in self.contents) and self == self.with_checksum()
+        )
 
 
-def spoken(tasks: tuple[int, ...]) -> str:
-    """Task numbers in few words.
+def format_tasks(tasks: tuple[int, ...]) -> str:
+    """Task indices as short text.
 
     Example:
-        >>> spoken((0, 1, 2, 3)), spoken((5,)), spoken((0, 10, 20))
+        >>> format_tasks((0, 1, 2, 3)), format_tasks((5,)), format_tasks((0, 10, 20))
         ('0 to 3', '5', '0, 10, 20')
     """
     if len(tasks) > 2 and tasks == tuple(range(tasks[0], tasks[-1] + 1)):
@@ -137,8 +139,8 @@ def spoken(tasks: tuple[int, ...]) -> str:
     return ", ".join(map(str, tasks[:5])) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
 
 
-def _said(value: object) -> str:
-    return spoken(value) if isinstance(value, tuple) else json.dumps(value)
+def _format(value: object) -> str:
+    return format_tasks(value) if isinstance(value, tuple) else json.dumps(value)
 
 
 def task_folder(k: int) -> str:
@@ -147,18 +149,18 @@ def task_folder(k: int) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a finished export, or a complaint that says what is there instead."""
+    """The manifest of a finished export."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise BadInput(_without_manifest(folder))
+        raise BadInput(_missing_manifest(folder))
     manifest = parse(Manifest, path)
-    if not manifest.is_whole():
+    if not manifest.is_valid():
         raise damaged(path)
     return manifest
 
 
 def parse(kind: type[R], path: Path) -> R:
-    """A record from its file, or a complaint that it is damaged or from a newer everlearn."""
+    """Read a model from a JSON file; a damaged file or another format is an error."""
     try:
         content = json.loads(path.read_bytes())
         found = content.get("format", FORMAT)
@@ -172,11 +174,11 @@ def parse(kind: type[R], path: Path) -> R:
 
 
 def damaged(path: Path) -> BadInput:
-    """The complaint about a file that is not as it was written."""
+    """The error for a damaged file."""
     return BadInput(f"{path} is damaged; delete {path.parent} and export again")
 
 
-def _without_manifest(folder: Path) -> str:
+def _missing_manifest(folder: Path) -> str:
     if not folder.exists():
         return f"there is no folder {folder}; give one that `export` has written"
     if (folder / UNFINISHED).is_dir():
@@ -184,27 +186,24 @@ def _without_manifest(folder: Path) -> str:
     return f"{folder} is not an export (no {MANIFEST} in it); give a folder that `export` has written"
 
 
-class Remembered(StreamSettings):
-    """The settings of a kind of stream that is not known here.
+class UnknownSettings(StreamSettings):
+    """Settings of a stream whose code is not installed.
 
-    Somebody's own stream can be exported, and read where its code is not installed; only building it anew
-    is impossible.
+    Its exports can be loaded, but the stream cannot be built.
     """
 
     model_config = ConfigDict(extra="allow")
 
     stream: str
-    """The kind."""
+    """name of the stream"""
 
     def build(self) -> Stream:
-        """Complain: an unknown kind cannot be built."""
         raise BadInput(f"the stream {self.stream!r} is not known here; only its exports can be loaded")
 
     def to_mapping(self) -> dict[str, Any]:
-        """The settings as they were written."""
         return self.model_dump(mode="json")
 
 
 def spec_from(spec: dict[str, Any]) -> StreamSettings:
-    """The settings that `to_mapping` gave."""
-    return from_mapping(spec) if spec.get("stream") in kinds() else Remembered(**spec)
+    """The settings in a mapping that `to_mapping` returned."""
+    return from_mapping(spec) if spec.get("stream") in kinds() else UnknownSettings(**spec)

@@ -1,4 +1,4 @@
-"""Parquet as Hugging Face reads it: images and class labels with their types, written by pyarrow alone."""
+"""Parquet files with the feature types of Hugging Face datasets, written with pyarrow."""
 
 import io
 import json
@@ -10,7 +10,7 @@ import numpy as np
 from everlearn.errors import import_optional
 from everlearn.streams.exports.codec import (
     FACTOR_COLUMNS,
-    Place,
+    PartKey,
     Reader,
     from_columns,
     from_png,
@@ -24,35 +24,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Every file carries the names of all classes; beyond this many a plain number serves better.
 MAX_CLASS_NAMES = 10_000
+"""Largest number of class names stored in each file; above it, labels are plain integers."""
 ROWS_PER_GROUP = 1000
 
 
 class Parquet:
-    """`datasets.load_dataset("out")` gives all splits, with images and labels of the right type."""
+    """`datasets.load_dataset("out")` returns all splits with typed images and labels."""
 
     suffix = ".parquet"
 
     def __init__(self) -> None:
         import_optional("pyarrow", "pip install 'everlearn[export]'")
 
-    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """One table; images are compressed already, so only the numbers are."""
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
         from pyarrow import parquet
 
         buffer = io.BytesIO()
-        parquet.write_table(to_table(batch, place.task, n_labels), buffer, row_group_size=ROWS_PER_GROUP)
-        yield f"{place.part}{self.suffix}", buffer.getvalue()
+        parquet.write_table(to_table(batch, key.task, n_labels), buffer, row_group_size=ROWS_PER_GROUP)
+        yield f"{key.part}{self.suffix}", buffer.getvalue()
 
-    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The rows of the table, a group at a time."""
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
         import pyarrow as pa
         from pyarrow import parquet
 
         file = parquet.ParquetFile(pa.BufferReader(data))
         if file.metadata.num_rows != part.rows:
-            raise ValueError("a table of another length")
+            raise ValueError("the table has another length")
         images = np.empty((part.rows, *part.image_shape), np.uint8)
         row = 0
         for group in file.iter_batches(ROWS_PER_GROUP, columns=["image"]):
@@ -65,10 +63,9 @@ class Parquet:
 
 
 def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
-    """A batch as an Arrow table with the types of Hugging Face written on it.
+    """A batch as an Arrow table with Hugging Face feature types.
 
-    All tables have the same columns, because Hugging Face wants that of all splits; factors that nobody
-    knows are null.
+    All tables have the same columns, as Hugging Face requires of all splits; unknown factors are null.
     """
     import pyarrow as pa
 
@@ -86,7 +83,12 @@ def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
 
 
 def _features(n_labels: int) -> dict[str, Any]:
-    whole, real = ({"dtype": dtype, "_type": "Value"} for dtype in ("int64", "float64"))
+    integer, real = ({"dtype": dtype, "_type": "Value"} for dtype in ("int64", "float64"))
     names = {"names": [str(label) for label in range(n_labels)], "_type": "ClassLabel"}
-    label = names if n_labels <= MAX_CLASS_NAMES else whole
-    return {"image": {"_type": "Image"}, "label": label, "task": whole, **dict.fromkeys(FACTOR_COLUMNS, real)}
+    label = names if n_labels <= MAX_CLASS_NAMES else integer
+    return {
+        "image": {"_type": "Image"},
+        "label": label,
+        "task": integer,
+        **dict.fromkeys(FACTOR_COLUMNS, real),
+    }

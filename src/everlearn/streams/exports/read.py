@@ -1,4 +1,4 @@
-"""Exports read back as streams."""
+"""Exports as streams."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -11,26 +11,25 @@ import numpy as np
 from everlearn.errors import BadInput
 from everlearn.files import sha256
 from everlearn.rng import rng_at
-from everlearn.streams.exports import codec as columns
-from everlearn.streams.exports.codec import Codec, Place
-from everlearn.streams.exports.formats import codec
+from everlearn.streams.exports.codec import Codec, PartKey, empty
+from everlearn.streams.exports.formats import codec as codec_for
 from everlearn.streams.exports.manifest import (
     Manifest,
     PartName,
     TaskRecord,
     damaged,
+    format_tasks,
     read_manifest,
     spec_from,
-    spoken,
     task_folder,
 )
 from everlearn.streams.stream import FINGERPRINT_TASKS, Batch, Stream, Task
 
 
-def load(path: str | Path) -> "Exported":
-    """The stream that was exported to a folder, in whatever format.
+def load(path: str | Path) -> "ExportedStream":
+    """Load an export of any format as a stream.
 
-    Images are read when they are asked for, a split at a time, and compared with their checksums first.
+    A split is read on first access; checksums are verified.
 
     Example:
         >>> load("nowhere")
@@ -39,13 +38,13 @@ def load(path: str | Path) -> "Exported":
         everlearn.errors.BadInput: there is no folder nowhere; give one that `export` has written
     """
     folder = Path(path)
-    return Exported(folder, read_manifest(folder))
+    return ExportedStream(folder, read_manifest(folder))
 
 
-class Exported(Stream):
-    """A stream in files: the same id, spec, tasks and fingerprint as the one that was exported.
+class ExportedStream(Stream):
+    """A stream in files, with the id, spec, tasks and fingerprint of the exported stream.
 
-    Tasks keep their numbers: of an export of tasks 10 to 19, `task(10)` is the first.
+    Tasks keep their indices: in an export of tasks 10 to 19, `task(10)` is the first.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -54,20 +53,18 @@ class Exported(Stream):
         self.n_tasks = len(manifest.tasks)
         self.manifest = manifest
         self._folder = folder
-        self._codec = codec(manifest.to)
+        self._codec = codec_for(manifest.to)
         self._records = {record.index: record for record in manifest.contents}
         part = manifest.contents[0].parts["train"]
         self.image_shape, self.gives_tasks = part.image_shape, part.tasks
 
     def task(self, k: int) -> Task:
-        """Task number k, which must be one of those exported."""
         if k not in self._records:
-            held = spoken(self.manifest.tasks)
+            held = format_tasks(self.manifest.tasks)
             raise BadInput(f"there is no task {k} in {self._folder}; it holds tasks {held} of {self.id}")
         return self._task(k)
 
     def take(self, n: int) -> Iterator[Task]:
-        """The first n exported tasks, or all of them if there are fewer."""
         if n < 0:
             raise BadInput(f"cannot take {n} tasks; give a number from 0 up")
         return itertools.islice(iter(self), n)
@@ -76,7 +73,6 @@ class Exported(Stream):
         return map(self._task, self.manifest.tasks)
 
     def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
-        """A short hash of what is in the files: equal to that of the stream that was exported."""
         return super().fingerprint(self.manifest.tasks[:FINGERPRINT_TASKS] if tasks is None else tasks)
 
     def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
@@ -99,9 +95,9 @@ class Exported(Stream):
         return read_task(self._folder, self._records[k], self._codec)
 
 
-def read_task(folder: Path, record: TaskRecord, how: Codec) -> Task:
-    """An exported task whose images are read when they are asked for."""
-    draw = partial(_read_part, folder, record, how)
+def read_task(folder: Path, record: TaskRecord, codec: Codec) -> Task:
+    """An exported task whose images are read on first access."""
+    draw = partial(_read_part, folder, record, codec)
     return Task(
         index=record.index,
         labels=record.labels,
@@ -112,16 +108,16 @@ def read_task(folder: Path, record: TaskRecord, how: Codec) -> Task:
     )
 
 
-def _read_part(folder: Path, record: TaskRecord, how: Codec, name: PartName) -> Batch:
+def _read_part(folder: Path, record: TaskRecord, codec: Codec, name: PartName) -> Batch:
     part = record.parts[name]
     if not part.rows:
-        return columns.empty(part)
+        return empty(part)
     here = folder / task_folder(record.index)
-    path = here / f"{name}{how.suffix}"
-    read = partial(_verified, here, limit=part.nbytes)
+    path = here / f"{name}{codec.suffix}"
+    read = partial(_read_verified, here, limit=part.nbytes)
     data = read(path.name, part.sha256)
     try:
-        batch = how.decode(data, part, Place(record.index, name), read)
+        batch = codec.decode(data, part, PartKey(record.index, name), read)
     except BadInput:
         raise
     except Exception as error:  # a hostile file can make a decoder raise anything
@@ -131,7 +127,7 @@ def _read_part(folder: Path, record: TaskRecord, how: Codec, name: PartName) -> 
     return batch
 
 
-def _verified(folder: Path, name: str, expected: str | None, *, limit: int) -> bytes:
+def _read_verified(folder: Path, name: str, expected: str | None, *, limit: int) -> bytes:
     path = folder / name
     if not path.is_file():
         raise BadInput(f"{path} is missing; export again into a new folder")
@@ -145,7 +141,7 @@ def _verified(folder: Path, name: str, expected: str | None, *, limit: int) -> b
 
 
 def _some(test: Batch, wanted: dict[int, int], seed: int, k: int) -> Batch:
-    """So many rows of each label, or as many as there are, that say which task they are from."""
+    """At most n rows of each label, with the index of their task."""
     order = rng_at(seed, "probe rows", k).permutation(len(test))
     rows = [order[test.labels[order] == label][:n] for label, n in wanted.items()]
     chosen = test[np.sort(np.concatenate(rows))]

@@ -1,4 +1,4 @@
-"""Where an export is put together: only whole tasks leave it."""
+"""Staging area of an export: only complete tasks are moved out of it."""
 
 import os
 import shutil
@@ -9,32 +9,32 @@ from pathlib import Path
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.streams.exports.codec import Codec, Place
+from everlearn.streams.exports.codec import Codec, PartKey
 from everlearn.streams.exports.manifest import PARTS, UNFINISHED, PartRecord, TaskRecord, parse, task_folder
 from everlearn.streams.exports.read import read_task
 from everlearn.streams.stream import Batch, Task
 
-SYNCS_AT_ONCE = 16
+N_SYNC_THREADS = 16
 
 
-class Desk:
-    """The folder `unfinished` inside an export, with a receipt for every task that has left it.
+class StagingArea:
+    """The folder `unfinished` of an export, with a receipt file for every completed task.
 
-    A task is written here, forced to the disk, moved to its place by one rename, and then gets its receipt.
-    Whatever has no receipt is made again.
+    A task is written here, synced, moved to the export by one rename, and then gets its receipt. Tasks
+    without a receipt are written again.
     """
 
-    def __init__(self, folder: Path, how: Codec, n_labels: int) -> None:
-        self._folder, self._how, self._n_labels = folder, how, n_labels
-        self._desk = folder / UNFINISHED
+    def __init__(self, folder: Path, codec: Codec, n_labels: int) -> None:
+        self._folder, self._codec, self._n_labels = folder, codec, n_labels
+        self._root = folder / UNFINISHED
 
     def finished(self, k: int) -> tuple[TaskRecord, Task] | None:
-        """A task that was made before and is still whole."""
-        if not receipt_of(self._folder, k).is_file():
+        """A task that was written before and is still intact."""
+        if not receipt_path(self._folder, k).is_file():
             return None
         try:
             record = self.record(k)
-            task = read_task(self._folder, record, self._how)
+            task = read_task(self._folder, record, self._codec)
             for part in PARTS:
                 getattr(task, part)
         except BadInput:
@@ -42,33 +42,35 @@ class Desk:
         return record, task
 
     def record(self, k: int) -> TaskRecord:
-        """What a task that was made consists of, according to its receipt."""
-        return parse(TaskRecord, receipt_of(self._folder, k))
+        """The receipt of a completed task."""
+        return parse(TaskRecord, receipt_path(self._folder, k))
 
-    def make(self, task: Task) -> TaskRecord:
-        """Write a task, entirely or not at all."""
+    def write(self, task: Task) -> TaskRecord:
+        """Write a task atomically."""
         batches = {part: getattr(task, part) for part in PARTS}
         target = self._folder / task_folder(task.index)
-        draft = self._desk / task_folder(task.index)
-        with files.os_error_context(target), _fresh(draft):
+        draft = self._root / task_folder(task.index)
+        with files.os_error_context(target), _new_folder(draft):
             record = TaskRecord(
                 index=task.index,
                 name=task.name,
                 labels=task.labels,
                 ordered=task.ordered,
-                parts={part: self._write(draft, batches[part], Place(task.index, part)) for part in PARTS},
+                parts={
+                    part: self._write_part(draft, batches[part], PartKey(task.index, part)) for part in PARTS
+                },
             )
             _sync_tree(draft)
             _remove_tree(target)
             files.disk.rename(draft, target)
             files.sync_folder(self._folder)
-        files.write(receipt_of(self._folder, task.index), record.model_dump_json().encode())
+        files.write(receipt_path(self._folder, task.index), record.model_dump_json().encode())
         return record
 
-    def _write(self, draft: Path, batch: Batch, place: Place) -> PartRecord:
+    def _write_part(self, draft: Path, batch: Batch, key: PartKey) -> PartRecord:
         sha256 = None
         if len(batch):
-            for name, data in self._how.encode(batch, place, self._n_labels):
+            for name, data in self._codec.encode(batch, key, self._n_labels):
                 _write(draft / name, data)
                 sha256 = files.sha256(data)
         return PartRecord(
@@ -80,14 +82,14 @@ class Desk:
         )
 
 
-def receipt_of(folder: Path, k: int) -> Path:
-    """The file that lies in an unfinished export once task k is whole."""
+def receipt_path(folder: Path, k: int) -> Path:
+    """The file that marks task k of an unfinished export as complete."""
     return folder / UNFINISHED / f"{task_folder(k)}.json"
 
 
 @contextmanager
-def _fresh(draft: Path) -> Iterator[None]:
-    """An empty folder that does not outlive a failure: a full disk gets its space back."""
+def _new_folder(draft: Path) -> Iterator[None]:
+    """An empty folder, removed on failure so that a full disk gets its space back."""
     _remove_tree(draft)
     draft.mkdir(parents=True)
     try:
@@ -107,10 +109,10 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sync_tree(folder: Path) -> None:
-    """Force a folder to the disk; many at once, because the disk serves them together."""
+    """Sync all files of a folder; in parallel, because the disk merges the requests."""
     files_and_folders = [*folder.rglob("*"), folder]
-    with ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
-        list(pool.map(files.sync_folder, files_and_folders))  # an fsync serves a file as well
+    with ThreadPoolExecutor(N_SYNC_THREADS) as pool:
+        list(pool.map(files.sync_folder, files_and_folders))  # also syncs files
 
 
 def _remove_tree(folder: Path) -> None:

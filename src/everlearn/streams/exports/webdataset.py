@@ -1,4 +1,4 @@
-"""Tar files as the webdataset package reads them: for each image a .png, a .cls and a .json."""
+"""WebDataset shards: tar files with a .png, a .cls and a .json member per image."""
 
 import io
 import json
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from everlearn.streams.exports.codec import Place, Reader, from_columns, from_png, to_columns, to_png
+from everlearn.streams.exports.codec import PartKey, Reader, from_columns, from_png, to_columns, to_png
 from everlearn.streams.exports.manifest import PartRecord
 from everlearn.streams.stream import Batch
 
@@ -17,21 +17,19 @@ class WebDataset:
 
     suffix = ".tar"
 
-    def encode(self, batch: Batch, place: Place, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        """One shard; keys carry the task, so that they stay unique when shards are mixed."""
-        columns = {name: column.tolist() for name, column in to_columns(batch, place.task).items()}
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        columns = {name: column.tolist() for name, column in to_columns(batch, key.task).items()}
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as shard:
             for row, values in enumerate(zip(*columns.values(), strict=True)):
                 known = dict(zip(columns, values, strict=True))
-                key = f"{place.task:06d}-{row:06d}"
-                _add(shard, f"{key}.cls", str(known["label"]).encode())
-                _add(shard, f"{key}.json", json.dumps(known).encode())
-                _add(shard, f"{key}.png", to_png(batch.images[row]))
-        yield f"{place.part}{self.suffix}", buffer.getvalue()
+                name = f"{key.task:06d}-{row:06d}"  # unique when shards are mixed
+                _add(shard, f"{name}.cls", str(known["label"]).encode())
+                _add(shard, f"{name}.json", json.dumps(known).encode())
+                _add(shard, f"{name}.png", to_png(batch.images[row]))
+        yield f"{key.part}{self.suffix}", buffer.getvalue()
 
-    def decode(self, data: bytes, part: PartRecord, place: Place, read: Reader) -> Batch:
-        """The images of a shard, read in memory: nothing is ever unpacked to the disk."""
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
         images = np.empty((part.rows, *part.image_shape), np.uint8)
         rows: list[dict[str, float]] = []
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as shard:
@@ -42,12 +40,12 @@ class WebDataset:
                 elif member.name.endswith(".png"):
                     images[len(rows) - 1] = from_png(content, part.image_shape)
         if len(rows) != part.rows:
-            raise ValueError("a shard of another length")
+            raise ValueError("the shard has another length")
         return from_columns(images, {name: [row[name] for row in rows] for name in rows[0]}, part)
 
 
 def _add(shard: tarfile.TarFile, name: str, content: bytes) -> None:
-    # A fresh TarInfo belongs to nobody and dates from 1970, so equal content gives equal bytes.
+    # A new TarInfo has no owner and the time 0, so equal content gives equal bytes.
     member = tarfile.TarInfo(name)
     member.size = len(content)
     shard.addfile(member, io.BytesIO(content))
@@ -56,5 +54,5 @@ def _add(shard: tarfile.TarFile, name: str, content: bytes) -> None:
 def _content(shard: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes:
     file = shard.extractfile(member) if member.isreg() and not member.issparse() else None
     if file is None or member.size > limit:
-        raise ValueError(f"a shard with an odd member {member.name!r}")
+        raise ValueError(f"the shard has an unexpected member {member.name!r}")
     return file.read()

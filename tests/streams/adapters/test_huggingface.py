@@ -9,7 +9,7 @@ from tests.streams.exports.tiny_stream import TinyStream
 
 
 @pytest.mark.parametrize("rgb", [False, True])
-def test_rows_are_those_of_the_stream(rgb):
+def test_rows_equal_the_stream(rgb):
     datasets = pytest.importorskip("datasets")
     stream = TinyStream(rgb=rgb)
     found = to_huggingface(stream, [0, 2])
@@ -28,14 +28,14 @@ def test_rows_are_those_of_the_stream(rgb):
         assert (row["label"], row["task"], row["angle"]) == (test.labels[i], 2, test.factors.angle[i])
 
 
-def test_splits_without_images_are_left_out():
+def test_empty_splits_are_omitted():
     pytest.importorskip("datasets")
     found = to_huggingface(TinyStream(held_out=False, factors=False))
     assert set(found) == {"train", "val", "test", "exemplars"}
     assert found["train"][0]["scale"] is None
 
 
-def test_without_the_library_it_is_named(monkeypatch):
+def test_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(BadInput, match=r"needs datasets, .*pip install datasets"):
         to_huggingface(TinyStream())

@@ -24,7 +24,7 @@ def test_numpy_reads_npz(tmp_path):
         np.testing.assert_array_equal(arrays["green"], train.factors.colour[:, 1])
 
 
-def test_images_lie_in_folders_by_label(tmp_path):
+def test_png_images_are_in_folders_by_label(tmp_path):
     export(RGB, tmp_path, to="png", tasks=[1])
     test = RGB.task(1).test
     folder = tmp_path / "task-000001"
@@ -77,7 +77,7 @@ def test_hugging_face_reads_parquet_without_factors_or_held_out(tmp_path, huggin
     assert found["train"][0]["scale"] is None
 
 
-def test_many_classes_are_plain_numbers(tmp_path):
+def test_labels_of_many_classes_are_integers(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     stream = TinyStream(n_tasks=None)
     export(stream, tmp_path, to="parquet", tasks=[900_000])
@@ -100,7 +100,7 @@ def test_webdataset_reads_shards(tmp_path):
         assert sample["json"]["angle"] == one.factors.angle[0]
 
 
-def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
+def test_missing_pyarrow_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(BadInput, match=r"needs pyarrow, .*everlearn\[export\]"):
         export(TinyStream(), tmp_path / "out", to="parquet")

@@ -1,4 +1,4 @@
-"""Exports that are killed, starved or disturbed, at every act on the disk."""
+"""Exports that are interrupted at every disk operation."""
 
 import errno
 import multiprocessing
@@ -19,7 +19,7 @@ TASKS = range(2)
 
 
 class CountingDisk(files.Disk):
-    """A disk that strikes at one of its acts: before it, in the middle of it, or after it."""
+    """A disk that fails at one operation: before, during or after it."""
 
     def __init__(self, at: int | None = None, moment: str = "before", strike=None) -> None:
         self.acts, self.at, self.moment, self.strike = 0, at, moment, strike
@@ -51,7 +51,7 @@ class CountingDisk(files.Disk):
         return self._act("rename", *args)
 
 
-def kill_myself():
+def kill_self():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -59,8 +59,8 @@ def full():
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def export_and_die(folder: Path, to: str, at: int, moment: str) -> None:
-    files.disk = CountingDisk(at, moment, kill_myself)
+def export_and_kill(folder: Path, to: str, at: int, moment: str) -> None:
+    files.disk = CountingDisk(at, moment, kill_self)
     export(TinyStream(), folder, to=to, tasks=TASKS)
 
 
@@ -90,7 +90,7 @@ def check_killed_and_finished(tmp_path, whole, to, n_points):
     for at in points(acts, n_points):
         for moment in ("before", "within", "after"):
             folder = tmp_path / f"{at}-{moment}"
-            child = server.Process(target=export_and_die, args=(folder, to, at, moment))
+            child = server.Process(target=export_and_kill, args=(folder, to, at, moment))
             child.start()
             child.join()
             assert child.exitcode == -signal.SIGKILL
@@ -118,23 +118,23 @@ def check_starved_and_finished(tmp_path, whole, to, n_points):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_a_killed_export_goes_on_as_if_nothing_had_happened(tmp_path, whole, to):
+def test_killed_export_resumes_to_equal_files(tmp_path, whole, to):
     check_killed_and_finished(tmp_path, whole, to, n_points=4)
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, whole, to):
+def test_full_disk_is_reported_and_export_resumes(tmp_path, whole, to):
     check_starved_and_finished(tmp_path, whole, to, n_points=12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("check", [check_killed_and_finished, check_starved_and_finished])
-def test_an_export_goes_on_wherever_it_was_stopped(tmp_path, whole, to, check):
+def test_export_resumes_after_interruption_at_any_disk_operation(tmp_path, whole, to, check):
     check(tmp_path, whole, to, n_points=80)  # every act there is, but for the 195 of PNG folders
 
 
-def test_only_missing_tasks_are_made(tmp_path):
+def test_resume_writes_only_missing_tasks(tmp_path):
     def stop_after_two(done, total, word):
         if done == 2:
             raise KeyboardInterrupt
@@ -150,7 +150,7 @@ def test_only_missing_tasks_are_made(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"")])
-def test_a_finished_task_that_is_damaged_is_made_again(tmp_path, whole, damage):
+def test_damaged_task_is_written_again(tmp_path, whole, damage):
     with pytest.raises(KeyboardInterrupt):
         export(TinyStream(), tmp_path, tasks=TASKS, progress=_interrupt_at(1))
     damage(tmp_path / "task-000000" / "val.npz")
@@ -158,7 +158,7 @@ def test_a_finished_task_that_is_damaged_is_made_again(tmp_path, whole, damage):
     assert tree(tmp_path) == whole["npz"][0]
 
 
-def test_a_second_export_is_kept_out(tmp_path):
+def test_concurrent_export_is_refused(tmp_path):
     def intrude(done, total, word):
         with pytest.raises(BadInput, match="another process is exporting into"):
             export(TinyStream(), tmp_path)
@@ -167,10 +167,10 @@ def test_a_second_export_is_kept_out(tmp_path):
     load(tmp_path)
 
 
-def test_progress_is_told_task_by_task(tmp_path):
-    told = []
-    export(TinyStream(), tmp_path, tasks=[0, 3], progress=lambda *words: told.append(words))
-    assert told == [(0, 2, "task 0"), (1, 2, "task 3"), (2, 2, "done")]
+def test_progress_is_reported_per_task(tmp_path):
+    reported = []
+    export(TinyStream(), tmp_path, tasks=[0, 3], progress=lambda *words: reported.append(words))
+    assert reported == [(0, 2, "task 0"), (1, 2, "task 3"), (2, 2, "done")]
 
 
 def _interrupt_at(n: int):

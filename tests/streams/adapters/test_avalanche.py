@@ -11,7 +11,7 @@ from tests.streams.exports.tiny_stream import TinyStream
 pytestmark = pytest.mark.filterwarnings("ignore")  # avalanche 0.6 beside newer libraries
 
 
-def test_experiences_are_made_when_asked_for(avalanche):
+def test_experiences_are_lazy(avalanche):
     stream = TinyStream(n_tasks=None)
     benchmark = to_avalanche(stream, 500)
     assert stream.drawn == []
@@ -22,8 +22,8 @@ def test_experiences_are_made_when_asked_for(avalanche):
     assert experience.origin_stream.benchmark is benchmark
 
 
-def test_an_experience_holds_its_task(avalanche):
-    stream = TinyStream(rgb=True, tells_tasks=True)
+def test_experience_contains_its_task(avalanche):
+    stream = TinyStream(rgb=True, gives_tasks=True)
     experience = to_avalanche(stream).train_stream[2]
     train = stream.task(2).train
     assert len(experience.dataset) == len(train)
@@ -37,14 +37,14 @@ def test_an_experience_holds_its_task(avalanche):
     assert experience.future_classes == [6, 7]
 
 
-def test_streams_can_be_sliced_and_walked_twice(avalanche):
+def test_streams_can_be_sliced_and_iterated_twice(avalanche):
     benchmark = to_avalanche(TinyStream())
     for _ in range(2):
         assert [e.current_experience for e in benchmark.valid_stream[1:3]] == [1, 2]
     assert [len(e.dataset) for e in benchmark.held_out_stream] == [3] * 4
 
 
-def test_a_real_strategy_learns_from_it(avalanche):
+def test_avalanche_strategy_trains(avalanche):
     from avalanche.evaluation.metrics import accuracy_metrics
     from avalanche.models import IncrementalClassifier
     from avalanche.training.plugins import EvaluationPlugin
@@ -78,16 +78,16 @@ def test_a_real_strategy_learns_from_it(avalanche):
     assert sum("Top1_Acc_Exp" in name for name in scores) == 2
 
 
-def test_without_avalanche_the_extra_is_named(monkeypatch):
+def test_missing_avalanche_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "avalanche", None)
     with pytest.raises(BadInput, match=r"needs avalanche, .*everlearn\[avalanche\]"):
         to_avalanche(TinyStream(), 2)
 
 
-def test_bad_requests_are_refused(avalanche):
-    with pytest.raises(BadInput, match="is endless"):
+def test_invalid_arguments_are_refused(avalanche):
+    with pytest.raises(BadInput, match="is infinite"):
         to_avalanche(TinyStream(n_tasks=None))
-    with pytest.raises(BadInput, match="no tasks are meant"):
+    with pytest.raises(BadInput, match="no tasks are given"):
         to_avalanche(TinyStream(), 0)
     with pytest.raises(BadInput, match="cannot take -1 tasks"):
         to_avalanche(TinyStream(), -1)

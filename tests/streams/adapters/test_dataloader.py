@@ -1,4 +1,4 @@
-"""The real stream in real loaders: its renderer has to work in their processes."""
+"""Sprite streams in DataLoader workers: the renderer must work in child processes."""
 
 import pytest
 import torch
@@ -15,9 +15,9 @@ SMALL = {"image_size": 16, "classes_per_task": 2, "factor_values": 3}
 )  # torch's default in 3.11..3.13
 @pytest.mark.parametrize("start", [None, "forkserver"])
 @pytest.mark.parametrize("exported", [False, True])
-def test_workers_see_the_same_stream(tmp_path, start, exported):
+def test_dataloader_workers_see_the_same_stream(tmp_path, start, exported):
     stream = sprites(**SMALL)
-    stream.task(0).train.images.sum()  # the renderer of this process is awake before it is forked
+    stream.task(0).train.images.sum()  # load the renderer before the fork
     if exported:
         export(stream, tmp_path, tasks=range(2))
     given = load(tmp_path) if exported else stream

@@ -27,7 +27,7 @@ def expected(stream, tasks, split="train", times=1):
 
 
 @pytest.mark.parametrize("rgb", [False, True])
-def test_map_style_items_are_those_of_the_stream(rgb):
+def test_map_style_items_equal_the_stream(rgb):
     stream = TinyStream(rgb=rgb)
     dataset = to_torch(stream, [1, 3], split="test", fields=ALL_FIELDS)
     assert len(dataset) == 8
@@ -41,19 +41,19 @@ def test_map_style_items_are_those_of_the_stream(rgb):
     np.testing.assert_allclose(factors, test.factors.array()[1], rtol=1e-6)
 
 
-def test_a_transform_sees_each_image():
+def test_transform_is_applied_to_each_image():
     dataset = to_torch(TinyStream(), [0], transform=lambda image: image.mean())
     assert dataset[0][0].shape == ()
 
 
-def test_task_by_task():
+def test_one_dataset_per_task():
     stream = TinyStream(n_tasks=None)
     datasets = list(to_torch_tasks(stream, range(3), fields=("label", "task")))
     assert [len(dataset) for dataset in datasets] == [6, 6, 6]
     assert [int(dataset[0][1]) for dataset in datasets] == [0, 1, 2]
 
 
-def test_tasks_are_drawn_when_their_turn_comes():
+def test_tasks_are_generated_lazily():
     stream = TinyStream()
     datasets = to_torch_tasks(stream, range(3))
     assert stream.drawn == []
@@ -70,7 +70,7 @@ forks = pytest.mark.filterwarnings(
 
 @forks
 @pytest.mark.parametrize("workers", [0, 1, 2, 4])
-def test_each_image_comes_once_whatever_the_number_of_workers(workers):
+def test_each_image_occurs_once_for_any_number_of_workers(workers):
     stream = TinyStream()
     loader = DataLoader(to_torch_iterable(stream), batch_size=4, num_workers=workers)
     first = torch.cat([images for images, _ in loader])
@@ -80,7 +80,7 @@ def test_each_image_comes_once_whatever_the_number_of_workers(workers):
 
 @forks
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_whole_batches_come_in_the_same_order_whatever_the_number_of_workers(workers):
+def test_batch_order_does_not_depend_on_workers(workers):
     dataset = to_torch_iterable(TinyStream(), batch_size=4, epochs=2, fields=ALL_FIELDS)
     alone = list(DataLoader(dataset, batch_size=None))
     together = list(DataLoader(dataset, batch_size=None, num_workers=workers))
@@ -89,7 +89,7 @@ def test_whole_batches_come_in_the_same_order_whatever_the_number_of_workers(wor
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_workers_may_start_from_scratch():
+def test_spawned_workers():
     stream = TinyStream()
     dataset = to_torch_iterable(stream, range(2), batch_size=3)
     loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context="forkserver")
@@ -97,14 +97,14 @@ def test_workers_may_start_from_scratch():
 
 
 @forks
-def test_persistent_workers_begin_anew():
+def test_persistent_workers_restart_each_pass():
     dataset = to_torch_iterable(TinyStream(), batch_size=4)
     loader = DataLoader(dataset, batch_size=None, num_workers=2, persistent_workers=True)
     first, second = (torch.cat([images for images, _ in loader]) for _ in range(2))
     assert torch.equal(first, second)
 
 
-def test_epochs_shuffle_anew_and_tasks_stay_in_order():
+def test_epochs_are_shuffled_differently_within_tasks():
     items = list(to_torch_iterable(TinyStream(), epochs=3, fields=("image", "task")))
     assert [int(task) for _, task in items] == [k for k in range(4) for _ in range(18)]
     passes = [torch.stack([image for image, _ in items[i : i + 6]]) for i in (0, 6, 12)]
@@ -113,7 +113,7 @@ def test_epochs_shuffle_anew_and_tasks_stay_in_order():
     assert not torch.equal(passes[1], passes[2])
 
 
-def test_a_task_whose_order_matters_is_not_shuffled():
+def test_ordered_task_is_not_shuffled():
     stream = TinyStream()
     assert stream.task(1).ordered
     shuffled = [image for image, _ in to_torch_iterable(stream, [0])]
@@ -124,7 +124,7 @@ def test_a_task_whose_order_matters_is_not_shuffled():
     assert not torch.equal(torch.stack(shuffled), torch.stack(plain))
 
 
-def test_an_endless_stream_is_followed_as_long_as_one_likes():
+def test_infinite_stream():
     stream = TinyStream(n_tasks=None)
     labels = []
     for (label,) in to_torch_iterable(stream, fields=("label",)):
@@ -135,13 +135,13 @@ def test_an_endless_stream_is_followed_as_long_as_one_likes():
     assert max(stream.drawn) == max(labels) // 2
 
 
-def test_two_iterations_do_not_disturb_each_other():
+def test_iterations_are_independent():
     dataset = to_torch_iterable(TinyStream(), fields=("label",))
     one, other = iter(dataset), iter(dataset)
     assert [int(next(one)[0]) for _ in range(9)] == [int(next(other)[0]) for _ in range(9)]
 
 
-def test_a_split_without_images_is_empty():
+def test_empty_split():
     stream = TinyStream(held_out=False)
     assert len(to_torch(stream, split="held_out")) == 0
     assert list(to_torch_iterable(stream, split="held_out", batch_size=4)) == []
@@ -151,31 +151,31 @@ def test_a_split_without_images_is_empty():
     ("settings", "sentence"),
     [
         ({"tasks": [9]}, "no task 9"),
-        ({"tasks": []}, "no tasks are meant"),
+        ({"tasks": []}, "no tasks are given"),
         ({"split": "trian"}, "unknown split 'trian'; did you mean 'train'"),
         ({"fields": ["images"]}, "unknown field 'images'; did you mean 'image'"),
     ],
 )
-def test_bad_requests_are_refused_at_once(settings, sentence):
+def test_invalid_arguments_are_refused(settings, sentence):
     for make in (to_torch, to_torch_tasks, to_torch_iterable):
         with pytest.raises(BadInput, match=sentence):
             make(TinyStream(), **settings)
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 0}, {"epochs": 0}, {"epochs": -2}])
-def test_empty_batches_and_epochs_are_refused(settings):
+def test_nonpositive_sizes_are_refused(settings):
     with pytest.raises(BadInput, match="it must be 1 or more"):
         to_torch_iterable(TinyStream(), **settings)
 
 
-def test_unknown_factors_and_endless_maps_are_refused():
-    with pytest.raises(BadInput, match="not known; leave 'factors' out"):
+def test_unknown_factors_and_infinite_map_datasets_are_refused():
+    with pytest.raises(BadInput, match="unknown; remove 'factors'"):
         to_torch(TinyStream(factors=False), fields=("factors",))
-    with pytest.raises(BadInput, match="is endless; say which tasks"):
+    with pytest.raises(BadInput, match="is infinite; choose tasks"):
         to_torch(TinyStream(n_tasks=None))
 
 
-def test_without_torch_it_is_named(monkeypatch):
+def test_missing_torch_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(BadInput, match=r"needs torch, .*pip install torch"):
         to_torch(TinyStream())

@@ -1,4 +1,4 @@
-"""What is refused, and that nothing is touched when it is."""
+"""Reading exports and invalid input: errors leave files unchanged."""
 
 import io
 import json
@@ -25,36 +25,36 @@ from .tiny_stream import TinyStream, tree
     ("change", "sentence"),
     [
         ({"to": "npy"}, "unknown format 'npy'; did you mean 'npz'"),
-        ({"tasks": []}, "no tasks are meant"),
+        ({"tasks": []}, "no tasks are given"),
         ({"tasks": [7]}, "no task 7 in tiny"),
         ({"tasks": [-1]}, "no task -1"),
-        ({"stream": TinyStream(n_tasks=None)}, "is endless; say which tasks"),
+        ({"stream": TinyStream(n_tasks=None)}, "is infinite; choose tasks"),
     ],
 )
-def test_bad_requests_leave_no_folder(tmp_path, change, sentence):
+def test_invalid_arguments_create_no_folder(tmp_path, change, sentence):
     request = {"stream": TinyStream(), "path": tmp_path / "new", **change}
     with pytest.raises(BadInput, match=sentence):
         export(**request)
     assert not (tmp_path / "new").exists()
 
 
-def test_a_folder_with_something_else_is_left_alone(tmp_path):
-    (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(BadInput, match="already holds something else"):
+def test_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("content")
+    with pytest.raises(BadInput, match="contains other files"):
         export(TinyStream(), tmp_path)
-    assert tree(tmp_path) == {"thesis.tex": b"precious"}
+    assert tree(tmp_path) == {"thesis.tex": b"content"}
 
 
-def test_a_file_is_not_a_folder(tmp_path):
+def test_path_of_a_file_is_refused(tmp_path):
     file = tmp_path / "file"
-    file.write_text("precious")
+    file.write_text("content")
     with pytest.raises(BadInput, match="is a file; give a folder"):
         export(TinyStream(), file)
-    with pytest.raises(BadInput, match=r"cannot write .*; choose a folder you may write to"):
+    with pytest.raises(BadInput, match=r"cannot write .*; choose a writable folder"):
         export(TinyStream(), file / "under")
-    with pytest.raises(BadInput, match="cannot be the name of a folder"):
+    with pytest.raises(BadInput, match="is not a valid folder name"):
         export(TinyStream(), "a\0b")
-    assert file.read_text() == "precious"
+    assert file.read_text() == "content"
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -67,9 +67,7 @@ def test_a_file_is_not_a_folder(tmp_path):
         ({"stream": TinyStream(rgb=True)}, "rgb is false there and true here"),
     ],
 )
-def test_another_export_in_the_same_folder_is_refused_with_the_difference(
-    tmp_path, finished, change, sentence
-):
+def test_different_export_in_the_same_folder_is_refused(tmp_path, finished, change, sentence):
     def stop(done, total, word):
         if done == 1 and not finished:
             raise KeyboardInterrupt
@@ -84,7 +82,7 @@ def test_another_export_in_the_same_folder_is_refused_with_the_difference(
     assert tree(tmp_path) == before
 
 
-def test_what_is_not_an_export_is_not_loaded(tmp_path):
+def test_loading_another_folder_is_refused(tmp_path):
     with pytest.raises(BadInput, match="is not an export"):
         load(tmp_path)
     with pytest.raises(BadInput, match="there is no folder"):
@@ -100,8 +98,8 @@ def good(request, tmp_path_factory):
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_damaged_byte_is_noticed(good, tmp_path, data):
-    """Every file is read, so a changed, cut or missing one is always complained about by name."""
+def test_any_damaged_byte_is_detected(good, tmp_path, data):
+    """A changed, truncated or missing file is always reported by name."""
     shutil.rmtree(tmp_path / "bad", ignore_errors=True)
     shutil.copytree(good, tmp_path / "bad")
     names = sorted(name for name in tree(good) if name != "README.md")
@@ -136,7 +134,7 @@ def forged(good, folder, part, data):
     (folder / "task-000000" / f"{part}{codec(manifest.to).suffix}").write_bytes(data)
     content = manifest.model_dump()
     content["contents"][0]["parts"][part]["sha256"] = sha256(data)
-    (folder / "manifest.json").write_text(Manifest(**content).signed().model_dump_json())
+    (folder / "manifest.json").write_text(Manifest(**content).with_checksum().model_dump_json())
     return load(folder)
 
 
@@ -175,7 +173,7 @@ HOSTILE = {
     "device": tar_of(tarfile.CHRTYPE),
     "cut tar": tar_of(tarfile.REGTYPE, 10**9),
     "empty table": b"file,label,task,sha256\n",
-    "wandering table": b"file,label,task,sha256\n" + b"x,../../../../etc/passwd,0,0\n" * 6,
+    "path traversal": b"file,label,task,sha256\n" + b"x,../../../../etc/passwd,0,0\n" * 6,
 }
 
 
@@ -186,7 +184,7 @@ def test_hostile_files_are_refused(good, tmp_path, name):
         stream.task(0).train  # noqa: B018
 
 
-def test_a_large_image_is_refused_before_it_is_unpacked(tmp_path):
+def test_large_png_is_refused_before_decoding(tmp_path):
     from everlearn.streams.exports.codec import from_png, to_png
 
     image = to_png(np.zeros((600, 600), np.uint8))
@@ -196,7 +194,7 @@ def test_a_large_image_is_refused_before_it_is_unpacked(tmp_path):
         from_png(image, (600, 600, 3))
 
 
-def test_a_newer_format_is_named(tmp_path):
+def test_newer_format_is_refused(tmp_path):
     export(TinyStream(), tmp_path, tasks=[0])
     content = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**content, "format": 2, "news": True}))
@@ -205,7 +203,7 @@ def test_a_newer_format_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "null", "\x00", '{"format": 1, "tasks": 3}'])
-def test_a_broken_manifest_is_named(tmp_path, content):
+def test_damaged_manifest_is_refused(tmp_path, content):
     export(TinyStream(), tmp_path, tasks=[0])
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(BadInput, match=r"manifest\.json is damaged"):
