@@ -1,6 +1,6 @@
-"""Run all benchmarks, or those named: `python -m benchmarks render shapes`.
+"""Run all benchmarks, or the named ones: `python -m benchmarks render shapes`.
 
-What begins with a dash, and all after it, is for the one benchmark that is named before it.
+Options after a single name are passed to that benchmark.
 """
 
 import importlib
@@ -16,7 +16,7 @@ PREFIX = "bench_"
 
 
 def main(words: list[str]) -> None:
-    """Run, print and keep each section."""
+    """Run benchmarks, print and store their results."""
     first_option = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     names, options = words[:first_option], words[first_option:]
     if options and len(names) != 1:

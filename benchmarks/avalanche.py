@@ -1,4 +1,4 @@
-"""The other peer: Avalanche 0.6, as its users call it."""
+"""The peer Avalanche 0.6, used as documented."""
 
 import importlib
 import sys
@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-_declared: list[torch.library.Library] = []  # declarations live as long as the object that made them
+_declared: list[torch.library.Library] = []  # keeps the declarations alive
 
 
 def replay(net: nn.Module, *, batch_size: int, memory_size: int) -> Any:
-    """A plain strategy with a replay memory, as its documentation builds one."""
+    """The Naive strategy with a replay plugin."""
     import_torchvision()
     from avalanche.training import Naive
     from avalanche.training.plugins import ReplayPlugin
@@ -27,10 +27,9 @@ def replay(net: nn.Module, *, batch_size: int, memory_size: int) -> Any:
 
 
 def import_torchvision() -> None:
-    """Import torchvision, which Avalanche needs, even if its compiled part does not fit a torch without CUDA.
+    """Import torchvision, which Avalanche needs, even if its compiled part does not fit a CPU build of torch.
 
-    Two of its operators are declared, which it looks for when imported and nobody here calls; calling one
-    still fails, as it should.
+    Two operators that it registers on import are declared; calling them still fails.
     """
     try:
         importlib.import_module("torchvision")

@@ -1,4 +1,4 @@
-"""How far pixels are from what they should be: levels of 255, beside 16 x 16 samples in every pixel."""
+"""Rendering error in gray levels against 16 x 16 supersampling."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A sweep and an export by one process, by two, and by a Ray cluster of two nodes on this machine."""
+"""A sweep and an export with one process, two processes, and a local Ray cluster of two nodes."""
 
 import json
 import os
@@ -35,7 +35,7 @@ WAYS: dict[str, tuple[str, ...]] = {
 
 
 def run() -> list[Row]:
-    """Each way once, start of the command included; every way has to give the same records and files."""
+    """Each variant once, start-up included; all must give the same files."""
     with LocalCluster() as cluster, tempfile.TemporaryDirectory() as folder:
         here, env = Path(folder), {**os.environ, **cluster.env, "OMP_NUM_THREADS": "1"}
         (here / "sweep.json").write_text(json.dumps(SWEEP))
@@ -46,7 +46,7 @@ def run() -> list[Row]:
 
 
 def _rates(here: Path) -> Iterator[Row]:
-    """Images of the usual stream for a second of one processor, however busy the machine is otherwise."""
+    """Throughput per CPU second, independent of other load."""
     stream, tasks = streams.sprites(), range(2)
     for to in FORMATS:
         streams.export(stream, here / f"warm-{to}", to=to, tasks=[9])
@@ -54,11 +54,11 @@ def _rates(here: Path) -> Iterator[Row]:
         manifest = streams.export(stream, here / to, to=to, tasks=tasks)
         seconds = time.process_time() - began
         n_images = sum(part.rows for task in manifest.contents for part in task.parts.values())
-        yield Row(f"tasks of 64 px drawn and written to {to}", n_images / seconds, "images/CPU-s")
+        yield Row(f"tasks of 64 px generated and written to {to}", n_images / seconds, "images/CPU-s")
     began = time.process_time()
     stream.fingerprint(tasks)
     yield Row(
-        "tasks drawn and hashed, as by who signs", n_images / (time.process_time() - began), "images/CPU-s"
+        "tasks generated and hashed (fingerprint)", n_images / (time.process_time() - began), "images/CPU-s"
     )
 
 
@@ -71,14 +71,14 @@ def _sweeps(here: Path, env: dict[str, str], ways: dict[str, tuple[str, ...]]) -
 
 
 def _exports(here: Path, env: dict[str, str], ways: dict[str, tuple[str, ...]]) -> Iterator[Row]:
-    whole = ""
+    reference = ""
     for way, words in ways.items():
         out = f"export-{way}".replace(" ", "-")
         seconds = _timed(*EXPORT, "--out", out, *words, cwd=here, env=env)
         manifest = (here / out / "manifest.json").read_text()
-        whole = whole or manifest
-        if manifest != whole:
-            raise RuntimeError(f"{way} exported something else")
+        reference = reference or manifest
+        if manifest != reference:
+            raise RuntimeError(f"{way} exported different files")
         yield Row(
             f"export of {N_TASKS} tasks to webdataset, {way}", _n_images(manifest) / seconds, "images/s"
         )

@@ -1,4 +1,4 @@
-"""Thousands of tasks: does a run grow, slow down, or spend its time on saving?"""
+"""Memory growth, slowdown and checkpoint cost over thousands of tasks."""
 
 import multiprocessing
 import sys
@@ -16,8 +16,8 @@ from benchmarks.table import Row
 from everlearn.runs import RunSpec, record, recorder
 from everlearn.runs.events import TaskEnded
 
-SETTLED = 0.2
-"""The share of the tasks after which nothing should grow any more."""
+WARM_UP = 0.2
+"""Share of the tasks before growth is measured."""
 N_SAMPLES = 500
 SMALL = {
     "stream.image_size": 16,
@@ -27,14 +27,14 @@ SMALL = {
     "evaluation.probe_size": 100,
 }
 FIXED = {**SMALL, "stream.scenario": "domain-incremental"}
-"""New shapes for ever under the same two labels, so that neither memory nor network grows."""
+"""New shapes with the same two labels, so that neither memory nor network grows."""
 GROWING = {**SMALL, "evaluation.every": 100, "evaluation.ahead": False}
-"""Two new classes a task, each remembered; looking them up takes longer by design, so that is not judged."""
+"""Two new classes a task, all stored; search time grows by design, so evaluation is rare."""
 
 
 @dataclass(frozen=True)
-class Long:
-    """A long run, and whether all its tasks should take the same time."""
+class LongRun:
+    """A long run, and whether the time per task should be constant."""
 
     what: str
     learner: str
@@ -44,41 +44,41 @@ class Long:
 
     @property
     def spec(self) -> RunSpec:
-        """What is played."""
+        """The specification of the run."""
         return RunSpec.make(learner=self.learner, settings={**self.settings, "n_tasks": self.n_tasks})
 
 
 RUNS = (
-    Long("nearest, two labels", "nearest", 10_000, FIXED),
-    Long("nearest, two classes a task", "nearest", 10_000, GROWING, steady=False),
-    Long("er, two labels", "er", 1_000, FIXED),
+    LongRun("nearest, two labels", "nearest", 10_000, FIXED),
+    LongRun("nearest, two classes per task", "nearest", 10_000, GROWING, steady=False),
+    LongRun("er, two labels", "er", 1_000, FIXED),
 )
 
 
 @dataclass
 class Sampled:
-    """What was seen along a run, every so many tasks."""
+    """Measurements at regular intervals of a run."""
 
     task: list[int] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     rss: list[int] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
-    """Bytes that the learner says it holds."""
+    """Footprint of the learner in bytes."""
     handles: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
     saved: list[tuple[int, int]] = field(default_factory=list)
-    """Of each checkpoint, the task and its bytes beyond what the learner holds."""
+    """Task of each checkpoint, and its size minus the footprint of the learner."""
     seconds: float = 0.0
     saving: float = 0.0
 
-    def rss_slope(self) -> float:
-        """Growth a task, beyond what the learner holds."""
-        return _slope(self.task, [all_ - own for all_, own in zip(self.rss, self.held, strict=True)])
+    def rss_growth(self) -> float:
+        """Growth per task in addition to the footprint of the learner."""
+        return _growth(self.task, [all_ - own for all_, own in zip(self.rss, self.held, strict=True)])
 
-    def checkpoint_slope(self) -> float:
-        """Growth a task, beyond what the learner holds."""
+    def checkpoint_growth(self) -> float:
+        """Growth per task in addition to the footprint of the learner."""
         tasks, sizes = zip(*self.saved, strict=True)
-        return _slope(tasks, sizes)
+        return _growth(tasks, sizes)
 
     def slowdown(self) -> float:
         """CPU time of the last tenth of the tasks over that of the first."""
@@ -86,35 +86,37 @@ class Sampled:
         return (self.cpu[-1] - self.cpu[-1 - tenth]) / (self.cpu[tenth] - self.cpu[0])
 
 
-def _slope(tasks: Sequence[int], values: Sequence[int]) -> float:
-    """Growth a task, by least squares over the settled part."""
+def _growth(tasks: Sequence[int], values: Sequence[int]) -> float:
+    """Growth per task by least squares, after the warm-up."""
     where, what = np.array(tasks, float), np.array(values, float)
-    settled = where >= SETTLED * where[-1]
+    settled = where >= WARM_UP * where[-1]
     return float(np.polyfit(where[settled], what[settled], 1)[0])
 
 
 def run() -> list[Row]:
-    """Every run, each in a process of its own."""
+    """All runs, each in its own process."""
     return [row for each in RUNS for row in _rows(each)]
 
 
-def _rows(long: Long) -> Iterator[Row]:
+def _rows(long: LongRun) -> Iterator[Row]:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         seen = pool.submit(_measure, long).result()
     yield Row(f"{long.what}: tasks", long.n_tasks, "tasks")
-    yield Row(f"{long.what}: CPU time of a task", 1000 * (seen.cpu[-1] - seen.cpu[0]) / seen.task[-1], "ms")
-    yield Row(f"{long.what}: RSS a task", seen.rss_slope(), "bytes", goal=1024, at_most=True)
-    yield Row(f"{long.what}: checkpoint a task", seen.checkpoint_slope(), "bytes", goal=64, at_most=True)
+    yield Row(f"{long.what}: CPU time per task", 1000 * (seen.cpu[-1] - seen.cpu[0]) / seen.task[-1], "ms")
+    yield Row(f"{long.what}: RSS growth per task", seen.rss_growth(), "bytes", goal=1024, at_most=True)
+    yield Row(
+        f"{long.what}: checkpoint growth per task", seen.checkpoint_growth(), "bytes", goal=64, at_most=True
+    )
     goal = 1.2 if long.steady else None
-    yield Row(f"{long.what}: last tenth beside the first", seen.slowdown(), "x", goal=goal, at_most=True)
+    yield Row(f"{long.what}: last tenth / first tenth", seen.slowdown(), "x", goal=goal, at_most=True)
     share = 100 * seen.saving / seen.seconds
     yield Row(f"{long.what}: time spent saving", share, "%", goal=2, at_most=True)
-    for name in ("handles", "threads"):
+    for name, label in (("handles", "file handles"), ("threads", "threads")):
         kinds = len(set(getattr(seen, name)[len(seen.task) // 10 :]))
-        yield Row(f"{long.what}: different numbers of {name}", kinds, "", goal=1, at_most=True)
+        yield Row(f"{long.what}: distinct counts of {label}", kinds, "", goal=1, at_most=True)
 
 
-def _measure(long: Long) -> Sampled:
+def _measure(long: LongRun) -> Sampled:
     seen, process = Sampled(), psutil.Process()
     _time_saving(seen)
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +124,7 @@ def _measure(long: Long) -> Sampled:
         for event in record(long.spec, Path(folder) / "run"):
             if isinstance(event, TaskEnded) and event.task % (long.n_tasks // N_SAMPLES) == 0:
                 _sample(seen, process, event)
-                _say(long, event.task)
+                _report(long, event.task)
         seen.seconds = time.perf_counter() - started
     return seen
 
@@ -136,8 +138,7 @@ def _sample(seen: Sampled, process: psutil.Process, event: TaskEnded) -> None:
     seen.threads.append(process.num_threads())
 
 
-def _say(long: Long, task: int) -> None:
-    """Minutes without a word look like a program that hangs."""
+def _report(long: LongRun, task: int) -> None:
     if task % (long.n_tasks // 10) == 0:
         print(f"{long.what}: task {task:,} of {long.n_tasks:,}", file=sys.stderr, flush=True)
 

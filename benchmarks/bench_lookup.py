@@ -19,7 +19,7 @@ CHUNK = 64
 
 
 def run() -> list[Row]:
-    """One thread, the same normalised images, the same answers."""
+    """One thread, the same images after pose normalisation, equal results."""
     torch.set_num_threads(1)
     stream, memory, fine, coarse = sprites(), ExemplarMemory(), Lookup(block=2), Lookup(block=4)
     for task in stream.take(N_TASKS):
@@ -49,13 +49,13 @@ def run() -> list[Row]:
         Row("the paper's chunked comparison, 5,000 exemplars", 1 / float(np.median(theirs)), "images/s"),
         Row("nearest exemplar, exact", 1 / float(np.median(exact)), "images/s"),
         ratio_row("nearest exemplar, exact / chunked comparison", theirs, exact, 20),
-        Row("5 candidates by their codes", 1 / float(np.median(codes)), "images/s"),
-        ratio_row("5 candidates by their codes / chunked comparison", theirs, codes, 20),
+        Row("5 candidates by codes", 1 / float(np.median(codes)), "images/s"),
+        ratio_row("5 candidates by codes / chunked comparison", theirs, codes, 20),
     ]
 
 
 def chunked(images: Tensor, exemplars: Tensor) -> Tensor:
-    """Mean squared differences to all exemplars, some at a time; the number of the nearest."""
+    """Index of the nearest exemplar by mean squared error, computed in chunks."""
     distances = [
         (images[:, None] - chunk[None]).square().mean(dim=(2, 3)) for chunk in torch.split(exemplars, CHUNK)
     ]

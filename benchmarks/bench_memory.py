@@ -1,4 +1,4 @@
-"""An exemplar memory past RAM at growing size: `python -m benchmarks memory --classes 10000 100000`."""
+"""The on-disk exemplar memory at increasing size: `python -m benchmarks memory --classes 10000 100000`."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ from everlearn.memory.on_disk import Shelf
 from everlearn.rng import IntArray, rng_at
 
 CLASSES = (10_000, 100_000, 1_000_000)
-BATCH, N_SINGLE, N_QUERIES, PIECE = 2_000, 20, 100, 10_000
+BATCH, N_SINGLE, N_QUERIES, CHUNK = 2_000, 20, 100, 10_000
 
 Figures = dict[str, Any]
 Floats = npt.NDArray[np.float32]
@@ -56,7 +56,7 @@ def measure(place: Path, n_classes: int) -> Figures:
 
 
 def _growing(shelf: Shelf, n_classes: int) -> Figures:
-    """Seconds on the clock, because most of an add is waiting for the disk."""
+    """Wall time, because adding mostly waits for the disk."""
     seconds, start = 0.0, len(shelf)
     for first in range(start, n_classes, BATCH):
         labels = np.arange(first, min(first + BATCH, n_classes))
@@ -68,7 +68,7 @@ def _growing(shelf: Shelf, n_classes: int) -> Figures:
 
 
 def _editing(shelf: Shelf) -> Figures:
-    """One image at a time: add, rename and forget."""
+    """Single edits: add, rename, forget."""
     new = int(shelf.classes()[-1]) + 1 + np.arange(N_SINGLE)
     images = exemplars(new)
     edits: dict[str, Callable[[int], object]] = {
@@ -92,7 +92,7 @@ def _looking(shelf: Shelf, n_classes: int) -> Figures:
 
 
 def lookup_times(shelf: Shelf, asked: dict[str, Floats]) -> Figures:
-    """Processor time, because others use this machine; what a lookup reads is in RAM after the first."""
+    """CPU time, with files in the page cache."""
     everything = np.concatenate(list(asked.values()))
     shelf.lookup(everything)
     batch = _cpu(lambda: shelf.lookup(everything)) / len(everything)
@@ -101,7 +101,7 @@ def lookup_times(shelf: Shelf, asked: dict[str, Floats]) -> Figures:
 
 
 def _recalls(shelf: Shelf, asked: dict[str, Floats], labels: IntArray, n_classes: int) -> Figures:
-    """How often the true nearest image is found, and how often an exact copy."""
+    """Recall of the nearest image, and of exact copies."""
     true = _brute_force(n_classes, np.concatenate(list(asked.values())))
     figures = {}
     for error, bound in zip(asked, np.split(true, len(asked)), strict=True):
@@ -113,11 +113,11 @@ def _recalls(shelf: Shelf, asked: dict[str, Floats], labels: IntArray, n_classes
 
 
 def _brute_force(n_classes: int, images: Floats) -> npt.NDArray[np.float64]:
-    """The squared distance to the true nearest image."""
+    """Squared distance to the nearest image."""
     flat = images.reshape(len(images), -1)
     best = np.full(len(images), np.inf)
-    for start in range(0, n_classes, PIECE):
-        known = exemplars(np.arange(start, min(start + PIECE, n_classes))).reshape(-1, SIZE * SIZE)
+    for start in range(0, n_classes, CHUNK):
+        known = exemplars(np.arange(start, min(start + CHUNK, n_classes))).reshape(-1, SIZE * SIZE)
         candidates = np.argmin(
             np.square(known, dtype=np.float32).sum(1) / 2 - flat @ known.T.astype(np.float32), 1
         )
@@ -149,13 +149,13 @@ def _keep(n_classes: int, figures: Figures) -> None:
 def _rows(n_classes: int, figures: Figures) -> list[Row]:
     what = f"{n_classes:,} classes: "
     recalls = [
-        Row(f"{what}the true nearest is found, {name} errors", figures[f"recall_{name}"], "", None, 0.99)
+        Row(f"{what}recall of the nearest image, {name} errors", figures[f"recall_{name}"], "", None, 0.99)
         for name in ("same", *ERRORS)
     ]
     return [
         *recalls,
-        Row(f"{what}bytes a class in RAM", figures["ram_bytes"], "bytes"),
-        Row(f"{what}bytes a class on disk", figures["disk_bytes"], "bytes"),
-        Row(f"{what}one lookup", figures["lookup_milliseconds"], "ms"),
+        Row(f"{what}bytes per class in RAM", figures["ram_bytes"], "bytes"),
+        Row(f"{what}bytes per class on disk", figures["disk_bytes"], "bytes"),
+        Row(f"{what}one search", figures["lookup_milliseconds"], "ms"),
         Row(f"{what}opening", figures["open_seconds"], "s"),
     ]

@@ -25,7 +25,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 
 
 def run() -> list[Row]:
-    """Each format and size beside the peer on one thread, and two threads beside one."""
+    """Each format and size beside the peer with one thread; two threads beside one."""
     rows = [row for size in BATCH for row in _beside_peer(size)]
     return rows + [row for size in (64, 256) for row in _two_threads(size)]
 
@@ -34,7 +34,7 @@ def _beside_peer(size: int) -> list[Row]:
     data = peer.dataset(size, N_SHAPES)
     poses = peer.poses(data, PEER_BATCH[size])
     works: dict[str, Callable[[], object]] = {"peer": lambda: [data.draw(pose) for pose in poses]}
-    works |= {name: _our_work(size, BATCH[size], threads=1, **options) for name, options in FORMATS.items()}
+    works |= {name: _workload(size, BATCH[size], threads=1, **options) for name, options in FORMATS.items()}
     seconds = interleaved(works)
     per_image = {name: s / BATCH[size] for name, s in seconds.items()} | {
         "peer": seconds["peer"] / len(poses)
@@ -49,9 +49,9 @@ def _beside_peer(size: int) -> list[Row]:
 
 
 def _two_threads(size: int) -> list[Row]:
-    works = {f"{n}": _our_work(size, 4 * BATCH[size], threads=n) for n in (1, 2)}
+    works = {f"{n}": _workload(size, 4 * BATCH[size], threads=n) for n in (1, 2)}
     wall = interleaved(works, clock=time.perf_counter)
-    # On a busy machine the wall says little; that two threads cost no more work than one says the rest.
+    # Wall time is unreliable on a busy machine; CPU time shows that two threads need no more work.
     cpu = interleaved(works, clock=time.process_time)
     what = f"ours {size} px gray uint8, 2 threads / 1"
     return [
@@ -60,7 +60,7 @@ def _two_threads(size: int) -> list[Row]:
     ]
 
 
-def _our_work(size: int, batch: int, threads: int, **options: Any) -> Callable[[], object]:
+def _workload(size: int, batch: int, threads: int, **options: Any) -> Callable[[], object]:
     rng = rng_at(0, "bench")
     scale, angle, x, y = rng.uniform(4 * batch).reshape(4, batch)
     factors = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)

@@ -1,6 +1,6 @@
-"""Known results: are the rivals as good, and as bad, here as where they were published?
+"""Baselines on Split-MNIST beside published results.
 
-Plays what is missing of Split-MNIST; `rivals_cases` says what is played, `rivals_runs` plays Fashion too.
+Runs what is missing; `rivals_cases` lists the cases, `rivals_runs` also runs Split-Fashion.
 """
 
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ from statistics import mean
 
 from benchmarks.rivals_cases import CASES, Case
 from benchmarks.rivals_page import BAND
-from benchmarks.rivals_runs import play, scores
+from benchmarks.rivals_runs import run_case, scores
 from benchmarks.table import Row
 
 
 def run() -> list[Row]:
-    """Ours, and how far it is from what was published."""
+    """Accuracy of each case, and its difference from the published result."""
     return [row for case in CASES for row in _rows(case)]
 
 
 def _rows(case: Case) -> Iterator[Row]:
     for seed in case.seeds:
-        play("mnist", case, seed)
+        run_case("mnist", case, seed)
     ours = scores("mnist", case)
     yield Row(f"{case.name}: ours", mean(ours), "%", (min(ours), max(ours)) if len(ours) > 1 else None)
     if case.published is not None:

@@ -1,4 +1,4 @@
-"""What a training step costs: beside a bare PyTorch loop, and after many tasks beside after few."""
+"""What a training step costs: beside a bare PyTorch loop, and after many tasks / after few."""
 
 import time
 import warnings
@@ -22,14 +22,14 @@ SIZE = 64
 BATCH = 64
 ROUNDS = 30
 FEW, MANY = 5, 500
-"""Tasks before a step is measured."""
+"""Tasks before the measurement."""
 PEER_MANY = 100
-"""The peer's step is measured after fewer tasks, since getting there takes it so long."""
+"""Fewer tasks for the peer, whose training takes long."""
 GOAL = 1.1
 
 
 def run() -> list[Row]:
-    """Both comparisons, in CPU time of one thread."""
+    """Both comparisons in CPU time of one thread."""
     torch.set_num_threads(1)
     stream = sprites(image_size=SIZE, classes_per_task=2, factor_values=3)
     return [_beside_bare(stream), *_after_many(stream), *_peer_after_many(stream)]
@@ -39,11 +39,11 @@ def _beside_bare(stream: Stream) -> Row:
     batch = stream.task(0).train[:BATCH]
     learner = Naive(image_shape=(SIZE, SIZE))
     seconds = interleaved({"ours": lambda: learner.learn(batch), "bare": _bare(batch)}, ROUNDS)
-    return _ratio("step of naive beside a bare loop", seconds["ours"] / seconds["bare"], GOAL)
+    return _ratio("step of naive / bare PyTorch loop", seconds["ours"] / seconds["bare"], GOAL)
 
 
 def _bare(batch: Batch) -> Callable[[], float]:
-    """The shortest loop one would write for the same network."""
+    """A minimal loop for the same network."""
     body = make_backbone("small", (SIZE, SIZE), 0)
     net = nn.Sequential(body, nn.Linear(body.n_features, 2))  # type: ignore[arg-type]  # a module's number
     optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
@@ -61,31 +61,31 @@ def _bare(batch: Batch) -> Callable[[], float]:
 
 
 def _after_many(stream: Stream) -> list[Row]:
-    """Two learners, one young and one old, step in turns."""
-    young, old = (_taught(ER(image_shape=(SIZE, SIZE)), stream, n) for n in (FEW, MANY))
+    """Steps of a learner after few and after many tasks, interleaved."""
+    early, late = (_trained(ER(image_shape=(SIZE, SIZE)), stream, n) for n in (FEW, MANY))
     batch = stream.task(MANY).train[:BATCH]
-    seconds = interleaved({"young": lambda: young.learn(batch), "old": lambda: old.learn(batch)}, ROUNDS)
+    seconds = interleaved({"early": lambda: early.learn(batch), "late": lambda: late.learn(batch)}, ROUNDS)
     return [
-        Row(f"step of er after {FEW} tasks", 1000 * float(np.median(seconds["young"])), "ms"),
-        Row(f"step of er after {MANY} tasks", 1000 * float(np.median(seconds["old"])), "ms"),
-        _ratio(f"step of er after {MANY} tasks beside after {FEW}", seconds["old"] / seconds["young"], GOAL),
+        Row(f"step of er after {FEW} tasks", 1000 * float(np.median(seconds["early"])), "ms"),
+        Row(f"step of er after {MANY} tasks", 1000 * float(np.median(seconds["late"])), "ms"),
+        _ratio(f"step of er after {MANY} tasks / after {FEW}", seconds["late"] / seconds["early"], GOAL),
     ]
 
 
-def _taught(learner: Classifier, stream: Stream, n_tasks: int) -> Classifier:
+def _trained(learner: Classifier, stream: Stream, n_tasks: int) -> Classifier:
     for task in stream.take(n_tasks):
         learner.learn(task.train[:BATCH])
     return learner
 
 
 def _peer_after_many(stream: Stream) -> list[Row]:
-    """Avalanche's replay on the same tasks: an experience is one batch, its memory is brought up to date."""
+    """Avalanche's replay on the same tasks, including the update of its buffer."""
     seconds = _peer_seconds(stream, PEER_MANY)
     few, many = (float(np.median(seconds[n - FEW : n])) for n in (2 * FEW, PEER_MANY))
     return [
         Row(f"step of the peer's replay after {FEW} to {2 * FEW} tasks", 1000 * few, "ms"),
         Row(f"step of the peer's replay after {PEER_MANY} tasks", 1000 * many, "ms"),
-        Row(f"step of the peer's replay after {PEER_MANY} tasks beside after {FEW}", many / few, "x"),
+        Row(f"step of the peer's replay after {PEER_MANY} tasks / after {FEW}", many / few, "x"),
     ]
 
 
@@ -96,7 +96,7 @@ def _peer_seconds(stream: Stream, n_tasks: int) -> list[float]:
     body = make_backbone("small", (SIZE, SIZE), 0)
     net = nn.Sequential(body, nn.Linear(body.n_features, 2 * n_tasks))  # type: ignore[arg-type]  # a number
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the peer's own
+        warnings.simplefilter("ignore")  # warnings of the peer
         strategy = replay(net, batch_size=BATCH, memory_size=2000)
         experiences = to_avalanche(stream, n_tasks).train_stream
         return [_timed(strategy, experiences[k]) for k in range(n_tasks)]

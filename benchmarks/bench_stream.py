@@ -1,4 +1,4 @@
-"""Tasks of the default stream: how long one takes, early and late, and what looking back costs."""
+"""Generation time of early and late tasks, and of evaluation samples."""
 
 import os
 import time
@@ -17,7 +17,7 @@ PEER_SAMPLE = 50
 
 
 def run() -> list[Row]:
-    """Task 0 and task 1,000,000 with all their images, and the probe after 5 and after 500 tasks."""
+    """Task 0 and task 1,000,000 with all images; evaluation samples over 5 and 500 tasks."""
     stream = streams.sprites()
     data = peer.dataset(64, 10)
     poses = peer.poses(data, PEER_SAMPLE)
@@ -25,38 +25,50 @@ def run() -> list[Row]:
         seconds = interleaved(
             {
                 "peer": lambda: [data.draw(pose) for pose in poses],
-                "early": lambda: everything(stream.task(0)),
-                "late": lambda: everything(stream.task(LATE)),
+                "early": lambda: generate_all(stream.task(0)),
+                "late": lambda: generate_all(stream.task(LATE)),
                 "probe 5": lambda: stream.probe(5),
                 "probe 500": lambda: stream.probe(500),
                 "probe late": lambda: stream.probe(LATE),
             },
             clock=time.process_time,
         )
-    n = everything(stream.task(0))
+    n = generate_all(stream.task(0))
     early, late = seconds["early"], seconds["late"]
-    looking_back = seconds["probe late"] / seconds["probe 500"]
+    late_sample = seconds["probe late"] / seconds["probe 500"]
     theirs = seconds["peer"] / PEER_SAMPLE * n
     return [
         Row(
             f"task(0), {n} images, 64 px gray uint8, one core", _median(early), "s", _spread(early), 0.1, True
         ),
         Row(f"task({LATE:,}) / task(0)", _median(late / early), "x", _spread(late / early), 1.2, True),
-        ratio_row(f"the peer's {n} images (RGB float32; {PEER_SAMPLE} drawn) / task(0)", theirs, early),
-        Row("probe(5), 500 images", _median(seconds["probe 5"]), "s", _spread(seconds["probe 5"])),
-        Row("probe(500), 1,000 images", _median(seconds["probe 500"]), "s", _spread(seconds["probe 500"])),
-        Row(f"probe({LATE:,}) / probe(500)", _median(looking_back), "x", _spread(looking_back), 1.2, True),
+        ratio_row(f"the peer's {n} images (RGB float32; from {PEER_SAMPLE}) / task(0)", theirs, early),
+        Row("eval_sample(5), 500 images", _median(seconds["probe 5"]), "s", _spread(seconds["probe 5"])),
+        Row(
+            "eval_sample(500), 1,000 images",
+            _median(seconds["probe 500"]),
+            "s",
+            _spread(seconds["probe 500"]),
+        ),
+        Row(
+            f"eval_sample({LATE:,}) / eval_sample(500)",
+            _median(late_sample),
+            "x",
+            _spread(late_sample),
+            1.2,
+            True,
+        ),
     ]
 
 
-def everything(task: Task) -> int:
-    """Draw all that a task has; how many images that is."""
+def generate_all(task: Task) -> int:
+    """Generate all images of a task; returns their number."""
     return len(task.train) + len(task.val) + len(task.test) + len(task.held_out)
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Keep this process on a single processor for a while."""
+    """Restrict this process to one processor."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:

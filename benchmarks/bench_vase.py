@@ -1,4 +1,4 @@
-"""What a step of VASE costs, with dreams, beside a bare PyTorch loop of the same networks and losses."""
+"""Cost of a VASE step with generative replay, beside a bare PyTorch loop of the same networks and losses."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -17,11 +17,11 @@ SIZE, BATCH, LATENTS, ROUNDS = 32, 64, 24, 30
 GOAL = 1.15
 WHITE = 200
 UNTIL_KNOWN = 100
-"""Batches in the second environment; in the first ones it is drawn once more, to see whether it is new."""
+"""Batches of the second environment before measuring."""
 
 
 def run() -> list[Row]:
-    """In CPU time of one thread, once a second environment is known and the first is dreamed of."""
+    """CPU time of one thread, in the second environment with generative replay of the first."""
     torch.set_num_threads(1)
     shapes = sprites(image_size=SIZE, factor_values=3).task(0).train[:BATCH]
     first, second = (_black_and_white(shapes, negative=negative) for negative in (False, True))
@@ -39,7 +39,7 @@ def run() -> list[Row]:
         rows += [
             Row(what, 1000 * float(np.median(seconds["ours"])), "ms"),
             Row(
-                f"{what}, beside a bare loop",
+                f"{what} / bare PyTorch loop",
                 float(np.median(ratios)),
                 "x",
                 (float(low), float(high)),
@@ -55,7 +55,7 @@ def _black_and_white(batch: Batch, *, negative: bool) -> Batch:
 
 
 def _in_a_second_environment(size: str, first: Batch, second: Batch) -> Vase:
-    """Past the steps in which no new environment is found, then in the second until it is known by sight."""
+    """A learner past the cooldown of the first environment and trained on the second."""
     learner = Vase(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS)
     for batch in [first] * (learner.environments.rules.guard + 50) + [second] * UNTIL_KNOWN:
         learner.learn(batch)
@@ -65,7 +65,7 @@ def _in_a_second_environment(size: str, first: Batch, second: Batch) -> Vase:
 
 
 def _bare(size: str, batch: Batch) -> Callable[[], float]:
-    """The shortest loop one would write for the same networks, the capacity loss and the dreams."""
+    """A minimal loop with the same networks, capacity loss and generative replay."""
     net = VAE((SIZE, SIZE), size=size, n_latents=LATENTS)
     old = deepcopy(net).requires_grad_(False)
     classifier = torch.nn.Linear(256, 7)
@@ -78,20 +78,22 @@ def _bare(size: str, batch: Batch) -> Callable[[], float]:
         )
         mean, log, features = net.encoder(x)
         logits = net.decoder(mean + (log / 2).exp() * torch.randn(BATCH, LATENTS), here)
-        nats = 0.5 * (mean**2 + log.exp() - 1 - log).sum(1).mean()
+        kl = 0.5 * (mean**2 + log.exp() - 1 - log).sum(1).mean()
         loss = functional.binary_cross_entropy_with_logits(logits, x, reduction="sum") / BATCH
         with torch.no_grad():
             z = torch.randn(BATCH, LATENTS)
             old_logits = old.decoder(z, there)
-            dreams = old_logits.sigmoid()
-            old_mean, old_log, _ = old.encoder(dreams)
-        dream_mean, dream_log, dream_features = net.encoder(dreams)
-        apart = (dream_mean - old_mean) ** 2 + ((dream_log / 2).exp() - (old_log / 2).exp()) ** 2
+            generated = old_logits.sigmoid()
+            old_mean, old_log, _ = old.encoder(generated)
+        replay_mean, replay_log, replay_features = net.encoder(generated)
+        apart = (replay_mean - old_mean) ** 2 + ((replay_log / 2).exp() - (old_log / 2).exp()) ** 2
         again = net.decoder(z, there)
-        drift = functional.softplus(again) - functional.softplus(old_logits) + dreams * (old_logits - again)
-        loss = loss + 100 * (nats - 5) ** 2 + (apart.sum() + drift.sum()) / BATCH
+        drift = (
+            functional.softplus(again) - functional.softplus(old_logits) + generated * (old_logits - again)
+        )
+        loss = loss + 100 * (kl - 5) ** 2 + (apart.sum() + drift.sum()) / BATCH
         loss = loss + functional.cross_entropy(classifier(features.detach()), here)
-        loss = loss + functional.cross_entropy(classifier(dream_features.detach()), there)
+        loss = loss + functional.cross_entropy(classifier(replay_features.detach()), there)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -1,4 +1,4 @@
-"""The figures of docs/scale.md about clusters, from the kept results: `python -m benchmarks.cluster_page`."""
+"""The tables of docs/scale.md about clusters: `python -m benchmarks.cluster_page`."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ BEGIN, END = "<!-- cluster: written by python -m benchmarks.cluster_page -->", "
 COMPUTED, END_COMPUTED = "<!-- computed by python -m benchmarks.cluster_page -->", "<!-- end of computed -->"
 CORES = (1, 16, 64, 256, 2000)
 N_IMAGES = 100_000 * 6260
-"""Images in a hundred thousand tasks of the usual stream."""
+"""Images of 100,000 tasks of the default stream."""
 FORMATS = ("webdataset", "parquet")
 
 
 def measured(kept: dict[str, Any]) -> str:
-    """What was measured, and on what."""
+    """Measurements and machine."""
     machine = kept["machine"]
     lines = [f"| {row['what']} | {_rounded(row['value'])} {row['unit']} |" for row in kept["rows"]]
     where = (
@@ -28,7 +28,7 @@ def measured(kept: dict[str, Any]) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Three digits that count, written out.
+    """Three significant digits without exponent.
 
     Example:
         >>> _rounded(145678.0), _rounded(2.3456)
@@ -38,19 +38,19 @@ def _rounded(value: float) -> str:
 
 
 def computed(kept: dict[str, Any]) -> str:
-    """Hours for a large export: its tasks are made side by side, but signed by one process."""
+    """Hours for a large export: parallel generation, fingerprint by one process."""
     rates = {row["what"]: float(row["value"]) for row in kept["rows"]}
-    signed = rates["tasks drawn and hashed, as by who signs"]
+    fingerprint = rates["tasks generated and hashed (fingerprint)"]
     lines = ["| cores | " + " | ".join(f"hours to {to}" for to in FORMATS) + " |", "|---|---|---|"]
     for cores in CORES:
-        made = [rates[f"tasks of 64 px drawn and written to {to}"] for to in FORMATS]
-        hours = [N_IMAGES / min(cores * rate, signed) / 3600 for rate in made]
+        made = [rates[f"tasks of 64 px generated and written to {to}"] for to in FORMATS]
+        hours = [N_IMAGES / min(cores * rate, fingerprint) / 3600 for rate in made]
         lines.append(f"| {cores:,} | " + " | ".join(f"{each:,.1f}" for each in hours) + " |")
     return "\n".join(lines)
 
 
 def with_figures(text: str) -> str:
-    """The page with its figures brought up to date."""
+    """The page with updated tables."""
     kept = json.loads(RESULTS.read_text())
     return between(between(text, BEGIN, END, measured(kept)), COMPUTED, END_COMPUTED, computed(kept))
 

@@ -1,4 +1,4 @@
-"""DCL's tables in docs/dcl.md and the README, from the kept records: `python -m benchmarks.dcl_page`."""
+"""Tables of docs/dcl.md from stored records: `python -m benchmarks.dcl_page`."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ PAPER = {
     "one-shot, 10 new classes beside the old ones": "0.96",
     "open set: area under the paper's curve": "0.92",
 }
-"""What the paper reports, where it does."""
+"""Results of the paper."""
 
 
 def rows() -> Iterator[Row]:
-    """Every figure whose records are there."""
+    """All results whose records are stored."""
     long = _found("500-tasks")
     yield from _over_seeds("accuracy on all tasks seen, after 500 tasks", long, _last, 0.99)
     yield from _over_seeds("the lowest at any task after the 10th", long, _lowest, 0.98)
@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
 
 
 def _found(name: str) -> list[Findings]:
-    """The records of an experiment, one for each seed there is."""
+    """The records of an experiment, one per stored seed."""
     names = [experiment.name for experiment in EXPERIMENTS if experiment.name.startswith(name)]
     return [Findings.of(Record(RESULTS / each)) for each in names if (RESULTS / each).is_dir()]
 
@@ -81,7 +81,6 @@ def _minutes(found: Findings) -> float:
 
 
 def _slowdown(found: Findings) -> float:
-    """Evaluations fall into both spans alike."""
     seconds = [row["seconds"] for row in found.record.seconds()]
     return float(sum(seconds[-500:]) / sum(seconds[500:1000]))
 
@@ -112,7 +111,7 @@ def _area(curve: str) -> Callable[[Findings], float]:
 
 
 def figures() -> str:
-    """What was reached, in Markdown."""
+    """Results and goals, in Markdown."""
     lines = ["| | paper | here | goal | |", "|---|---|---|---|---|"]
     for row in rows():
         spread = f" ({row.spread[0]:.4g} to {row.spread[1]:.4g})" if row.spread else ""
@@ -124,18 +123,18 @@ def figures() -> str:
 
 
 def commands() -> str:
-    """What anybody can type to get the same."""
+    """The commands of all experiments."""
     lines = [command for experiment in EXPERIMENTS for command in experiment.commands]
     return "\n".join(["```bash", *lines, "```"])
 
 
 def ablation() -> str:
-    """What each idea is worth, in Markdown."""
+    """Ablations, in Markdown."""
     if not ABLATION.exists():
         return ""
     found = json.loads(ABLATION.read_text())
     new = f"{found['new']:,} new classes"
-    lines = [f"| without | accuracy | {new} | TFLOP learning | ms an answer |", "|---|---|---|---|---|"]
+    lines = [f"| without | accuracy | {new} | training TFLOP | ms per prediction |", "|---|---|---|---|---|"]
     return "\n".join([*lines, *map(_worth, found["without"])])
 
 
@@ -150,7 +149,7 @@ TABLES = {"figures": figures, "commands": commands, "ablation": ablation}
 
 
 def with_tables(text: str) -> str:
-    """A page with those of the tables that it has a place for brought up to date."""
+    """A page with updated tables."""
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
         if begin in text:
@@ -159,7 +158,7 @@ def with_tables(text: str) -> str:
 
 
 def draw(folder: Path = ROOT / "docs" / "figures") -> None:
-    """The curves of the long runs."""
+    """Figures of the long runs."""
     for kind, name in (("accuracy", "500-tasks"), ("accuracy", "5000-tasks"), ("openset", "200-tasks")):
         records = [found.record for found in _found(name)]
         if records:

@@ -1,7 +1,7 @@
-"""DCL's figures: `python -m benchmarks.dcl_runs [NAME...]` plays what is missing and keeps it in results/dcl.
+"""Runs of DCL: `python -m benchmarks.dcl_runs [NAME...]` runs what is missing.
 
-Records are played into records/dcl, where a stopped run goes on when asked again; what is kept in results/
-is all of a record but its checkpoints. `python -m benchmarks.dcl_page` writes docs/dcl.md from it.
+Records are in records/dcl, where interrupted runs resume; results/dcl stores records without checkpoints.
+`python -m benchmarks.dcl_page` writes docs/dcl.md.
 """
 
 import os
@@ -34,7 +34,7 @@ class Experiment:
 
     @property
     def commands(self) -> list[str]:
-        """All of it, to be typed."""
+        """The commands."""
         folder = f"records/dcl/{self.name}"
         run = f"everlearn run --learner dcl {self.words} --record {folder}"
         asks = (ask.partition(" ") for ask in self.asks)
@@ -42,7 +42,7 @@ class Experiment:
 
 
 def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experiment]:
-    """The same with three seeds, each for the stream and for the run."""
+    """Three seeds, each for the stream and the run."""
     return [
         Experiment(f"{name}-seed-{seed}", f"{words} --seed {seed} --set stream.seed={seed}", asks)
         for seed in SEEDS
@@ -50,7 +50,7 @@ def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experimen
 
 
 PLAIN = "--set evaluation.ahead=false"
-"""Classes that nobody has met cannot be named, so there is nothing to ask ahead."""
+"""Classes are new in every task, so forward transfer is undefined."""
 UNLABELLED = "--set learner.pose_supervision=exemplars"
 TURNED = f"{UNLABELLED} --set learner.turns=24 {PLAIN}"
 
@@ -72,14 +72,14 @@ EXPERIMENTS = [
 ]
 
 
-def play(experiment: Experiment) -> None:
-    """Play what is missing of an experiment, and keep its small part."""
+def run_experiment(experiment: Experiment) -> None:
+    """Run what is missing of an experiment and store its record."""
     folder = RECORDS / experiment.name
     run, *asks = experiment.commands
-    _type(f"everlearn resume {folder.relative_to(ROOT)}" if (folder / "spec.json").is_file() else run)
+    _execute(f"everlearn resume {folder.relative_to(ROOT)}" if (folder / "spec.json").is_file() else run)
     for ask in asks:
         if not (folder / "protocols" / f"{shlex.split(ask)[2]}.json").is_file():
-            _type(ask)
+            _execute(ask)
     shutil.rmtree(RESULTS / experiment.name, ignore_errors=True)
     (RESULTS / experiment.name).mkdir(parents=True)
     for name in KEPT:
@@ -89,7 +89,7 @@ def play(experiment: Experiment) -> None:
             shutil.copy(folder / name, RESULTS / experiment.name / name)
 
 
-def _type(command: str) -> None:
+def _execute(command: str) -> None:
     print(f"$ {command}", flush=True)
     words = [sys.executable, "-m", *shlex.split(command)]
     subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -100,4 +100,4 @@ if __name__ == "__main__":
     for name in sys.argv[1:] or known:
         if name not in known:
             sys.exit(f"unknown experiment {name!r}; known are {', '.join(known)}")
-        play(known[name])
+        run_experiment(known[name])

@@ -22,19 +22,19 @@ QUICK = {
     "RAY_health_check_failure_threshold": "4",
     "RAY_worker_niceness": "0",
 }
-"""A lost node is noticed in seconds, and workers are no slower than the processes they are compared with."""
+"""Detects a lost node within seconds; workers have normal priority."""
 
 
 class LocalCluster:
-    """Two nodes with one processor each, on the loopback and behind a token of their own.
+    """Two nodes with one CPU each on the loopback interface, protected by a token.
 
     Args:
-        unseen: a folder of which the second node sees only an empty one of the same name.
+        hidden: a folder that is empty on the second node.
     """
 
-    def __init__(self, *, unseen: Path | None = None) -> None:
-        # Names of sockets have at most 107 letters, which a folder of pytest's would use up.
-        self._folder, self._unseen = Path(tempfile.mkdtemp(prefix="el-", dir="/tmp")), unseen
+    def __init__(self, *, hidden: Path | None = None) -> None:
+        # Socket paths have at most 107 characters, which a folder of pytest would exceed.
+        self._folder, self._hidden = Path(tempfile.mkdtemp(prefix="el-", dir="/tmp")), hidden
         token = self._folder / "token"
         token.write_text(secrets.token_hex(32))
         token.chmod(0o600)
@@ -63,7 +63,7 @@ class LocalCluster:
         self._start(OTHER, f"--address={self.address}")
 
     def lose_node(self) -> None:
-        """The second node and everything on it, gone at once."""
+        """Kill the second node with all its processes."""
         _kill_all(self._nodes.pop())
 
     def has(self, pid: int) -> bool:
@@ -73,12 +73,14 @@ class LocalCluster:
     def _start(self, host: str, *words: str) -> None:
         share = ("--num-cpus=1", "--memory=2000000000", "--object-store-memory=80000000")
         command = [str(RAY), "start", "--block", f"--node-ip-address={host}", *share, *words]
-        if host == OTHER and self._unseen is not None:
-            hidden = 'mount -t tmpfs none "$0" && exec "$@"'
-            command = ["unshare", "--mount", "sh", "-c", hidden, str(self._unseen), *command]
+        if host == OTHER and self._hidden is not None:
+            mount = 'mount -t tmpfs none "$0" && exec "$@"'
+            command = ["unshare", "--mount", "sh", "-c", mount, str(self._hidden), *command]
         log = self._folder / f"{host}.log"
-        with log.open("wb") as said:
-            node = subprocess.Popen(command, env=self.env, stdout=said, stderr=said, start_new_session=True)
+        with log.open("wb") as output:
+            node = subprocess.Popen(
+                command, env=self.env, stdout=output, stderr=output, start_new_session=True
+            )
         self._nodes.append(node)
         while STARTED not in log.read_text(errors="replace"):
             if node.poll() is not None:
@@ -103,7 +105,7 @@ def _kill_all(node: subprocess.Popen[bytes]) -> None:
 
 
 def _is_alive(process: psutil.Process) -> bool:
-    """Whether it can still do anything; not every system takes the dead away at once."""
+    """Whether a process is running and not a zombie."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

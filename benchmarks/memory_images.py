@@ -1,4 +1,4 @@
-"""Exemplars of a million classes, and images such as a network that normalises leaves of them."""
+"""Exemplars of a million classes, and queries as pose normalisation by a network leaves them."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,20 @@ from everlearn.streams.stream import Images
 
 SIZE = 64
 ERRORS = {"small": (0.011, 0.15, 0.0), "large": (0.03, 0.7, 6.0)}
-"""Errors in the logarithm of scale and in angle, in pixels of place, and of each pixel in levels.
+"""Standard deviations of errors in log scale and angle, in position (pixels) and in gray levels.
 
-Small ones are those of a trained network on shapes it has never seen; large ones are far worse.
+Small: a trained network on unseen shapes. Large: several times worse.
 """
 
 
 def exemplars(labels: IntArray) -> Images:
-    """The shapes with these numbers, in canonical pose."""
+    """Shapes in canonical pose."""
     images: Images = render(ShapeFamily().outlines(labels), Factors(), SIZE, threads=1)
     return images
 
 
 def queries(labels: IntArray, error: str) -> npt.NDArray[np.float32]:
-    """Shapes seen in any pose and brought back to the canonical one, not quite."""
+    """Posed shapes after an imperfect pose normalisation."""
     pose, place, noise = ERRORS[error]
     rng, n = rng_at(0, f"queries with {error} errors"), len(labels)
     scale, angle, x, y = rng.uniform(4 * n).reshape(4, n)
@@ -40,5 +40,5 @@ def queries(labels: IntArray, error: str) -> npt.NDArray[np.float32]:
     )
     images = render(ShapeFamily().outlines(labels), true, SIZE, threads=1)
     images = to_images(to_canonical(to_tensor(images), poses_from_factors(seen)))
-    grain = noise * rng.normal(images.size).reshape(images.shape)
-    return (images + grain).astype(np.float32)
+    pixel_noise = noise * rng.normal(images.size).reshape(images.shape)
+    return (images + pixel_noise).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The table of docs/scale.md on memory past RAM, from kept figures: `python -m benchmarks.memory_page`."""
+"""The table of docs/scale.md on the on-disk memory: `python -m benchmarks.memory_page`."""
 
 import json
 from collections.abc import Callable
@@ -13,14 +13,14 @@ PAGE = ROOT / "docs" / "scale.md"
 BEGIN, END = "<!-- memory: written by python -m benchmarks.memory_page -->", "<!-- end of memory -->"
 
 LINES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "the true nearest is found, of exact copies": ("recall_same", "{:.3f}".format),
-    "… with the errors of a trained network": ("recall_small", "{:.3f}".format),
-    "… with errors several times as large": ("recall_large", "{:.3f}".format),
-    "bytes a class in RAM": ("ram_bytes", "{:,.0f}".format),
-    "bytes a class on disk": ("disk_bytes", "{:,.0f}".format),
-    "milliseconds for one lookup": ("lookup_milliseconds", "{:.1f}".format),
-    "… for each of 200 at once": ("batch_lookup_milliseconds", "{:.1f}".format),
-    "classes added a second, 2,000 at a time": ("adds_per_second", "{:,.0f}".format),
+    "recall of the nearest image, exact copies": ("recall_same", "{:.3f}".format),
+    "… with the pose errors of a trained network": ("recall_small", "{:.3f}".format),
+    "… with several times larger errors": ("recall_large", "{:.3f}".format),
+    "bytes per class in RAM": ("ram_bytes", "{:,.0f}".format),
+    "bytes per class on disk": ("disk_bytes", "{:,.0f}".format),
+    "milliseconds per search": ("lookup_milliseconds", "{:.1f}".format),
+    "… in a batch of 200": ("batch_lookup_milliseconds", "{:.1f}".format),
+    "classes added per second, in batches of 2,000": ("adds_per_second", "{:,.0f}".format),
     "milliseconds to add one class": ("add_milliseconds", "{:.0f}".format),
     "… to rename one": ("rename_milliseconds", "{:.0f}".format),
     "… to forget one": ("forget_milliseconds", "{:.0f}".format),
@@ -29,7 +29,7 @@ LINES: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 def table() -> str:
-    """The kept figures, a column for each size, in Markdown."""
+    """Stored results, one column per size, in Markdown."""
     kept = [json.loads(path.read_text())["figures"] for path in RESULTS.glob("*.json")]
     kept.sort(key=lambda figures: int(figures["classes"]))
     lines = [
@@ -46,12 +46,12 @@ def _line(what: str, values: list[Any]) -> str:
 
 
 def with_table(text: str) -> str:
-    """A page with its table brought up to date."""
+    """A page with an updated table."""
     return between(text, BEGIN, END, table())
 
 
 def write_page() -> None:
-    """Bring docs/scale.md up to date."""
+    """Update docs/scale.md."""
     PAGE.write_text(with_table(PAGE.read_text()))
 
 

@@ -1,8 +1,8 @@
-"""Places in pages that commands write into: between two comments that nobody sees."""
+"""Generated sections of Markdown pages, between two comments."""
 
 
 def between(text: str, begin: str, end: str, content: str) -> str:
-    """A page with what stands between two comments replaced.
+    """Replace the text between two comments.
 
     Example:
         >>> between("a <!-- x -->old<!-- y --> b", "<!-- x -->", "<!-- y -->", "new")

@@ -35,7 +35,7 @@ DCL = (
 PEERS = {
     "render": ("ours 64 px gray uint8 / peer", "ours 256 px gray uint8 / peer"),
     "shapes": ("ours outlines, 2000 at a time / peer",),
-    "steps": ("step of naive beside a bare loop",),
+    "steps": ("step of naive / bare PyTorch loop",),
 }
 """Rows of the summary: results of DCL, and of each benchmark."""
 

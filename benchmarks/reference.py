@@ -1,4 +1,4 @@
-"""A slow renderer that shares no code and no method with ours: 16 x 16 samples in every pixel."""
+"""An independent, slow reference renderer: 16 x 16 samples per pixel."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ SAMPLES = 16
 
 
 def image(outline: Outlines, factors: Factors, size: int, levels: tuple[float, float, float]) -> FloatArray:
-    """(size, size) mean level of background, shape or mark over the samples of each pixel."""
+    """The mean gray level of the samples of each pixel, (size, size)."""
     background, shape, mark = levels
     unit = 0.45 * size * factors.scale[0]
     cos, sin = unit * np.cos(factors.angle[0]), unit * np.sin(factors.angle[0])
@@ -28,7 +28,7 @@ def image(outline: Outlines, factors: Factors, size: int, levels: tuple[float, f
 
 
 def _inside_row(points: FloatArray, y: float, places: FloatArray) -> npt.NDArray[np.bool_]:
-    """Whether each place on a horizontal line is inside: an odd number of crossings lies left of it."""
+    """Whether points of a horizontal line are inside: an odd number of crossings to the left."""
     a, b = points, np.roll(points, -1, axis=0)
     crossing = (a[:, 1] <= y) != (b[:, 1] <= y)
     a, b = a[crossing], b[crossing]

@@ -1,8 +1,8 @@
-"""Which rivals are compared with what was published, and how each of them is played.
+"""Baselines that are compared with published results, and their settings.
 
-Split-MNIST and Split-Fashion, class-incremental: five tasks of two classes, one head, judged by test images
-after the last task. What a source tells of its settings is done alike. What it leaves open, or what our scale
-differs in, is chosen from a small grid on validation images by `python -m benchmarks.rivals_tuning`.
+Split-MNIST and Split-Fashion, class-incremental: five tasks of two classes, one head, evaluated on test
+images after the last task. Settings given by a source are used. Others are selected from a small grid on
+validation images by `python -m benchmarks.rivals_tuning`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,12 @@ DIGITS: Settings = {
     "learner.backbone": "mlp",
 }
 ONLINE: Settings = {"batch_size": 10, "learner.optimizer": "sgd"}
-"""Each image once, ten at a time: how replay is usually measured on digits."""
+"""Online training with batches of ten, the usual setting of replay methods."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a figure was published, and how we know it."""
+    """Publication of a result, and how it was verified."""
 
     name: str
     known: str
@@ -40,25 +40,25 @@ THREE_SCENARIOS = Source("van de Ven and Tolias 2019, arXiv:1904.07734", "read i
 BASELINES = Source("continual-learning-baselines", "read in its table, settings in its code")
 DARK = Source("Buzzega et al. 2020, arXiv:2004.07211", "from memory, not verified; settings read in its code")
 
-ONCE = "2,000 steps a task there, each image once here"
+ONCE = "2,000 steps per task there, one epoch here"
 STEPS = 24
-"""Passes over a task that make the 2,000 steps of van de Ven's code."""
-BRIEFLY = "chosen after 10 passes, played with 24"
+"""Epochs that give the 2,000 steps of van de Ven's code."""
+SHORT_TUNING = "tuned with 10 epochs, run with 24"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A learner, how it is played, and what was published for it on Split-MNIST.
+    """A baseline, its settings, and its published result on Split-MNIST.
 
     Attributes:
-        name: of the case; starts with that of its learner.
-        learner: who learns.
-        settings: what the source tells.
-        grid: what is chosen on validation images.
-        published: percent right, where there is a figure.
-        source: where it stands.
-        seeds: with which it is played.
-        differs: what is not alike.
+        name: starts with the name of the learner.
+        learner: short name.
+        settings: given by the source.
+        grid: selected on validation images.
+        published: accuracy in percent, if there is a result.
+        source: of the result.
+        seeds: of the runs.
+        differs: differences from the source.
     """
 
     name: str
@@ -71,18 +71,18 @@ class Case:
     differs: str = ""
 
     def choices(self) -> Iterator[Settings]:
-        """Every combination of the grid; one empty choice if there is none."""
+        """All combinations of the grid; one empty combination without a grid."""
         for values in product(*self.grid.values()):
             yield dict(zip(self.grid, values, strict=True))
 
     def spec(self, stream: str, chosen: Settings, seed: int) -> RunSpec:
-        """The run."""
+        """The specification of a run."""
         settings = {**DIGITS, **self.settings, **chosen, "seed": seed}
         return RunSpec.make(stream=stream, learner=self.learner, settings=settings)
 
 
 def _dark(learner: str, size: int, published: float, *, rate: float, replay: int, **own: float) -> Case:
-    """As in the paper on dark experience: online, a small memory, the settings of its authors' code."""
+    """A case of the DER paper: online, a small buffer, settings of the authors' code."""
     settings = {
         **ONLINE,
         "learner.memory_size": size,
@@ -114,7 +114,7 @@ CASES = (
         published=24.0,
         source=ISSUE_2,
         seeds=(0,),
-        differs=BRIEFLY,
+        differs=SHORT_TUNING,
     ),
     Case("joint", "joint", {"epochs": 2}, published=97.59, source=ISSUE_2),
     Case(
@@ -152,7 +152,7 @@ CASES = (
         published=94.57,
         source=THREE_SCENARIOS,
         seeds=(0,),
-        differs="2,000 steps a task there, about 820 here",
+        differs="2,000 steps per task there, about 820 here",
     ),
     _dark("er", 200, 80.4, rate=0.01, replay=10),
     _dark("er", 500, 86.1, rate=0.1, replay=10),

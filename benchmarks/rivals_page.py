@@ -1,4 +1,4 @@
-"""The rivals' tables in docs/rivals.md, from the kept records: `python -m benchmarks.rivals_page`."""
+"""Tables of docs/rivals.md from stored records: `python -m benchmarks.rivals_page`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,20 +12,20 @@ from benchmarks.rivals_tuning import chosen, tried
 PAGE = ROOT / "docs" / "rivals.md"
 BEGIN, END = "<!-- rivals {}: written by python -m benchmarks.rivals_page -->", "<!-- end of rivals {} -->"
 BAND = 3.0
-"""Points by which ours may differ from what was published."""
+"""Tolerated difference from a published result, in points."""
 
 
 def known_results() -> str:
-    """Published, ours and the gap on Split-MNIST, in Markdown."""
+    """Published results, ours and the difference on Split-MNIST, in Markdown."""
     lines = ["| | published, % | here, % | seeds | gap | |", "|---|---|---|---|---|---|"]
     return "\n".join([*lines, *(beside(case, scores("mnist", case)) for case in CASES)])
 
 
 def beside(case: Case, ours: list[float]) -> str:
-    """A line: what was published, what every seed reached here, and how far that is apart."""
+    """A row: published result, our result over seeds, and the difference."""
     published = "" if case.published is None else f"{case.published:g}"
     if not ours:
-        return f"| {case.name} | {published} | not played yet | 0 | | |"
+        return f"| {case.name} | {published} | not run yet | 0 | | |"
     gap, mark = "", ""
     if case.published is not None:
         apart = mean(ours) - case.published
@@ -39,16 +39,16 @@ def _spread(values: list[float]) -> str:
 
 
 def fashion() -> str:
-    """Ours on Split-Fashion, in Markdown."""
+    """Results on Split-Fashion, in Markdown."""
     lines = ["| | here, % | seeds |", "|---|---|---|"]
     found = ((case, scores("fashion", case)) for case in CASES)
     return "\n".join([*lines, *(f"| {case.name} | {_spread(s)} | {len(s)} |" for case, s in found if s)])
 
 
 def settings() -> str:
-    """How each was played, and what was tried, in Markdown."""
+    """Settings and trials of each case, in Markdown."""
     lines = [
-        "| | as published, or alike for all | chosen on validation images | tried |",
+        "| | as published, or common to all | selected on validation images | trials |",
         "|---|---|---|---|",
     ]
     return "\n".join([*lines, *map(_settings, CASES)])
@@ -70,8 +70,8 @@ def _value(value: Any) -> str:
 
 
 def sources() -> str:
-    """Where each figure stands, how we know it, and what is not alike, in Markdown."""
-    return "\n".join(["| | where | known to us | not alike |", "|---|---|---|---|", *_sources()])
+    """Source of each result, verification and differences, in Markdown."""
+    return "\n".join(["| | source | verification | differences |", "|---|---|---|---|", *_sources()])
 
 
 def _sources() -> Iterator[str]:
@@ -81,7 +81,7 @@ def _sources() -> Iterator[str]:
 
 
 def alike() -> str:
-    """What all runs have in common, as `--set` has it."""
+    """Settings common to all runs."""
     return "\n".join(["```", *(f"{name} = {value}" for name, value in DIGITS.items()), "```"])
 
 
@@ -95,7 +95,7 @@ TABLES = {
 
 
 def with_tables(text: str) -> str:
-    """The page with its tables brought up to date."""
+    """The page with updated tables."""
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
         before, rest = text.split(begin)
@@ -104,7 +104,7 @@ def with_tables(text: str) -> str:
 
 
 def write(page: Path = PAGE) -> None:
-    """Bring the page up to date."""
+    """Update the page."""
     page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
 
 

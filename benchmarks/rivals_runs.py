@@ -1,8 +1,7 @@
-"""The rivals' figures: `python -m benchmarks.rivals_runs [NAME...]` plays what is missing.
+"""Runs of the baselines: `python -m benchmarks.rivals_runs [NAME...]` runs what is missing.
 
-Records are played into records/rivals, where a stopped run goes on when asked again; what is kept in
-results/rivals is all of a record but its checkpoints. `python -m benchmarks.rivals_page` writes
-docs/rivals.md from it.
+Records are in records/rivals, where interrupted runs resume; results/rivals stores records without
+checkpoints. `python -m benchmarks.rivals_page` writes docs/rivals.md.
 """
 
 import shutil
@@ -18,16 +17,16 @@ ROOT = Path(__file__).parent.parent
 RECORDS, RESULTS = ROOT / "records" / "rivals", ROOT / "results" / "rivals"
 
 
-def home(stream: str, case: Case, seed: int) -> Path:
-    """Where the small part of a record is kept."""
+def result_folder(stream: str, case: Case, seed: int) -> Path:
+    """Folder of the stored record."""
     return RESULTS / f"{stream}-{case.name}-seed-{seed}"
 
 
-def play(stream: str, case: Case, seed: int) -> None:
-    """Play a run with its best settings, unless it was played, and keep its small part."""
+def run_case(stream: str, case: Case, seed: int) -> None:
+    """Run a case with its selected settings unless it is stored, and store its record."""
     tune(case)
     spec = case.spec(stream, chosen(case), seed)
-    kept = home(stream, case, seed)
+    kept = result_folder(stream, case, seed)
     if kept.is_dir() and spec_of(kept) == spec:
         return
     folder = RECORDS / runs.folder_name(kept.name, spec.hash)
@@ -42,29 +41,29 @@ def play(stream: str, case: Case, seed: int) -> None:
 
 
 def spec_of(folder: Path) -> runs.RunSpec:
-    """What was played, with today's defaults for settings that did not exist then."""
+    """The specification of a record, with defaults for newer settings."""
     return runs.RunSpec.from_mapping(runs.Record(folder).spec)
 
 
 def accuracy(folder: Path) -> float:
-    """Percent right over all test images after the last task."""
+    """Accuracy in percent on all test images after the last task."""
     *_, last = runs.Record(folder).scores()
     return float(100.0 * sum(last["correct"]) / sum(last["total"]))
 
 
 def scores(stream: str, case: Case) -> list[float]:
-    """What every seed that was played reached."""
-    homes = [home(stream, case, seed) for seed in case.seeds]
-    return [accuracy(folder) for folder in homes if folder.is_dir()]
+    """The accuracy of each stored seed."""
+    folders = [result_folder(stream, case, seed) for seed in case.seeds]
+    return [accuracy(folder) for folder in folders if folder.is_dir()]
 
 
 def main(names: list[str]) -> None:
-    """Play the cases named, or all; every case with one seed before any with two."""
+    """Run the named cases, or all; all cases with one seed before any with two."""
     for seed in sorted({seed for case in CASES for seed in case.seeds}):
         for stream in STREAMS:
             for case in CASES:
                 if seed in case.seeds and (case.name in names or not names):
-                    play(stream, case, seed)
+                    run_case(stream, case, seed)
 
 
 if __name__ == "__main__":

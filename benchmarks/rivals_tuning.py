@@ -1,7 +1,7 @@
-"""Choose the rivals' settings: `python -m benchmarks.rivals_tuning [NAME...]` tries every case's grid.
+"""Hyper-parameter selection of the baselines: `python -m benchmarks.rivals_tuning [NAME...]`.
 
-A choice is judged by validation images, which are neither learned from nor tested on, and with a seed that no
-reported run has. All that was tried is kept in results/rivals/tuning.json, from where the runs take the best.
+Settings are evaluated on validation images, which are used neither for training nor for testing, with a seed
+that no reported run uses. All trials are stored in results/rivals/tuning.json; runs use the best.
 """
 
 import json
@@ -18,13 +18,13 @@ STREAM, SEED = "mnist", 100
 
 
 def tried() -> dict[str, list[dict[str, Any]]]:
-    """What was tried so far, by case: settings, and percent right on validation images."""
+    """The trials of each case: settings, and accuracy in percent on validation images."""
     found: dict[str, list[dict[str, Any]]] = json.loads(TRIED.read_text()) if TRIED.exists() else {}
     return found
 
 
 def chosen(case: Case) -> Settings:
-    """The best choice on validation images; the first of all before any was tried."""
+    """The best settings on validation images; the first of the grid before any trial."""
     choices = list(case.choices())
     found = [row for row in tried().get(case.name, []) if row["settings"] in choices]
     best: Settings = max(found, key=lambda row: row["validation"])["settings"] if found else choices[0]
@@ -32,19 +32,22 @@ def chosen(case: Case) -> Settings:
 
 
 def tune(case: Case) -> None:
-    """Try what has not been tried."""
+    """Run the missing trials."""
     if not case.grid:
         return
     for settings in case.choices():
         done = tried().get(case.name, [])
         if not any(row["settings"] == settings for row in done):
-            row = {"settings": settings, "validation": round(judged(case.spec(STREAM, settings, SEED)), 2)}
+            row = {
+                "settings": settings,
+                "validation": round(validation_accuracy(case.spec(STREAM, settings, SEED)), 2),
+            }
             print(f"{case.name}: {row}", flush=True)
             keep({**tried(), case.name: [*done, row]})
 
 
-def judged(spec: RunSpec) -> float:
-    """Percent right on the validation images of all tasks, after the last of them."""
+def validation_accuracy(spec: RunSpec) -> float:
+    """Accuracy in percent on the validation images of all tasks, after the last."""
     playing = Play(spec)
     for _ in playing.events():
         continue
@@ -56,7 +59,7 @@ def judged(spec: RunSpec) -> float:
 
 
 def keep(rows: dict[str, list[dict[str, Any]]]) -> None:
-    """Write down what was tried."""
+    """Store the trials."""
     TRIED.parent.mkdir(parents=True, exist_ok=True)
     files.write(TRIED, (json.dumps(rows, indent=1) + "\n").encode())
 

@@ -1,4 +1,4 @@
-"""Rows of figures: how they are measured, printed and kept."""
+"""Benchmark results: measuring, printing, storing."""
 
 import json
 import os
@@ -17,14 +17,14 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Row:
-    """One figure.
+    """One result.
 
     Attributes:
-        what: what was measured, with its format.
-        value: the figure.
-        unit: what it counts.
-        spread: 10th and 90th percentile over the rounds, where there were rounds.
-        goal: the least (or with `at_most` the greatest) it should be; None for notes.
+        what: the measured quantity.
+        value: the result.
+        unit: its unit.
+        spread: 10th and 90th percentile over rounds, if there are several.
+        goal: required minimum (or maximum with `at_most`); None without a goal.
         at_most: whether smaller is better.
     """
 
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def reached(self) -> bool | None:
-        """Whether the goal is reached; None where there is none."""
+        """Whether the goal is reached; None without a goal."""
         if self.goal is None:
             return None
         return self.value <= self.goal if self.at_most else self.value >= self.goal
@@ -46,7 +46,7 @@ class Row:
 def interleaved(
     works: dict[str, Callable[[], object]], rounds: int = 30, clock: Clock = time.thread_time
 ) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """Seconds of each work in each round; every round does all of them, so that all see the same machine."""
+    """Seconds per round of each workload; workloads alternate, so that all see the same machine."""
     seconds: dict[str, list[float]] = {name: [] for name in works}
     for work in works.values():
         work()
@@ -62,14 +62,14 @@ def ratio_row(
     what: str, slow: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     fast: "np.ndarray[tuple[int], np.dtype[np.float64]]", goal: float | None = None,
 ) -> Row:  # fmt: skip
-    """How many times faster `fast` is: the median of the ratios of the rounds."""
+    """The speed-up of `fast`: median of the ratios of the rounds."""
     ratios = slow / fast
     low, high = np.percentile(ratios, [10, 90])
     return Row(what, float(np.median(ratios)), "x", (float(low), float(high)), goal)
 
 
 def machine() -> dict[str, object]:
-    """Where the figures come from."""
+    """Processor, load and versions."""
     model = [line.split(":")[1].strip() for line in _cpu_info() if line.startswith("model name")]
     return {
         "processor": model[0] if model else platform.processor(),
@@ -98,7 +98,7 @@ def show(title: str, rows: Iterable[Row]) -> None:
 
 
 def keep(path: Path, rows: Sequence[Row]) -> None:
-    """Write the figures and the machine to a JSON file."""
+    """Write results and machine to a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""Draw shape number 1,000,000 turning once round, without drawing any of the others."""
+"""Render shapes 0, 1 and 1,000,000 at twelve angles."""
 
 import sys
 
@@ -11,8 +11,8 @@ from everlearn.shapes import ShapeFamily
 
 family = ShapeFamily(seed=0)
 shapes = family.outlines([0, 1, 1_000_000])
-turns = Factors(angle=np.linspace(0, 2 * np.pi, 12, endpoint=False))
+poses = Factors(angle=np.linspace(0, 2 * np.pi, 12, endpoint=False))
 
-images = np.concatenate([render(shape, turns, image_size=96) for shape in shapes])
+images = np.concatenate([render(shape, poses, image_size=96) for shape in shapes])
 page = sheet(images, columns=12, captions=["shape 0", "shape 1", "shape 1,000,000"])
-print("Look at", save(page, sys.argv[1] if len(sys.argv) > 1 else "shapes.png"))
+print("Wrote", save(page, sys.argv[1] if len(sys.argv) > 1 else "shapes.png"))

@@ -1,4 +1,4 @@
-"""Write the first tasks of a stream to files, and read them back."""
+"""Export the first tasks of a stream, and load them."""
 
 import sys
 from pathlib import Path

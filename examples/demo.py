@@ -1,4 +1,4 @@
-"""See forgetting happen: DCL, replay and a plain network meet the same tasks, two at a time."""
+"""Train DCL, experience replay and naive fine-tuning on the same tasks, and plot forgetting."""
 
 import os
 import subprocess
@@ -15,30 +15,30 @@ FOLDER, LEARNERS = Path("demo"), ("dcl", "er", "naive")
 STREAM = "--image-size 32 --factor-values 4 --epochs 2 --batch-size 32"
 
 
-def play(learner: str, n_tasks: int) -> None:
-    """Play a run on one core; go on with it if it was interrupted."""
+def train(learner: str, n_tasks: int) -> None:
+    """Train a learner on one core; an interrupted run is resumed."""
     folder, everlearn = FOLDER / learner, Path(sys.executable).with_name("everlearn")
-    begin = f"run --learner {learner} --record {folder} --tasks {n_tasks} {STREAM}"
-    words = f"resume {folder}" if (folder / "spec.json").exists() else begin
+    start = f"run --learner {learner} --record {folder} --tasks {n_tasks} {STREAM}"
+    command = f"resume {folder}" if (folder / "spec.json").exists() else start
     one_core = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run([everlearn, *words.split()], check=True, env=one_core, stdout=subprocess.DEVNULL)  # noqa: S603
+    subprocess.run([everlearn, *command.split()], check=True, env=one_core, stdout=subprocess.DEVNULL)  # noqa: S603
 
 
 def main(n_tasks: int = 20) -> None:
-    """Play all, show how it goes, draw what came of it."""
+    """Train all learners with progress bars, then draw the figure."""
     FOLDER.mkdir(exist_ok=True)
     with ThreadPoolExecutor(2) as pool, Progress() as progress:
-        jobs = [pool.submit(play, learner, n_tasks) for learner in LEARNERS]
+        jobs = [pool.submit(train, learner, n_tasks) for learner in LEARNERS]
         bars = {learner: progress.add_task(learner, total=n_tasks) for learner in LEARNERS}
-        is_playing = True
-        while is_playing:
-            is_playing = bool(wait(jobs, timeout=0.5).not_done)
-            for record in runs.list_records(FOLDER):  # a record can be read while it is being written
+        is_running = True
+        while is_running:
+            is_running = bool(wait(jobs, timeout=0.5).not_done)
+            for record in runs.list_records(FOLDER):  # records can be read during a run
                 name, accuracy = record.folder.name, average_accuracy(record.score_table())
-                word = f"{name:<6}accuracy on all tasks so far {accuracy:.3f}"
-                progress.update(bars[name], completed=record.n_tasks_played, description=word)
+                text = f"{name:<6}average accuracy {accuracy:.3f}"
+                progress.update(bars[name], completed=record.n_tasks_played, description=text)
     for job in jobs:
-        job.result()  # says what went wrong, if anything did
+        job.result()  # raises the error of a failed run
     records = [runs.Record(FOLDER / learner) for learner in LEARNERS]
     figure = reports.figure("forgetting", records, FOLDER / "forgetting.png")
     page = reports.html(records, FOLDER / "report.html")

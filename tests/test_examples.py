@@ -9,7 +9,7 @@ MAX_LINES = 40
 WORDS = {"demo.py": ["2"]}  # two tasks instead of twenty
 SAYS = {
     "01_draw_shapes.py": "Look at shapes.png",
-    "02_endless_tasks.py": "The same stream from its settings: True",
+    "02_infinite_stream.py": "The same stream from its settings: True",
     "03_export.py": "equals the original",
     "demo.py": "The report is",
 }

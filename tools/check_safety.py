@@ -1,4 +1,4 @@
-"""Complain about code that could run what a file from a stranger says.
+"""Report code that could execute the content of an untrusted file.
 
 Used by `make check`: python tools/check_safety.py src
 """
@@ -15,18 +15,20 @@ KEYWORDS = {("allow_pickle", True), ("weights_only", False), ("shell", True)}
 
 
 def main(folders: list[str]) -> int:
-    """Print every finding; 1 if there is any."""
+    """Print every unsafe call or import; 1 if there is any."""
     paths = [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
-    found = [f"{path}:{line}: {what}" for path in paths for line, what in findings(path.read_text("utf-8"))]
-    print("\n".join(found) or f"{len(paths)} files load nothing that could run")
+    found = [
+        f"{path}:{line}: {what}" for path in paths for line, what in unsafe_nodes(path.read_text("utf-8"))
+    ]
+    print("\n".join(found) or f"{len(paths)} files checked: no unsafe import or call")
     return int(bool(found))
 
 
-def findings(source: str) -> Iterator[tuple[int, str]]:
-    """The line and the name of everything unsafe in a source text.
+def unsafe_nodes(source: str) -> Iterator[tuple[int, str]]:
+    """Line and description of unsafe imports and calls in a source text.
 
     Example:
-        >>> list(findings("import pickle"))
+        >>> list(unsafe_nodes("import pickle"))
         [(1, 'import of pickle')]
     """
     for node in ast.walk(ast.parse(source)):
