@@ -1,4 +1,4 @@
-"""One thread of arithmetic per process: tests run side by side, and exact results need a fixed number."""
+"""One torch thread per process: tests run in parallel, and exact results need a fixed number."""
 
 import os
 

@@ -15,7 +15,7 @@ PROGRAM = "from everlearn.streams import sprites; print(sprites().fingerprint())
 
 
 def python(version: str) -> str | None:
-    """A Python of some version that really starts, on the path or where pyenv keeps it."""
+    """A working Python of some version, on the path or from pyenv."""
     kept = sorted((Path.home() / ".pyenv/versions").glob(f"{version}.*/bin/python"))
     found = [shutil.which(f"python{version}"), *map(str, kept)]
     said = {p: subprocess.run([p, "--version"], capture_output=True, check=False) for p in found if p}
@@ -24,7 +24,7 @@ def python(version: str) -> str | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
-def test_fingerprint_is_the_same_under_another_python(version: str, tmp_path: Path) -> None:
+def test_fingerprint_under_other_python_versions(version: str, tmp_path: Path) -> None:
     other = python(version)
     if other is None:
         pytest.skip(f"Python {version} is not on this machine")
@@ -32,5 +32,5 @@ def test_fingerprint_is_the_same_under_another_python(version: str, tmp_path: Pa
     there = str(tmp_path / "venv/bin/python")
     subprocess.run([there, "-m", "pip", "install", "--quiet", *NEEDED], check=True)
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
-    said = subprocess.run([there, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == sprites().fingerprint()
+    done = subprocess.run([there, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == sprites().fingerprint()

@@ -1,4 +1,4 @@
-"""What a newcomer notices first: importing is instant, needs no torch, and does nothing."""
+"""Importing the package is fast, needs no torch and has no side effects."""
 
 import json
 import subprocess
@@ -8,14 +8,14 @@ import everlearn
 
 
 def loaded_by(code: str) -> list[str]:
-    """The modules that are loaded after some code ran in a fresh process."""
+    """The modules loaded after running code in a new process."""
     program = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)))"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    modules: list[str] = json.loads(said.stdout)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules: list[str] = json.loads(done.stdout)
     return modules
 
 
-def test_importing_the_package_loads_nothing_else() -> None:
+def test_import_loads_no_other_package() -> None:
     ours = [name for name in loaded_by("import everlearn") if name.startswith("everlearn")]
     assert ours == ["everlearn"]
     assert not {"numpy", "torch", "numba", "pydantic"} & set(loaded_by("import everlearn"))
@@ -23,7 +23,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
 
 WITHOUT_TORCH = """
 import sys
-sys.modules["torch"] = None  # importing it now fails, as where it is not installed
+sys.modules["torch"] = None  # importing it fails, as if it were not installed
 import everlearn
 from everlearn.streams import sprites
 from everlearn.memory import ExemplarMemory, Reservoir
@@ -36,13 +36,14 @@ del sys.modules["torch"]
 """
 
 
-def test_the_rooms_up_to_memory_work_without_torch() -> None:
+def test_packages_up_to_memory_work_without_torch() -> None:
     assert "torch" not in loaded_by(WITHOUT_TORCH)
 
 
 def test_public_names() -> None:
     assert everlearn.__all__ == [
-        "__version__", "errors", "chance", "files", "factors", "shapes", "rendering", "streams", "memory",
-        "networks", "learners", "evaluation", "runs", "reports", "papers", "studio",
+        "__version__", "errors", "rng", "files", "settings", "serialization", "factors", "shapes",
+        "rendering", "streams", "memory", "networks", "learners", "evaluation", "runs",
+        "reports", "papers", "studio",
     ]  # fmt: skip
     assert set(dir(everlearn)) == set(everlearn.__all__)

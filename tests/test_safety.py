@@ -28,12 +28,12 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("source", "code"), [*((text, 1) for text in UNSAFE), *((text, 0) for text in SAFE)])
-def test_the_gate_tells_safe_from_unsafe(tmp_path: Path, source: str, code: int) -> None:
+def test_unsafe_code_is_reported(tmp_path: Path, source: str, code: int) -> None:
     (tmp_path / "module.py").write_text(source)
     said = run(tmp_path)
     assert said.returncode == code, said.stdout
     assert ("module.py:" in said.stdout) == bool(code)
 
 
-def test_our_own_code_passes() -> None:
+def test_package_is_safe() -> None:
     assert run(ROOT / "src").returncode == 0, run(ROOT / "src").stdout

@@ -1,14 +1,14 @@
-"""A lab for learning that never stops.
+"""A continual-learning library and benchmark.
 
-The rooms, in the order in which things happen:
+Packages, in the order of the data flow:
 
-* ``factors``: what may vary, ``shapes``: what is drawn, ``rendering``: how it becomes pixels;
-* ``streams``: in which order it arrives;
-* ``memory``, ``networks``, ``learners``: what is kept, and who learns;
-* ``evaluation``, ``runs``, ``reports``: how well, what happened, and how it looks;
-* ``papers``: what others claim, done again; ``studio``: all of it in the browser.
+* ``factors``, ``shapes``, ``rendering``: ground-truth factors, outlines, pixels;
+* ``streams``: sequences of tasks;
+* ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
+* ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
+* ``papers``: reproduced figures; ``studio``: web interface.
 
-Importing this package defines names and does nothing else; a room is loaded when it is first used.
+Importing this package imports none of them; a package is imported on first use.
 """
 
 import importlib
@@ -16,10 +16,12 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
-_ROOMS = (
+_PACKAGES = (
     "errors",
     "rng",
     "files",
+    "settings",
+    "serialization",
     "factors",
     "shapes",
     "rendering",
@@ -34,11 +36,11 @@ _ROOMS = (
     "studio",
 )
 
-__all__ = ["__version__", *_ROOMS]
+__all__ = ["__version__", *_PACKAGES]
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return importlib.import_module(f"everlearn.{name}")
     raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
 
