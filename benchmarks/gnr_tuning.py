@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from everlearn import files
-from everlearn.papers import Series
 from everlearn.papers.gnr import GNR
 from everlearn.papers.gnr.scales import CORRUPTED
-from everlearn.runs import Play, RunSpec, events
+from everlearn.runs import Play, events
 
 Choice = dict[str, Any]
 Trial = dict[str, Any]
 
+LAPTOP = GNR.scale("laptop")
 TRIALS = Path(__file__).parent.parent / "results" / "gnr" / "tuning.json"
 SEED, SECOND_SEED = 9, 8
 CLOSE = 0.02
@@ -40,13 +40,12 @@ CORRUPTED_REPLAY_SIZES = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
 """The same for corrupted activations."""
 
 
-def tuned_series() -> list[Series]:
-    """All variants, and both roles with fully corrupted activations.
+def tuned_series() -> list[str]:
+    """Names of all variants, and of both roles with fully corrupted activations.
 
     Half corrupted and unguided ones use the settings of fully corrupted ones.
     """
-    known = GNR.scale("laptop").series
-    return [series for series in known if "," not in series.name or CORRUPTED in series.name]
+    return [name for name in LAPTOP.series if "," not in name or CORRUPTED in name]
 
 
 def trials(name: str) -> list[Trial]:
@@ -73,72 +72,68 @@ def close_trials(name: str) -> list[Trial]:
     return [trial for trial in first.values() if trial["accuracy"] >= ranked[0]["accuracy"] - CLOSE]
 
 
-def search(series: Series) -> None:
+def search(name: str) -> None:
     """Run all trials of a series that are missing."""
-    choice = START | ({"replay_size": _replay_sizes(series)[0]} if _replays(series) else {})
-    for name, values in _grid(series).items():
-        choice = max((choice, *(choice | {name: value} for value in values)), key=partial(_score, series))
-        if name == "head_rate":
-            choice = _extend(series, choice, (choice[name], START[name], *values))
-    _score_again(series)
+    choice = START | ({"replay_size": _replay_sizes(name)[0]} if _replays(name) else {})
+    for setting, values in _grid(name).items():
+        choice = max((choice, *(choice | {setting: value} for value in values)), key=partial(_score, name))
+        if setting == "head_rate":
+            choice = _extend(name, choice, (choice[setting], START[setting], *values))
+    _score_again(name)
 
 
-def _score_again(series: Series) -> None:
-    close = close_trials(series.name)
+def _score_again(name: str) -> None:
+    close = close_trials(name)
     for trial in close if len(close) > 1 else []:
         if "again" not in trial:
-            again = trial | {"again": accuracy(series, trial["settings"], SECOND_SEED)}
-            print(series.name, again, flush=True)
-            _keep(series.name, [again if old == trial else old for old in trials(series.name)])
+            again = trial | {"again": accuracy(name, trial["settings"], SECOND_SEED)}
+            print(name, again, flush=True)
+            _keep(name, [again if old == trial else old for old in trials(name)])
 
 
-def _extend(series: Series, choice: Choice, tried: tuple[float, ...]) -> Choice:
+def _extend(name: str, choice: Choice, tried: tuple[float, ...]) -> Choice:
     """Extend the grid as long as the best value is at its end."""
     for end, step in ((min(tried), -1), (max(tried), 1)):
         place = ALL_HEAD_RATES.index(end) + step
         while choice["head_rate"] == ALL_HEAD_RATES[place - step] and 0 <= place < len(ALL_HEAD_RATES):
             further = choice | {"head_rate": ALL_HEAD_RATES[place]}
-            choice = max((choice, further), key=partial(_score, series))
+            choice = max((choice, further), key=partial(_score, name))
             place += step
     return choice
 
 
-def _grid(series: Series) -> dict[str, tuple[Any, ...]]:
-    grid: dict[str, tuple[Any, ...]] = {"head_rate": HEAD_RATES[_scenario(series)], "body_rate": BODY_RATES}
-    return grid | ({"replay_size": _replay_sizes(series)[1:]} if _replays(series) else {})
+def _grid(name: str) -> dict[str, tuple[Any, ...]]:
+    grid: dict[str, tuple[Any, ...]] = {"head_rate": HEAD_RATES[_scenario(name)], "body_rate": BODY_RATES}
+    return grid | ({"replay_size": _replay_sizes(name)[1:]} if _replays(name) else {})
 
 
-def _replay_sizes(series: Series) -> tuple[int, ...]:
-    return (CORRUPTED_REPLAY_SIZES if CORRUPTED in series.name else REPLAY_SIZES)[_scenario(series)]
+def _replay_sizes(name: str) -> tuple[int, ...]:
+    return (CORRUPTED_REPLAY_SIZES if CORRUPTED in name else REPLAY_SIZES)[_scenario(name)]
 
 
-def _scenario(series: Series) -> str:
-    return series.name.split()[0]
+def _scenario(name: str) -> str:
+    return name.split()[0]
 
 
-def _replays(series: Series) -> bool:
-    return bool(series.settings.get("learner.source", "none") != "none")
+def _replays(name: str) -> bool:
+    return bool(LAPTOP.settings_of(name).get("learner.source", "none") != "none")
 
 
-def _score(series: Series, choice: Choice) -> float:
+def _score(name: str, choice: Choice) -> float:
     """The accuracy with some settings, from the trials or from a new one."""
-    for trial in trials(series.name):
+    for trial in trials(name):
         if trial["settings"] == choice:
             return float(trial["accuracy"])
-    trial = {"settings": choice, "accuracy": accuracy(series, choice)}
-    print(series.name, trial, flush=True)
-    _keep(series.name, [*trials(series.name), trial])
+    trial = {"settings": choice, "accuracy": accuracy(name, choice)}
+    print(name, trial, flush=True)
+    _keep(name, [*trials(name), trial])
     return float(trial["accuracy"])
 
 
-def accuracy(series: Series, choice: Choice, seed: int = SEED) -> float:
+def accuracy(name: str, choice: Choice, seed: int = SEED) -> float:
     """The accuracy on the full test set after the last task."""
-    settings = dict(series.settings) | {f"learner.{name}": value for name, value in choice.items()}
-    spec = RunSpec.make(
-        stream=series.stream,
-        learner=series.learner,
-        settings=settings | {"seed": seed, "stream.seed": seed, "evaluation.every": 1000},
-    )
+    settings = {f"learner.{setting}": value for setting, value in choice.items()}
+    spec = LAPTOP.spec(name, seed, settings | {"evaluation.every": 1000})
     scored = [event for event in Play(spec).events() if isinstance(event, events.Scored)]
     return round(sum(scored[-1].correct) / sum(scored[-1].total), 4)
 
@@ -149,7 +144,7 @@ def _keep(name: str, rows: list[Trial]) -> None:
 
 
 if __name__ == "__main__":
-    for series in tuned_series():
-        if series.name in sys.argv[1:] or not sys.argv[1:]:
-            search(series)
-            print(series.name, "best:", best(series.name), flush=True)
+    for name in tuned_series():
+        if name in sys.argv[1:] or not sys.argv[1:]:
+            search(name)
+            print(name, "best:", best(name), flush=True)

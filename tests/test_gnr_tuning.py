@@ -11,14 +11,13 @@ from benchmarks import gnr_tuning as tuning
 from everlearn.papers.gnr import GNR
 
 LAPTOP = GNR.scale("laptop")
-(SERIES,) = LAPTOP.select(["nic NR-GD"])
+SERIES = "nic NR-GD"
 Score = Callable[[dict[str, Any], int], float]
 
 
 def settings(name: str) -> dict[str, Any]:
-    (series,) = LAPTOP.select([name])
-    tuned = ("head_rate", "body_rate", "replay_size")
-    return {key: series.settings[f"learner.{key}"] for key in tuned if f"learner.{key}" in series.settings}
+    found, tuned = LAPTOP.settings_of(name), ("head_rate", "body_rate", "replay_size")
+    return {key: found[f"learner.{key}"] for key in tuned if f"learner.{key}" in found}
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def search(
     def run(score: Score) -> list[tuple[dict[str, Any], int]]:
         tried: list[tuple[dict[str, Any], int]] = []
 
-        def accuracy(series: Any, choice: dict[str, Any], seed: int = tuning.SEED) -> float:
+        def accuracy(name: str, choice: dict[str, Any], seed: int = tuning.SEED) -> float:
             tried.append((choice, seed))
             return score(choice, seed)
 
@@ -43,9 +42,9 @@ def search(
     return run
 
 
-@pytest.mark.parametrize("series", tuning.tuned_series(), ids=lambda series: series.name)
-def test_laptop_scale_uses_the_best_trial(series: Any) -> None:
-    assert settings(series.name) == tuning.best(series.name)
+@pytest.mark.parametrize("name", tuning.tuned_series())
+def test_laptop_scale_uses_the_best_trial(name: str) -> None:
+    assert settings(name) == tuning.best(name)
 
 
 @pytest.mark.parametrize("variant", ["nc PR-GD", "nc NR-GD", "nic PR-GD", "nic NR-GD"])
@@ -56,7 +55,7 @@ def test_degraded_activations_share_their_settings(variant: str) -> None:
 
 
 def test_seeds_of_tuning_are_not_reported() -> None:
-    assert not any({tuning.SEED, tuning.SECOND_SEED} & set(series.seeds) for series in LAPTOP.series)
+    assert not any({tuning.SEED, tuning.SECOND_SEED} & set(run.seeds) for _, run in LAPTOP.series.values())
 
 
 def test_close_learning_rates_are_scored_under_a_second_seed(
@@ -67,14 +66,14 @@ def test_close_learning_rates_are_scored_under_a_second_seed(
     monkeypatch.setattr(tuning, "CLOSE", 0.015)
     tried = search(lambda choice, seed: scores[seed].get(choice["head_rate"], 0.5))
     assert sorted(choice["head_rate"] for choice, seed in tried if seed == tuning.SECOND_SEED) == [0.1, 0.3]
-    assert tuning.best(SERIES.name)["head_rate"] == 0.1
+    assert tuning.best(SERIES)["head_rate"] == 0.1
 
 
 def test_settings_are_searched_one_after_another(search: Callable[[Score], Any]) -> None:
     target = {"head_rate": 0.1, "body_rate": 1e-5, "replay_size": 16}
     tried = search(lambda choice, seed: sum(choice[key] == value for key, value in target.items()) / 4)
     assert len(tried) == 9  # with the next learning rate of the head, since the best was the last
-    assert tuning.best(SERIES.name) == target
+    assert tuning.best(SERIES) == target
 
 
 @pytest.mark.parametrize(
@@ -84,5 +83,5 @@ def test_grid_is_extended_where_its_end_is_best(
     best: float, beyond: set[float], search: Callable[[Score], Any]
 ) -> None:
     tried = search(lambda choice, seed: 1 / (1 + abs(math.log(choice["head_rate"] / best))))
-    assert tuning.best(SERIES.name)["head_rate"] == best
+    assert tuning.best(SERIES)["head_rate"] == best
     assert {choice["head_rate"] for choice, _ in tried} == {0.003, 0.01, 0.03, 0.1} | beyond

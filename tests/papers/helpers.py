@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from everlearn.evaluation import Row
-from everlearn.papers import Claim, Paper, Scale, Series, Verdict
+from everlearn.papers import Paper
 from everlearn.papers.report import Reproduction
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Findings, Judged
@@ -47,14 +47,6 @@ def _accuracy_run(curve: Sequence[float]) -> Findings:
     run = Findings(NO_RECORD, tuple(Judged(row, None, {}) for row in rows), 1.0)
     run.ended = [{"n_images": 1} for _ in curve]
     return run
-
-
-def verdict(claim: Claim, **groups: Group) -> Verdict:
-    """The verdict on a claim about exactly these series."""
-    scale = Scale("test", "", [Series(name, name, "naive") for name in groups])
-    found = claim.verdict(groups, scale)
-    assert found is not None
-    return found
 
 
 def run_smoke(paper: Paper, name: str, folder: Path) -> Reproduction:

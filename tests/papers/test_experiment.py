@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.papers import PAPERS, Claim, Experiment, Paper, Scale, Series, Verdict
+from everlearn.papers.experiment import Run
 from everlearn.papers.sprites import SPRITES
 from everlearn.runs.sweep.jobs import check
 
@@ -31,7 +32,7 @@ by_scale = pytest.mark.parametrize(
 by_paper = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 
 TRUE = Claim("", ("a", "b"), lambda groups: Verdict(True, ", ".join(groups)))
-BOTH = Scale("test", "", [Series("b", "b", "naive"), Series("a", "a", "naive")])
+BOTH = Scale("smoke", "", [Series("b", "naive", Run()), Series("a", "naive", Run()), Series("c", "naive")])
 
 
 def test_experiments_are_complete_and_names_unique() -> None:
@@ -42,7 +43,7 @@ def test_experiments_are_complete_and_names_unique() -> None:
 
 @by_scale
 def test_specs_are_valid_and_records_separate(paper: Paper, scale: Scale, tmp_path: Path) -> None:
-    jobs = [job for series in scale.series for job in series.jobs(tmp_path)]
+    jobs = [job for name in scale.series for job in scale.jobs(name, tmp_path)]
     assert len(check(jobs)) == len(jobs)
     assert len({job.spec.hash for job in jobs}) == len(jobs)
 
@@ -50,7 +51,7 @@ def test_specs_are_valid_and_records_separate(paper: Paper, scale: Scale, tmp_pa
 @by_scale
 def test_every_series_is_shown_and_every_experiment_has_some(paper: Paper, scale: Scale) -> None:
     shown = {name for experiment in paper.experiments for name in experiment.series}
-    assert {series.name for series in scale.series} <= shown
+    assert set(scale.series) <= shown
     for experiment in paper.experiments:
         assert scale.select(experiment.series)
         assert all(set(claim.series) <= set(experiment.series) for claim in experiment.claims)
@@ -64,7 +65,8 @@ def test_laptop_scale_can_check_every_claim(paper: Paper) -> None:
 
 @by_paper
 def test_committed_records_match_the_laptop_scale(paper: Paper) -> None:
-    jobs = [job for series in paper.scale("laptop").series for job in series.jobs(ROOT / "results")]
+    scale = paper.scale("laptop")
+    jobs = [job for name in scale.series for job in scale.jobs(name, ROOT / "results")]
     check(job for job in jobs if job.record() is not None)
 
 
@@ -78,12 +80,12 @@ def test_verdict_waits_for_all_series_of_the_scale() -> None:
     a, b = accuracy_group([1.0]), accuracy_group([1.0])
     assert TRUE.verdict({"a": a}, BOTH) is None
     assert TRUE.verdict({"b": b, "a": a}, BOTH) == (True, "a, b")
-    assert TRUE.verdict({"a": a}, Scale("test", "", BOTH.series[1:])) == (True, "a")
+    assert TRUE.verdict({"a": a}, Scale("smoke", "", BOTH.table[1:])) == (True, "a")
 
 
 def test_first_tasks_shorten_the_same_run(tmp_path: Path) -> None:
     (full,), (short,) = (
-        scale.select(["er 20k"])[0].jobs(tmp_path)
+        scale.jobs("er 20k", tmp_path)
         for scale in (SPRITES.scale("paper"), SPRITES.scale("paper").first_tasks(2, "cpu"))
     )
     assert full.folder != short.folder

@@ -1,7 +1,6 @@
 """Generative negative replay: its metrics, and its runs at the size of the paper."""
 
 import math
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ from everlearn.papers.gnr import GNR, claims
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Findings
 
-from .helpers import group, verdict
+from .helpers import group
 
 
 def run(*counts: tuple[int, int, int], with_batch: bool = False) -> Findings:
@@ -47,30 +46,30 @@ def test_replay_accuracy_is_a_mean_over_tasks_with_replay() -> None:
 
 
 def test_crossing_needs_both_ends() -> None:
-    claim = claims.crosses("", {"good": "p0", "bad": "p1"}, {"good": "n0", "bad": "n1"})
+    check = claims.crosses({"good": "p0", "bad": "p1"}, {"good": "n0", "bad": "n1"})
     ends = {"p0": final(0.8, 0.8), "p1": final(0.3, 0.3), "n0": final(0.7, 0.7), "n1": final(0.6, 0.6)}
     observed = "negative minus positive: good -0.100 ±0.000, bad 0.300 ±0.000"
-    assert verdict(claim, **ends) == (True, observed)
-    assert not verdict(claim, **ends | {"n0": final(0.9, 0.9)}).holds
-    assert not verdict(claim, **ends | {"n1": final(0.2, 0.4)}).holds
+    assert check(ends) == (True, observed)
+    assert not check(ends | {"n0": final(0.9, 0.9)}).holds
+    assert not check(ends | {"n1": final(0.2, 0.4)}).holds
 
 
 def test_laptop_scale_evaluates_all_images_and_fits_its_pretrained_network() -> None:
     """Accuracy on the full test set follows from that on the growing one only if no image is left out."""
-    for series in GNR.scale("laptop").series:
-        (job, *_) = series.jobs(Path())
-        stream, settings = job.spec.stream.build(), job.spec.learner.settings
-        assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= job.spec.evaluation.probe_size
+    scale = GNR.scale("laptop")
+    for spec in (scale.spec(name, seed=0) for name in scale.series):
+        stream, settings = spec.stream.build(), spec.learner.settings
+        assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= spec.evaluation.probe_size
         pretrained = GNR.pretrained[settings["weights"]]
         assert pretrained.backbone == settings["backbone"]
         assert streams.build(pretrained.stream).image_shape == stream.image_shape
 
 
 def test_paper_scale_has_the_settings_of_the_paper() -> None:
-    (job, *_) = GNR.scale("paper").select(["nic NR-GD"])[0].jobs(Path())
-    settings, stream = job.spec.learner.settings, job.spec.stream.to_mapping()
+    spec = GNR.scale("paper").spec("nic NR-GD", seed=0)
+    settings, stream = spec.learner.settings, spec.stream.to_mapping()
     assert (stream["stream"], stream["scenario"], stream["image_size"]) == ("core50", "nic", 128)
-    assert (job.spec.epochs, job.spec.batch_size + settings["replay_size"]) == (4, 128)
+    assert (spec.epochs, spec.batch_size + settings["replay_size"]) == (4, 128)
     assert (settings["memory_size"], settings["generator_rate"], settings["code_size"]) == (300, 2e-3, 100)
     assert (settings["learning_rate"], settings["body_rate"], settings["head_rate"]) == (1e-3, 1e-4, 1e-3)
     assert (settings["beta"], settings["eta"], settings["momentum"]) == (0.1, 0.01, 0.9)

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from everlearn.evaluation.probes import Probing
-from everlearn.papers import Claim
+from everlearn.papers.experiment import Check
 from everlearn.papers.report import page
 from everlearn.papers.vase import VASE, claims
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Findings
 
-from .helpers import NO_RECORD, protocol_group, run_smoke, verdict
+from .helpers import NO_RECORD, protocol_group, run_smoke
 
 
 def test_table_has_every_row_of_the_paper() -> None:
-    series = {each.name: each for each in VASE.scale("laptop").series}
+    scale = VASE.scale("laptop")
     rows = [name for name in VASE.experiments[0].series if "entangled" not in name]
     assert rows == ["CCI-VAE", "S", "D", "A", "SA", "DA", "SD", "SDA", "VAE", "SD-[41]"]
-    assert all(series[name].seeds == (0, 1, 2) for name in ("CCI-VAE", "A", "SD", "SDA"))
-    assert series["SD-[41]"].settings["learner.decoder_weight"] == 0
+    assert all(scale.series[name][1].seeds == (0, 1, 2) for name in ("CCI-VAE", "A", "SD", "SDA"))
+    assert scale.settings_of("SD-[41]")["learner.decoder_weight"] == 0
 
 
 def probed(*rows: tuple[int, str, dict[str, dict[str, float]]]) -> Findings:
@@ -104,66 +104,65 @@ def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
     assert math.isnan(claims.SAME_CLASS.value(run))
 
 
-DETECTS = claims.detects_changes("", "a")
-RECOGNIZES = claims.recognizes_recurring("", "a")
-SHARES = claims.shares_position_latents("", "a")
-SHARP = claims.sharp_decision("", "a")
-CONTEXT = claims.context_shifts_decision("", "a")
-UNCERTAIN = claims.uncertain_between("", "a")
-KEEPS = claims.keeps_positions("", "a")
-
-
 @pytest.mark.parametrize(
-    ("claim", "group", "holds"),
+    ("check", "group", "holds"),
     [
-        (DETECTS, detection(latest=5.0, false_new=1.0), True),
-        (DETECTS, detection(right=1), False),
-        (DETECTS, detection(latest=6.0), False),
-        (DETECTS, detection(false_new=1.1), False),
-        (DETECTS, detection(0, None), False),
-        (RECOGNIZES, stages("new", "known"), True),
-        (RECOGNIZES, stages("new", "known", delay=0.0), False),  # the change was not detected
-        (RECOGNIZES, stages("new", "new"), False),
-        (RECOGNIZES, stages("new", "known", "missed"), False),
-        (RECOGNIZES, stages("new"), False),  # nothing recurs
-        (SHARES, environments(shared=[1, 4], masked=[1, 4]), True),
-        (SHARES, environments(shared=[1, 4], masked=[1]), False),
-        (SHARES, environments(shared=[1], masked=[1]), False),
-        (SHARP, ambiguity(), True),
-        (SHARP, ambiguity(width=0.3), False),
-        (SHARP, ambiguity(alone=0), False),
-        (CONTEXT, ambiguity(), True),
-        (CONTEXT, ambiguity(first=5, second=0), True),  # so strong that the decision never changes
-        (CONTEXT, ambiguity(second=3), False),
-        (CONTEXT, ambiguity(first=2), False),
-        (UNCERTAIN, ambiguity(), True),
-        (UNCERTAIN, ambiguity(middle=0.5), False),
-        (UNCERTAIN, ambiguity(alone=0), False),
-        (KEEPS, cross_domain(0.14), True),
-        (KEEPS, cross_domain(0.16), False),
+        (claims.detects_changes, detection(latest=5.0, false_new=1.0), True),
+        (claims.detects_changes, detection(right=1), False),
+        (claims.detects_changes, detection(latest=6.0), False),
+        (claims.detects_changes, detection(false_new=1.1), False),
+        (claims.detects_changes, detection(0, None), False),
+        (claims.recognizes_recurring, stages("new", "known"), True),
+        (
+            claims.recognizes_recurring,
+            stages("new", "known", delay=0.0),
+            False,
+        ),  # change not detected
+        (claims.recognizes_recurring, stages("new", "new"), False),
+        (claims.recognizes_recurring, stages("new", "known", "missed"), False),
+        (claims.recognizes_recurring, stages("new"), False),  # nothing recurs
+        (claims.shares_position_latents, environments(shared=[1, 4], masked=[1, 4]), True),
+        (claims.shares_position_latents, environments(shared=[1, 4], masked=[1]), False),
+        (claims.shares_position_latents, environments(shared=[1], masked=[1]), False),
+        (claims.sharp_decision, ambiguity(), True),
+        (claims.sharp_decision, ambiguity(width=0.3), False),
+        (claims.sharp_decision, ambiguity(alone=0), False),
+        (claims.context_shifts_decision, ambiguity(), True),
+        (
+            claims.context_shifts_decision,
+            ambiguity(first=5, second=0),
+            True,
+        ),  # it never changes
+        (claims.context_shifts_decision, ambiguity(second=3), False),
+        (claims.context_shifts_decision, ambiguity(first=2), False),
+        (claims.uncertain_between, ambiguity(), True),
+        (claims.uncertain_between, ambiguity(middle=0.5), False),
+        (claims.uncertain_between, ambiguity(alone=0), False),
+        (claims.keeps_positions, cross_domain(0.14), True),
+        (claims.keeps_positions, cross_domain(0.16), False),
     ],
 )
-def test_verdicts_on_results_of_protocols(claim: Claim, group: Group, holds: bool) -> None:
-    assert verdict(claim, a=group).holds is holds
+def test_verdicts_on_results_of_protocols(check: Check, group: Group, holds: bool) -> None:
+    assert check({"a": group}).holds is holds
 
 
 @pytest.mark.parametrize(
-    ("claim", "group", "observed"),
+    ("check", "group", "observed"),
     [
         (
-            DETECTS,
+            claims.detects_changes,
             detection(),
             "2 of 2 changes detected, with a delay of at most 3 batches; at most 0.00 false alarms per "
             "10,000 batches",
         ),
-        (RECOGNIZES, stages("new", "known"), "a: known after 3 batches"),
-        (SHARP, ambiguity(), "at 0.40 within 0.02"),
-        (UNCERTAIN, ambiguity(), "σ near the change minus σ at the ends: +0.350"),
-        (KEEPS, cross_domain(0.05), "position error: a 0.050; constant position 0.300"),
+        (claims.recognizes_recurring, stages("new", "known"), "a: known after 3 batches"),
+        (claims.sharp_decision, ambiguity(), "at 0.40 within 0.02"),
+        (claims.uncertain_between, ambiguity(), "σ near the change minus σ at the ends: +0.350"),
+        (claims.keeps_positions, cross_domain(0.05), "position error: a 0.050; constant position 0.300"),
     ],
 )
-def test_observed_numbers(claim: Claim, group: Group, observed: str) -> None:
-    assert verdict(claim, a=group).observed == observed
+def test_observed_numbers(check: Check, group: Group, observed: str) -> None:
+    assert check({"a": group}).observed == observed
 
 
 def test_experiment_runs_at_smoke_scale(tmp_path: Path) -> None:

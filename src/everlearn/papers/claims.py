@@ -1,14 +1,15 @@
-"""Metrics of runs, and the forms that claims about them take.
+"""Metrics of runs, and the checks that claims of several papers share.
 
 Series are compared seed by seed: all learners of a paper are trained on the same data under the same seed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from everlearn.evaluation import Interval
-from everlearn.papers.experiment import Claim, Groups, Verdict
+from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.reports.comparison import Column
 from everlearn.reports.formatting import share
 from everlearn.reports.groups import Group, interval
@@ -37,73 +38,79 @@ class Metric:
         """Mean and confidence interval of the differences a - b, seed by seed."""
         return interval([self.value(x) - self.value(y) for x, y in zip(a.runs, b.runs, strict=False)])
 
-    def listed(self, groups: Groups) -> str:
-        """The label and the value of each series."""
+    def observed(self, groups: Groups, gaps: Sequence[Interval | None] = ()) -> str:
+        """The value of each series, and the differences between them."""
         values = ", ".join(f"{name} {self.form(self.over_seeds(group))}" for name, group in groups.items())
-        return f"{self.label}: {values}"
+        differences = f"; difference {', '.join(map(self.form, gaps))}" if gaps else ""
+        return f"{self.label}: {values}{differences}"
 
     def column(self, heading: str, meaning: str) -> Column:
         """A column of a table."""
         return Column(heading, meaning, lambda group: self.form(self.over_seeds(group)), "well")
 
 
-def above_next(text: str, metric: Metric, *series: str, by: float = 0.0, single_seed: bool = False) -> Claim:
+def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) -> Check:
     """Each series exceeds the next by at least `by`, with a confidence interval above zero.
 
     A single seed has no confidence interval; with `single_seed` its difference counts all the same.
     """
 
+    def is_above(gap: Interval | None) -> bool:
+        if gap is None or gap.mean < by:
+            return False
+        return gap.low > 0 or (single_seed and gap.n == 1 and gap.mean > 0)
+
     def check(groups: Groups) -> Verdict:
         gaps = [metric.difference(a, b) for a, b in pairwise(groups.values())]
-        holds = all(gap is not None and gap.mean >= by and _is_positive(gap, single_seed) for gap in gaps)
-        return Verdict(holds, f"{metric.listed(groups)}; {_differences(metric, gaps)}")
+        return Verdict(all(map(is_above, gaps)), metric.observed(groups, gaps))
 
-    return Claim(text, series, check)
-
-
-def _is_positive(gap: Interval, single_seed: bool) -> bool:
-    return gap.low > 0 or (single_seed and gap.n == 1 and gap.mean > 0)
+    return check
 
 
-def not_below(text: str, metric: Metric, series: str, other: str, *, within: float | None = None) -> Claim:
-    """A series is not below another by more than `within`; default: by more than the confidence interval."""
+def not_below(metric: Metric, *, within: float | None = None) -> Check:
+    """The first series is not below the second by more than `within`; default: the confidence interval."""
 
     def check(groups: Groups) -> Verdict:
-        gap = metric.difference(groups[series], groups[other])
+        gap = metric.difference(*groups.values())
         holds = gap is not None and (gap.high >= 0 if within is None else gap.mean >= -within)
-        return Verdict(holds, f"{metric.listed(groups)}; {_differences(metric, [gap])}")
+        return Verdict(holds, metric.observed(groups, [gap]))
 
-    return Claim(text, (series, other), check)
+    return check
 
 
-def at_least(text: str, metric: Metric, series: str, bound: float) -> Claim:
+def at_least(metric: Metric, bound: float) -> Check:
     """The mean over seeds is at least `bound`."""
-    return _bounded(text, metric, series, lambda mean: mean >= bound)
+    return _bounded(metric, lambda mean: mean >= bound)
 
 
-def at_most(text: str, metric: Metric, series: str, bound: float) -> Claim:
+def at_most(metric: Metric, bound: float) -> Check:
     """The mean over seeds is at most `bound`."""
-    return _bounded(text, metric, series, lambda mean: mean <= bound)
+    return _bounded(metric, lambda mean: mean <= bound)
 
 
-def _bounded(text: str, metric: Metric, series: str, accepts: Callable[[float], bool]) -> Claim:
+def _bounded(metric: Metric, accepts: Callable[[float], bool]) -> Check:
     def check(groups: Groups) -> Verdict:
-        found = metric.over_seeds(groups[series])
-        return Verdict(found is not None and accepts(found.mean), metric.listed(groups))
+        found = [metric.over_seeds(group) for group in groups.values()]
+        return Verdict(all(each and accepts(each.mean) for each in found), metric.observed(groups))
 
-    return Claim(text, (series,), check)
+    return check
 
 
-def at_most_half(text: str, metric: Metric, series: str, other: str) -> Claim:
-    """The mean is at most half of another series', which is positive under every seed."""
+def at_most_half(metric: Metric) -> Check:
+    """The mean of the first series is at most half of the second's, which is positive under every seed."""
 
     def check(groups: Groups) -> Verdict:
-        ours, theirs = (metric.over_seeds(groups[name]) for name in (series, other))
-        is_positive = all(metric.value(run) > 0 for run in groups[other].runs)
+        ours, theirs = map(metric.over_seeds, groups.values())
+        is_positive = all(metric.value(run) > 0 for run in list(groups.values())[1].runs)
         holds = ours is not None and theirs is not None and is_positive and ours.mean <= theirs.mean / 2
-        return Verdict(holds, metric.listed(groups))
+        return Verdict(holds, metric.observed(groups))
 
-    return Claim(text, (series, other), check)
+    return check
+
+
+def protocol_results(groups: Groups, protocol: str) -> list[Mapping[str, Any]]:
+    """The results of a protocol for all runs."""
+    return [run.answers[protocol] for group in groups.values() for run in group.runs]
 
 
 def listed(values: Mapping[str, float]) -> str:
@@ -114,8 +121,3 @@ def listed(values: Mapping[str, float]) -> str:
         'naive 0.050, dcl 0.999'
     """
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
-
-
-def _differences(metric: Metric, gaps: Iterable[Interval | None]) -> str:
-    words = [metric.form(gap) for gap in gaps]
-    return f"difference{'s' if len(words) > 1 else ''} {', '.join(words)}"

@@ -1,8 +1,9 @@
 """Papers and their experiments: the runs of a figure or table, and claims that are checked against them."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,66 +16,10 @@ if TYPE_CHECKING:
 
     from everlearn.reports.comparison import Column
     from everlearn.reports.style import Look
-
-MINUTE = 60.0
+    from everlearn.runs import RunSpec
 
 Settings = Mapping[str, Any]
 """Settings of a run by dotted names."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """Runs of one learner under several seeds: a curve of a figure or a row of a table.
-
-    Attributes:
-        name: its name in the figure.
-        folder: of its records, below the folder of all records; the seed is appended.
-        learner: name of the learner.
-        settings: settings that differ from the defaults of a run.
-        seeds: each is the seed of the stream and of the run.
-        stream: kind of stream.
-        protocols: evaluated after training, as arguments of `everlearn evaluate`.
-        minutes: duration of one seed on one core, if known.
-    """
-
-    name: str
-    folder: str
-    learner: str
-    settings: Settings = field(default_factory=dict)
-    seeds: tuple[int, ...] = (0,)
-    stream: str = "sprites"
-    protocols: tuple[tuple[str, ...], ...] = ()
-    minutes: float | None = None
-
-    def jobs(self, records: Path) -> list[Job]:
-        """One job per seed."""
-        return [self._job(records, seed) for seed in self.seeds]
-
-    def _job(self, records: Path, seed: int) -> Job:
-        from everlearn.runs import RunSpec
-
-        settings = {**self.settings, "seed": seed, "stream.seed": seed}
-        return Job(
-            spec=RunSpec.make(stream=self.stream, learner=self.learner, settings=settings),
-            folder=records / f"{self.folder}-seed-{seed}",
-            asks=self.protocols,
-            name=self.name,
-            seconds=None if self.minutes is None else MINUTE * self.minutes,
-        )
-
-    def group(self, records: Path) -> Group | None:
-        """Results of the finished and evaluated runs; None if there are none."""
-        from everlearn.reports.run_results import Findings
-        from everlearn.runs import Record
-
-        runs = [Findings.of(Record(job.folder)) for job in self.jobs(records) if not missing(job)]
-        return Group(self.name, self.name, tuple(runs)) if runs else None
-
-    def with_settings(self, settings: Settings, suffix: str) -> "Series":
-        """The same series with other settings and the suffix appended to its folder."""
-        return replace(
-            self, settings={**self.settings, **settings}, folder=f"{self.folder}-{suffix}", minutes=None
-        )
 
 
 @dataclass(frozen=True)
@@ -82,11 +27,11 @@ class Run:
     """One cell of the table of runs of a paper: a series at one scale.
 
     Attributes:
-        settings: settings of this cell only.
+        settings: settings of this cell.
         seeds: each is the seed of the stream and of the run.
         minutes: duration of one seed on one core, if known.
-        folder: of the records; default: folder of the scale and name of the series.
-        learner: if it differs from the learner of the row.
+        folder: of the records; default: the folder of the scale and the name of the series.
+        learner: if it differs from that of the series.
     """
 
     settings: Settings = field(default_factory=dict)
@@ -97,95 +42,115 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row of the table of runs of a paper: a series at all scales.
+class Series:
+    """One row of the table of runs of a paper: a curve of a figure or a row of its table.
 
     Attributes:
-        name: of the series.
+        name: its name in the figure.
         learner: name of the learner.
         smoke, laptop, paper: the runs at each scale; None if the series does not exist there.
-        settings: settings at all scales, which take precedence over those of a run.
+        settings: settings at all scales; they take precedence over those of a run.
         protocols: names of the protocols evaluated after training.
     """
 
     name: str
     learner: str
-    smoke: Run | None
-    laptop: Run | None
-    paper: Run | None
+    smoke: Run | None = None
+    laptop: Run | None = None
+    paper: Run | None = None
     settings: Settings = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
+
+    def at(self, scale: str) -> Run | None:
+        """Its runs at a scale."""
+        run: Run | None = getattr(self, scale)
+        return run
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The size at which a paper is reproduced.
+    """The size at which a paper is reproduced: one column of its table of runs.
 
     Attributes:
         name: smoke, laptop or paper.
         description: its purpose and how it differs from the paper.
-        series: all series that exist at this scale.
+        table: all series of the paper.
+        folder: of its records, below the folder of all records.
+        settings: settings of all runs, by dotted names.
+        stream: kind of stream.
+        protocol_options: further arguments of protocols, by their names.
+        overrides: settings that take precedence over all others.
+        suffix: of the folders of its records.
     """
 
     name: str
     description: str
-    series: Sequence[Series]
+    table: Sequence[Series]
+    folder: str = ""
+    settings: Settings = field(default_factory=dict)
+    stream: str = "sprites"
+    protocol_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    overrides: Settings = field(default_factory=dict)
+    suffix: str = ""
 
-    @classmethod
-    def from_table(
-        cls,
-        name: str,
-        description: str,
-        rows: Sequence[Row],
-        *,
-        folder: str,
-        settings: Settings,
-        stream: str = "sprites",
-        protocol_options: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> "Scale":
-        """One column of a table of runs.
+    @cached_property
+    def series(self) -> Mapping[str, tuple[Series, Run]]:
+        """The series that exist at this scale and their runs, by name."""
+        cells = ((series, series.at(self.name)) for series in self.table)
+        return {series.name: (series, run) for series, run in cells if run is not None}
 
-        Args:
-            name: smoke, laptop or paper.
-            description: its purpose and how it differs from the paper.
-            rows: the table.
-            folder: of the records of this scale.
-            settings: settings of all series at this scale.
-            stream: kind of stream.
-            protocol_options: further arguments of protocols, by their names.
-        """
-        options = protocol_options or {}
-        series = []
-        for row in rows:
-            run: Run | None = getattr(row, name)
-            if run is not None:
-                series.append(
-                    Series(
-                        row.name,
-                        run.folder or f"{folder}/{slug(row.name)}",
-                        run.learner or row.learner,
-                        {**settings, **run.settings, **row.settings},
-                        run.seeds,
-                        stream,
-                        tuple((protocol, *options.get(protocol, ())) for protocol in row.protocols),
-                        run.minutes,
-                    )
-                )
-        return cls(name, description, tuple(series))
+    def select(self, names: Iterable[str]) -> list[str]:
+        """Those of the series that exist at this scale."""
+        return [name for name in names if name in self.series]
 
-    def select(self, names: Sequence[str]) -> list[Series]:
-        """The series of these names in their order; names that this scale does not have are skipped."""
-        known = {series.name: series for series in self.series}
-        return [known[name] for name in names if name in known]
+    def with_overrides(self, settings: Settings, suffix: str) -> "Scale":
+        """The same scale with other settings, and a suffix of its folders."""
+        return replace(self, overrides={**self.overrides, **settings}, suffix=f"{self.suffix}-{suffix}")
 
     def first_tasks(self, n_tasks: int, device: str) -> "Scale":
         """Only the first tasks of every run on some device, to test the setup and measure its speed."""
         settings = {"n_tasks": n_tasks, "evaluation.every": 1, "device": device}
-        return replace(
-            self,
-            description=f"{self.description} Only the first {n_tasks} tasks of each run, on {device}.",
-            series=tuple(series.with_settings(settings, f"first-{n_tasks}") for series in self.series),
-        )
+        description = f"{self.description} Only the first {n_tasks} tasks of each run, on {device}."
+        return replace(self.with_overrides(settings, f"first-{n_tasks}"), description=description)
+
+    def settings_of(self, name: str) -> dict[str, Any]:
+        """All settings of a series that differ from the defaults of a run, without seeds."""
+        series, run = self.series[name]
+        return {**self.settings, **run.settings, **series.settings, **self.overrides}
+
+    def spec(self, name: str, seed: int, settings: Settings | None = None) -> "RunSpec":
+        """The specification of a run of a series, with some other settings if given."""
+        from everlearn.runs import RunSpec
+
+        series, run = self.series[name]
+        merged = {**self.settings_of(name), "seed": seed, "stream.seed": seed, **(settings or {})}
+        return RunSpec.make(stream=self.stream, learner=run.learner or series.learner, settings=merged)
+
+    def jobs(self, name: str, records: Path) -> list[Job]:
+        """One job for each seed of a series."""
+        series, run = self.series[name]
+        folder = f"{run.folder or f'{self.folder}/{slug(name)}'}{self.suffix}"
+        minutes = None if self.overrides else run.minutes
+        return [
+            Job(
+                spec=self.spec(name, seed),
+                folder=records / f"{folder}-seed-{seed}",
+                asks=tuple(
+                    (protocol, *self.protocol_options.get(protocol, ())) for protocol in series.protocols
+                ),
+                name=name,
+                seconds=None if minutes is None else 60 * minutes,
+            )
+            for seed in run.seeds
+        ]
+
+    def group(self, name: str, records: Path) -> Group | None:
+        """Results of the finished and evaluated runs of a series; None if there are none."""
+        from everlearn.reports.run_results import Findings
+        from everlearn.runs import Record
+
+        runs = [Findings.of(Record(job.folder)) for job in self.jobs(name, records) if not missing(job)]
+        return Group(name, name, tuple(runs)) if runs else None
 
 
 class Verdict(NamedTuple):
@@ -196,7 +161,9 @@ class Verdict(NamedTuple):
 
 
 Groups = Mapping[str, Group]
-"""Results of the series of an experiment, by name."""
+"""Results of the series of a claim or an experiment, by name."""
+Check = Callable[[Groups], Verdict]
+"""Computes the verdict on a claim from the results of its series, given in their order."""
 
 
 @dataclass(frozen=True)
@@ -206,16 +173,16 @@ class Claim:
     Attributes:
         text: the claim.
         series: names of the series it is about.
-        check: computes the verdict from the results of these series, given in their order.
+        check: computes the verdict.
     """
 
     text: str
     series: tuple[str, ...]
-    check: Callable[[Groups], Verdict]
+    check: Check
 
     def verdict(self, groups: Groups, scale: Scale) -> Verdict | None:
         """The verdict; None as long as records are missing."""
-        names = [series.name for series in scale.select(self.series)]
+        names = scale.select(self.series)
         if not all(name in groups for name in names):
             return None
         return self.check({name: groups[name] for name in names})
@@ -245,7 +212,7 @@ class Experiment:
 
     def jobs(self, scale: Scale, records: Path) -> list[Job]:
         """All runs that it needs."""
-        return [job for series in scale.select(self.series) for job in series.jobs(records)]
+        return [job for name in scale.select(self.series) for job in scale.jobs(name, records)]
 
     def at(self, scale: Scale) -> "Experiment":
         """The same without claims about series that this scale does not have."""
@@ -253,7 +220,7 @@ class Experiment:
 
     def groups(self, scale: Scale, records: Path) -> dict[str, Group]:
         """Results of its series, as far as their runs are finished."""
-        found = {series.name: series.group(records) for series in scale.select(self.series)}
+        found = {name: scale.group(name, records) for name in scale.select(self.series)}
         return {name: group for name, group in found.items() if group is not None}
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from everlearn.papers.claims import Metric
-from everlearn.papers.experiment import Claim, Groups, Verdict
+from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.reports.formatting import share
 from everlearn.reports.run_results import Findings, Points
 
@@ -49,11 +49,10 @@ REPLAY_ACCURACY = Metric("accuracy on replayed activations", _replay_accuracy)
 """Share of replayed activations that the network classifies correctly when a task begins, mean over tasks."""
 
 
-def crosses(text: str, positive: Mapping[str, str], negative: Mapping[str, str]) -> Claim:
+def crosses(positive: Mapping[str, str], negative: Mapping[str, str]) -> Check:
     """Positive replay is better at the first level of quality, negative replay at the last.
 
     Args:
-        text: of the claim.
         positive: series of positive replay by the quality of their activations, the best first.
         negative: the same for negative replay.
     """
@@ -67,4 +66,4 @@ def crosses(text: str, positive: Mapping[str, str], negative: Mapping[str, str])
         holds = first is not None and last is not None and first.mean < 0 < last.low
         return Verdict(holds, f"negative minus positive: {observed}")
 
-    return Claim(text, (*positive.values(), *negative.values()), check)
+    return check

@@ -31,6 +31,7 @@ STREAM = (
     "shapes, more than methods differ from each other; therefore methods are compared seed by seed, and "
     "figures show means."
 )
+FIVE, TWENTY = "by at least 5 points", "by at least 20 points"
 
 
 def of(scenario: str, *variants: str) -> tuple[str, ...]:
@@ -100,29 +101,30 @@ def _draw(axes: "Axes", number: int, values: Sequence[float | None], look: Look)
     line.set(color=look.colour(number), linestyle=look.dash(number))
 
 
-def degradation_claims(scenario: str) -> tuple[Claim, ...]:
+def _degradation_claims(scenario: str) -> tuple[Claim, ...]:
     """The claims of the paper where generated activations are degraded."""
     none, real, random = of(scenario, AR1, "PR-OD", "NR-RD")
-    positive, negative = (by_quality(scenario, role)[CORRUPTED] for role in ROLES)
+    qualities = [by_quality(scenario, role) for role in ROLES]
+    positive, negative = (names[CORRUPTED] for names in qualities)
     here = f"Corruption 1, {scenario}"
     return (
-        crosses(
-            "Positive replay is better while activations are good, negative replay when they are bad "
-            f"({scenario}).",
-            *(by_quality(scenario, role) for role in ROLES),
+        Claim(
+            f"Positive replay is better while activations are good, negative when they are bad ({scenario}).",
+            tuple(name for names in qualities for name in names.values()),
+            crosses(*qualities),
         ),
-        not_below(f"{here}: real activations are the upper bound.", FINAL, real, negative),
-        above_next(
-            f"{here}: negative replay beats none by at least 5 points.", FINAL, negative, none, by=0.05
+        Claim(f"{here}: real activations are the upper bound.", (real, negative), not_below(FINAL)),
+        Claim(
+            f"{here}: negative replay is better than none, {FIVE}.",
+            (negative, none),
+            above_next(FINAL, by=0.05),
         ),
-        above_next(f"{here}: even random activations are better than none.", FINAL, random, none),
-        above_next(f"{here}: positive replay is worse than none.", FINAL, none, positive),
-        above_next(
-            f"{here}: negative replay beats positive replay by at least 20 points.",
-            FINAL,
-            negative,
-            positive,
-            by=0.2,
+        Claim(f"{here}: even random activations are better than none.", (random, none), above_next(FINAL)),
+        Claim(f"{here}: positive replay is worse than none.", (none, positive), above_next(FINAL)),
+        Claim(
+            f"{here}: negative replay is better than positive, {TWENTY}.",
+            (negative, positive),
+            above_next(FINAL, by=0.2),
         ),
     )
 
@@ -133,10 +135,10 @@ EXPERIMENTS = (
         "Positive and negative replay of generated activations, new classes in every task",
         of("nc", "PR-GD", "NR-GD"),
         (
-            above_next(
+            Claim(
                 "Negative replay performs significantly better, with the same classifier and generator.",
-                FINAL,
-                *of("nc", "NR-GD", "PR-GD"),
+                of("nc", "NR-GD", "PR-GD"),
+                above_next(FINAL),
             ),
         ),
         accuracy_on_both_sets,
@@ -148,11 +150,11 @@ EXPERIMENTS = (
         "Average accuracy over all tasks, new classes in every task",
         of("nc", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
-            not_below("Real activations are the upper bound.", AVERAGE, *of("nc", "PR-OD", "NR-GD")),
-            above_next(
+            Claim("Real activations are the upper bound.", of("nc", "PR-OD", "NR-GD"), not_below(AVERAGE)),
+            Claim(
                 "Negative replay is better than none, and positive replay of the same activations worse.",
-                AVERAGE,
-                *of("nc", "NR-GD", AR1, "PR-GD"),
+                of("nc", "NR-GD", AR1, "PR-GD"),
+                above_next(AVERAGE),
             ),
         ),
         accuracy_on_both_sets,
@@ -165,17 +167,17 @@ EXPERIMENTS = (
         tuple(name for scenario in SCENARIOS for name in of(scenario, AR1, "NR-OD", "NR-GD", "NR-RD")),
         (
             *(
-                above_next(
+                Claim(
                     f"Even random activations are better than none ({scenario}).",
-                    FINAL,
-                    *of(scenario, "NR-RD", AR1),
+                    of(scenario, "NR-RD", AR1),
+                    above_next(FINAL),
                 )
                 for scenario in SCENARIOS
             ),
-            above_next(
+            Claim(
                 "In NIC generated activations are better than random ones, and real ones than generated.",
-                FINAL,
-                *of("nic", "NR-OD", "NR-GD", "NR-RD"),
+                of("nic", "NR-OD", "NR-GD", "NR-RD"),
+                above_next(FINAL),
             ),
         ),
         None,
@@ -187,29 +189,26 @@ EXPERIMENTS = (
         "One session of one class per task, 391 tasks",
         of("nic", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
-            not_below("Real activations are the upper bound.", FINAL, *of("nic", "PR-OD", "NR-GD")),
-            above_next(
-                "Negative replay is better than none, by 5 points and more.",
-                FINAL,
-                *of("nic", "NR-GD", AR1),
-                by=0.05,
+            Claim("Real activations are the upper bound.", of("nic", "PR-OD", "NR-GD"), not_below(FINAL)),
+            Claim(
+                f"Negative replay is better than none, {FIVE}.",
+                of("nic", "NR-GD", AR1),
+                above_next(FINAL, by=0.05),
             ),
-            above_next(
+            Claim(
                 "Positive replay of generated activations is worse than none.",
-                FINAL,
-                *of("nic", AR1, "PR-GD"),
+                of("nic", AR1, "PR-GD"),
+                above_next(FINAL),
             ),
-            above_next(
-                "Negative replay is better than positive replay of the same activations, by 20 points and "
-                "more.",
-                FINAL,
-                *of("nic", "NR-GD", "PR-GD"),
-                by=0.2,
+            Claim(
+                f"Negative replay is better than positive replay of the same activations, {TWENTY}.",
+                of("nic", "NR-GD", "PR-GD"),
+                above_next(FINAL, by=0.2),
             ),
-            above_next(
+            Claim(
                 "Negative replay is better than no replay even without a penalty (not in the paper).",
-                FINAL,
-                *of("nic", "NR-GD", NO_PENALTY),
+                of("nic", "NR-GD", NO_PENALTY),
+                above_next(FINAL),
             ),
         ),
         accuracy_on_both_sets,
@@ -227,7 +226,7 @@ EXPERIMENTS = (
                 *(name for role in ROLES for name in by_quality(scenario, role).values()),
             )
         ),
-        tuple(claim for scenario in SCENARIOS for claim in degradation_claims(scenario)),
+        tuple(claim for scenario in SCENARIOS for claim in _degradation_claims(scenario)),
         accuracy_by_quality,
         "Activations are real, generated as in the paper by a generator that is trained on its own samples, "
         "or worse. Corruption exchanges half or all of the values of an activation for those of other "

@@ -16,7 +16,7 @@ trained on ImageNet: put those of the backbone "mobile" into results/mobile-imag
 
 from typing import Any
 
-from everlearn.papers.experiment import PretrainSpec, Row, Run, Scale, Settings
+from everlearn.papers.experiment import PretrainSpec, Run, Scale, Series, Settings
 
 SCENARIOS = {"nc": "new classes in every task", "nic": "one session of one class per task"}
 ROLES = {"PR": "positive", "NR": "negative"}
@@ -135,13 +135,13 @@ def _row(
     body_rate: float,
     replay_size: int | None = None,
     paper: Settings | None = None,
-) -> Row:
+) -> Series:
     """A variant in a scenario, with its tuned settings at laptop scale."""
     tuned = {"learner.head_rate": head_rate, "learner.body_rate": body_rate}
     if replay_size is not None:
         tuned["learner.replay_size"] = replay_size
     smoke, laptop, full = (WITHOUT_REPLAY if variant == AR1 else WITH_REPLAY)[scenario]
-    return Row(
+    return Series(
         f"{scenario} {variant}",
         "ar1" if variant == AR1 else "gnr",
         Run(smoke),
@@ -170,7 +170,7 @@ def variant_settings(variant: str) -> dict[str, Any]:
 
 # Columns: scenario, variant, and the best settings found by `python -m benchmarks.gnr_tuning` under seeds
 # that are not reported: learning rates of the head and of the backbone, replayed activations per batch.
-ROWS = (
+TABLE = (
     _row("nc", AR1, 0.001, 1e-4),
     _row("nc", NO_PENALTY, 0.001, 1e-3),
     _row("nc", "PR-OD", 0.01, 1e-5, 32),
@@ -192,10 +192,10 @@ ROWS = (
 )
 
 SCALES = (
-    Scale.from_table(
+    Scale(
         "smoke",
         "For tests: 16 px, four shapes, three frames per session.",
-        ROWS,
+        TABLE,
         folder="smoke",
         stream="sprites-50",
         settings={
@@ -209,10 +209,10 @@ SCALES = (
             "learner.backbone": "small-renorm",
         },
     ),
-    Scale.from_table(
+    Scale(
         "laptop",
         "One core: sprites in the sessions of CORe50 at 32 px, a small network pretrained on other shapes.",
-        ROWS,
+        TABLE,
         folder="gnr",
         stream="sprites-50",
         settings={
@@ -225,10 +225,10 @@ SCALES = (
             "learner.learning_rate": 2e-3,
         },
     ),
-    Scale.from_table(
+    Scale(
         "paper",
         "The size of the paper: CORe50 at 128 px, MobileNet, 4 epochs; needs a GPU.",
-        ROWS,
+        TABLE,
         folder="paper",
         stream="core50",
         settings={

@@ -1,9 +1,9 @@
-"""Claims of the paper about accuracy over tasks and about one-shot, open-set and multiple-choice tests."""
+"""Checks of claims about accuracy over tasks, one-shot learning, open-set and multiple-choice tests."""
 
 from itertools import pairwise
 
-from everlearn.papers.claims import Metric, listed
-from everlearn.papers.experiment import Claim, Groups, Verdict
+from everlearn.papers.claims import Metric, listed, protocol_results
+from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.papers.figures import pooled_choices
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Findings
@@ -19,148 +19,109 @@ FORGETTING = Metric("forgetting", lambda run: list(run.forgetting().values())[-1
 FIRST_ACCURACY = Metric("accuracy after the first task", lambda run: next(iter(run.accuracy().values())))
 
 
-def collapses(*series: str) -> Claim:
+def collapses(groups: Groups) -> Verdict:
     """Little more than the accuracy on the latest task is left."""
-
-    def check(groups: Groups) -> Verdict:
-        n = _n_common(groups)
-        early, end = _after(groups, EARLY), _after(groups, n)
-        holds = max(early.values()) <= 2 / EARLY and max(end.values()) <= 2 / n
-        reference = f"(a learner that knows only the latest task scores {1 / n:.3f})"
-        return Verdict(
-            holds, f"after {EARLY} tasks: {listed(early)}; after {n} tasks: {listed(end)} {reference}"
-        )
-
-    return Claim(f"Performance deteriorates rapidly after only {EARLY} tasks.", series, check)
+    n = _n_common(groups)
+    early, end = _after(groups, EARLY), _after(groups, n)
+    holds = max(early.values()) <= 2 / EARLY and max(end.values()) <= 2 / n
+    reference = f"(a learner that knows only the latest task scores {1 / n:.3f})"
+    return Verdict(holds, f"after {EARLY} tasks: {listed(early)}; after {n} tasks: {listed(end)} {reference}")
 
 
-def retains(series: str, *others: str) -> Claim:
-    """A series is above all others after the tasks they share, and keeps its best accuracy to its end."""
-
-    def check(groups: Groups) -> Verdict:
-        n, length = _n_common(groups), groups[series].n_tasks
-        there, end = _after(groups, n), _last(groups[series])
-        holds = there[series] == max(there.values()) and end > _best(groups[series]) - DROP
-        return Verdict(holds, f"after {n} tasks: {listed(there)}; {series} after {length} tasks: {end:.3f}")
-
-    text = "DCL keeps its accuracy over hundreds of tasks, above all others."
-    return Claim(text, (series, *others), check)
+def retains(groups: Groups) -> Verdict:
+    """The first series is above all others after the tasks they share, and keeps its best accuracy."""
+    name, n = next(iter(groups)), _n_common(groups)
+    group, there = groups[name], _after(groups, n)
+    holds = there[name] == max(there.values()) and _last(group) > _best(group) - DROP
+    end = f"{name} after {group.n_tasks} tasks: {_last(group):.3f}"
+    return Verdict(holds, f"after {n} tasks: {listed(there)}; {end}")
 
 
-def increases(text: str, *series: str) -> Claim:
+def increases(groups: Groups) -> Verdict:
     """Accuracy after the tasks that all share increases from each series to the next under every seed."""
-
-    def check(groups: Groups) -> Verdict:
-        n = _n_common(groups)
-        steps = pairwise([_each_after(group, n) for group in groups.values()])
-        holds = all(low <= high for below, above in steps for low, high in zip(below, above, strict=False))
-        return Verdict(holds, f"after {n} tasks: {listed(_after(groups, n))}")
-
-    return Claim(text, series, check)
+    n = _n_common(groups)
+    steps = pairwise([_each_after(group, n) for group in groups.values()])
+    holds = all(low <= high for below, above in steps for low, high in zip(below, above, strict=False))
+    return Verdict(holds, f"after {n} tasks: {listed(_after(groups, n))}")
 
 
-def decays(text: str, *series: str) -> Claim:
+def decays(groups: Groups) -> Verdict:
     """Accuracy ends below its maximum since the first tasks."""
-
-    def check(groups: Groups) -> Verdict:
-        drop = {name: _best(group, since=EARLY) - _last(group) for name, group in groups.items()}
-        return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}")
-
-    return Claim(text, series, check)
+    drop = {name: _best(group, since=EARLY) - _last(group) for name, group in groups.items()}
+    return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}")
 
 
-def loses_half(text: str, series: str) -> Claim:
+def loses_half(groups: Groups) -> Verdict:
     """Less than half of the accuracy after the first task is left at the end."""
-
-    def check(groups: Groups) -> Verdict:
-        start, end, n = _first(groups[series]), _last(groups[series]), groups[series].n_tasks
-        return Verdict(end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {n} tasks")
-
-    return Claim(text, (series,), check)
-
-
-def above_chance(series: str, classes_per_task: int = 10) -> Claim:
-    """Final accuracy is more than three times chance level."""
-
-    def check(groups: Groups) -> Verdict:
-        n_classes, value = classes_per_task * groups[series].n_tasks, _last(groups[series])
-        chance = 1 / n_classes
-        return Verdict(value > 3 * chance, f"{value:.3f} with {n_classes:,} classes; chance {chance:.4f}")
-
-    return Claim("It stays well above chance.", (series,), check)
-
-
-def improves(series: str) -> Claim:
-    """Final accuracy is not below the accuracy after the first task."""
-
-    def check(groups: Groups) -> Verdict:
-        start, end = _first(groups[series]), _last(groups[series])
-        return Verdict(end >= start - TOLERANCE, f"{start:.4f} after the first task, {end:.4f} at the end")
-
-    return Claim("Online, accuracy still improves over time.", (series,), check)
-
-
-def one_shot(series: str, n_new: int, setting: str, paper: float) -> Claim:
-    """New classes are learned from one image each as accurately as the paper reports."""
-
-    def check(groups: Groups) -> Verdict:
-        values = [_one_shot_accuracy(run, n_new, setting) for run in groups[series].runs]
-        mean = sum(values) / len(values)
-        return Verdict(
-            mean >= paper - TOLERANCE, f"{mean:.4f} (minimum of {len(values)} seeds {min(values):.4f})"
-        )
-
-    among = {"standard": "among themselves", "generalised": "together with all old ones"}[setting]
-    return Claim(
-        f"{n_new:,} new classes from one image each, classified {among}: {paper:.2f}.", (series,), check
+    (group,) = groups.values()
+    start, end = _first(group), _last(group)
+    return Verdict(
+        end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {group.n_tasks} tasks"
     )
 
 
-def _one_shot_accuracy(run: Findings, n_new: int, setting: str) -> float:
-    shots = run.answers["oneshot"]["shots"]
-    return next((float(each[setting]) for each in shots if each["n_new"] == n_new), 0.0)
+def improves(groups: Groups) -> Verdict:
+    """Final accuracy is not below the accuracy after the first task."""
+    (group,) = groups.values()
+    start, end = _first(group), _last(group)
+    return Verdict(end >= start - TOLERANCE, f"{start:.4f} after the first task, {end:.4f} at the end")
 
 
-def open_set(series: str, paper: float) -> Claim:
+def above_chance(groups: Groups) -> Verdict:
+    """Final accuracy is more than three times chance level, with ten classes per task."""
+    (group,) = groups.values()
+    n_classes, value = 10 * group.n_tasks, _last(group)
+    chance = 1 / n_classes
+    return Verdict(value > 3 * chance, f"{value:.3f} with {n_classes:,} classes; chance {chance:.4f}")
+
+
+def one_shot(n_new: int, setting: str, paper: float) -> Check:
+    """New classes are learned from one image each as accurately as the paper reports."""
+
+    def check(groups: Groups) -> Verdict:
+        values = [
+            next((float(each[setting]) for each in result["shots"] if each["n_new"] == n_new), 0.0)
+            for result in protocol_results(groups, "oneshot")
+        ]
+        mean, observed = sum(values) / len(values), f"minimum of {len(values)} seeds {min(values):.4f}"
+        return Verdict(mean >= paper - TOLERANCE, f"{mean:.4f} ({observed})")
+
+    return check
+
+
+def open_set(paper: float) -> Check:
     """Unknown classes are rejected as well as the paper reports."""
     curves = {"acceptance": "curve of the paper", "precision_recall": "precision-recall", "roc": "ROC"}
 
     def check(groups: Groups) -> Verdict:
-        results = [run.answers["openset"] for run in groups[series].runs]
+        results = protocol_results(groups, "openset")
         areas = {
             label: sum(result[curve]["area"] for result in results) / len(results)
             for curve, label in curves.items()
         }
         return Verdict(areas[curves["acceptance"]] >= paper, f"areas: {listed(areas)}")
 
-    return Claim(f"The area under the paper's curve is {paper}.", (series,), check)
+    return check
 
 
-def few_false_accepts(series: str) -> Claim:
+def few_false_accepts(groups: Groups) -> Verdict:
     """Fewer than half of the images of unknown classes are accepted."""
-
-    def check(groups: Groups) -> Verdict:
-        results = [run.answers["openset"] for run in groups[series].runs]
-        n_new = sum(result["n_new"] for result in results)
-        n_accepted = sum(round((1 - result["rejected"]) * result["n_new"]) for result in results)
-        observed = f"{n_accepted} of {n_new:,} new images accepted; the figure shows the least novel ones"
-        return Verdict(n_accepted < n_new / 2, observed)
-
-    return Claim("Few new shapes are accepted, and they resemble what they are taken for.", (series,), check)
+    results = protocol_results(groups, "openset")
+    n_new = sum(result["n_new"] for result in results)
+    n_accepted = sum(round((1 - result["rejected"]) * result["n_new"]) for result in results)
+    observed = f"{n_accepted} of {n_new:,} new images accepted; the figure shows the least novel ones"
+    return Verdict(n_accepted < n_new / 2, observed)
 
 
-def matches_better(series: str, learner: str, baseline: str) -> Claim:
-    """The learner finds the right choice more often than a baseline, with disjoint confidence intervals."""
-
-    def check(groups: Groups) -> Verdict:
-        choices = pooled_choices(groups[series].runs)
-        ours, theirs = choices[learner][-1], choices[baseline][-1]
-        shares = {learner: ours.accuracy.mean, baseline: theirs.accuracy.mean}
-        observed = f"{ours.n_choices} choices: {listed(shares)}; chance {ours.chance:.3f}"
-        return Verdict(ours.accuracy.low > theirs.accuracy.high, observed)
-
-    text = "Matching a shape requires a model of its transformations; comparing pixels is not enough."
-    return Claim(text, (series,), check)
+def matches_better_than_pixels(groups: Groups) -> Verdict:
+    """DCL finds the right choice more often than pixel matching, with disjoint confidence intervals."""
+    (group,) = groups.values()
+    choices = pooled_choices(group.runs)
+    most = {name: choices[name][-1] for name in ("dcl", "pixel matching")}
+    ours, theirs = most.values()
+    shares = listed({name: choice.accuracy.mean for name, choice in most.items()})
+    observed = f"{ours.n_choices} choices: {shares}; chance {ours.chance:.3f}"
+    return Verdict(ours.accuracy.low > theirs.accuracy.high, observed)
 
 
 def _n_common(groups: Groups) -> int:
@@ -170,12 +131,10 @@ def _n_common(groups: Groups) -> int:
 
 def _after(groups: Groups, n_tasks: int) -> dict[str, float]:
     """Mean accuracy of each series at its last evaluation within the first n tasks."""
-    return {name: _at(group, n_tasks) for name, group in groups.items()}
-
-
-def _at(group: Group, n_tasks: int) -> float:
-    curve = group.line(Findings.accuracy)
-    return float(curve.mean[curve.x <= max(n_tasks, curve.x[0])][-1])
+    curves = {name: group.line(Findings.accuracy) for name, group in groups.items()}
+    return {
+        name: float(curve.mean[curve.x <= max(n_tasks, curve.x[0])][-1]) for name, curve in curves.items()
+    }
 
 
 def _each_after(group: Group, n_tasks: int) -> list[float]:

@@ -2,23 +2,38 @@
 
 from everlearn.papers import figures
 from everlearn.papers.claims import above_next, at_most
-from everlearn.papers.experiment import Experiment
+from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.sprites import claims
 from everlearn.reports import protocol_figures
 
-DCL, DCL_200, PIXELS = "dcl", "dcl, 200 tasks", "pixel matching"
+DCL, DCL_200 = "dcl", ("dcl, 200 tasks",)
 REGULARISED = ("lwf", "ewc", "si")
 BUFFERS = ("er 250", "er 1k", "er 2k", "er 5k", "er 10k", "er 20k")
 REPLAY = ("naive, short", "er 500, short", "er 2k, short", "er 8k, short")
-JOINT = "joint, short"
 EPOCHS = (DCL, "dcl, 3 epochs", "dcl, 5 epochs")
+
+
+def _collapses(*series: str) -> Claim:
+    return Claim("Performance deteriorates rapidly after only 10 tasks.", series, claims.collapses)
+
+
+def _dcl_retains(*others: str) -> Claim:
+    text = "DCL keeps its accuracy over hundreds of tasks, above all others."
+    return Claim(text, (DCL, *others), claims.retains)
+
+
+def _one_shot(n_new: int, setting: str, paper: float) -> Claim:
+    among = {"standard": "among themselves", "generalised": "together with all old ones"}[setting]
+    text = f"{n_new:,} new classes from one image each, classified {among}: {paper:.2f}."
+    return Claim(text, DCL_200, claims.one_shot(n_new, setting, paper))
+
 
 EXPERIMENTS = (
     Experiment(
         "figure-3",
         "Regularisation methods over a long horizon",
         (DCL, "naive", *REGULARISED),
-        (claims.collapses(*REGULARISED), claims.retains(DCL, *REGULARISED)),
+        (_collapses(*REGULARISED), _dcl_retains(*REGULARISED)),
         figures.accuracy_curves,
     ),
     Experiment(
@@ -26,38 +41,48 @@ EXPERIMENTS = (
         "Experience replay with different buffer sizes",
         (DCL, *BUFFERS),
         (
-            claims.increases("The larger the buffer, the longer accuracy lasts.", *BUFFERS),
-            claims.decays("Accuracy eventually deteriorates, even with the largest buffer.", *BUFFERS),
-            claims.retains(DCL, *BUFFERS),
+            Claim("The larger the buffer, the longer accuracy lasts.", BUFFERS, claims.increases),
+            Claim("Accuracy eventually deteriorates, even with the largest buffer.", BUFFERS, claims.decays),
+            _dcl_retains(*BUFFERS),
         ),
         figures.accuracy_curves,
         "The number of stored images per class matters. After 30 tasks, a buffer of 20,000 holds 67 images "
-        "of each of 300 classes, and a buffer of 250 less than one; after the 500 tasks of the paper, "
-        "20,000 are 4 for each of 5,000 classes. Like the paper's ResNet-18, the network uses batch "
-        "normalisation. Training batches contain a larger share of the latest task than the test set does, "
-        "which costs replay some accuracy and makes its curves uneven.",
+        "of each of 300 classes, and a buffer of 250 less than one; after the 500 tasks of the paper, 20,000 "
+        "are 4 for each of 5,000 classes. Like the paper's ResNet-18, the network uses batch normalisation. "
+        "Training batches contain a larger share of the latest task than the test set does, which costs "
+        "replay some accuracy and makes its curves uneven.",
     ),
     Experiment(
         "figure-5",
         "Learning to prompt a pretrained transformer",
         (DCL, "l2p"),
         (
-            at_most("Even the first task is learned to less than 60%.", claims.FIRST_ACCURACY, "l2p", 0.6),
-            claims.loses_half("The accuracy of prompts falls rapidly.", "l2p"),
-            claims.retains(DCL, "l2p"),
+            Claim(
+                "Even the first task is learned to less than 60%.",
+                ("l2p",),
+                at_most(claims.FIRST_ACCURACY, 0.6),
+            ),
+            Claim("The accuracy of prompts falls rapidly.", ("l2p",), claims.loses_half),
+            _dcl_retains("l2p"),
         ),
         figures.accuracy_curves,
         "The paper uses a ViT-B/16 pretrained on ImageNet-21k. Its weights are not available here, so the "
-        "laptop scale uses a small transformer pretrained on Fashion-MNIST. Fashion-MNIST is less similar "
-        "to sprites than ImageNet: here even the first task is hardly learned at all, where the network of "
-        "the paper reached somewhat less than 60 %. The conclusion that prompts do not adapt the features "
-        "of a network is the same; the level of the curve is not. `--scale paper` uses the weights of timm.",
+        "laptop scale uses a small transformer pretrained on Fashion-MNIST. Fashion-MNIST is less similar to "
+        "sprites than ImageNet: here even the first task is hardly learned at all, where the network of the "
+        "paper reached somewhat less than 60 %. The conclusion that prompts do not adapt the features of a "
+        "network is the same; the level of the curve is not. `--scale paper` uses the weights of timm.",
     ),
     Experiment(
         "figure-6",
         "Matching a shape in a multiple-choice test",
-        (DCL_200,),
-        (claims.matches_better(DCL_200, DCL, PIXELS),),
+        DCL_200,
+        (
+            Claim(
+                "Matching a shape requires a model of its transformations; comparing pixels is not enough.",
+                DCL_200,
+                claims.matches_better_than_pixels,
+            ),
+        ),
         figures.multiple_choice,
         "The paper tests GPT-4 Vision and finds it above chance only with few choices. No such model is "
         "available here; `everlearn protocol choice RECORD --endpoint URL --model NAME` runs the same test "
@@ -68,9 +93,13 @@ EXPERIMENTS = (
         "Invariance instead of equivariance: a contrastive learner",
         (DCL, "contrastive", "naive"),
         (
-            claims.increases("It decays, but not as rapidly as naive fine-tuning.", "naive", "contrastive"),
-            claims.above_chance("contrastive"),
-            claims.retains(DCL, "contrastive"),
+            Claim(
+                "It decays, but not as rapidly as naive fine-tuning.",
+                ("naive", "contrastive"),
+                claims.increases,
+            ),
+            Claim("It stays well above chance.", ("contrastive",), claims.above_chance),
+            _dcl_retains("contrastive"),
         ),
         figures.accuracy_curves,
     ),
@@ -79,8 +108,8 @@ EXPERIMENTS = (
         "DCL trained for one, three and five epochs",
         EPOCHS,
         (
-            claims.improves(DCL),
-            claims.increases("More epochs give better and steadier accuracy.", *EPOCHS),
+            Claim("Online, accuracy still improves over time.", (DCL,), claims.improves),
+            Claim("More epochs give better and steadier accuracy.", EPOCHS, claims.increases),
         ),
         figures.accuracy_close_up,
         "Our DCL is nearly perfect after one epoch, so more epochs cannot improve it: the remaining "
@@ -89,12 +118,12 @@ EXPERIMENTS = (
     Experiment(
         "table-1",
         "New classes from one image each",
-        (DCL_200,),
+        DCL_200,
         (
-            claims.one_shot(DCL_200, 10, "standard", 1.00),
-            claims.one_shot(DCL_200, 100, "standard", 0.98),
-            claims.one_shot(DCL_200, 1000, "standard", 0.95),
-            claims.one_shot(DCL_200, 10, "generalised", 0.96),
+            _one_shot(10, "standard", 1.00),
+            _one_shot(100, "standard", 0.98),
+            _one_shot(1000, "standard", 0.95),
+            _one_shot(10, "generalised", 0.96),
         ),
         protocol_figures.oneshot,
         "Our copy of the paper shows four cells of its table; which of them 0.98 and 0.95 are is inferred.",
@@ -102,8 +131,8 @@ EXPERIMENTS = (
     Experiment(
         "figure-9",
         "Open-set recognition: rejecting new shapes",
-        (DCL_200,),
-        (claims.open_set(DCL_200, 0.92),),
+        DCL_200,
+        (Claim("The area under the paper's curve is 0.92.", DCL_200, claims.open_set(0.92)),),
         protocol_figures.openset,
         "What the authors call precision and recall are the share of known images accepted and the share of "
         "new images rejected. The first panel shows that curve, the second precision and recall.",
@@ -111,15 +140,21 @@ EXPERIMENTS = (
     Experiment(
         "figure-10",
         "New shapes that were accepted as known",
-        (DCL_200,),
-        (claims.few_false_accepts(DCL_200),),
+        DCL_200,
+        (
+            Claim(
+                "Few new shapes are accepted, and they resemble what they are taken for.",
+                DCL_200,
+                claims.few_false_accepts,
+            ),
+        ),
         protocol_figures.mistakes,
     ),
     Experiment(
         "appendix-agem",
         "Averaged gradient episodic memory",
         (DCL, "a-gem", "naive"),
-        (claims.collapses("a-gem"), claims.retains(DCL, "a-gem")),
+        (_collapses("a-gem"), _dcl_retains("a-gem")),
         figures.accuracy_curves,
     ),
     Experiment(
@@ -127,9 +162,13 @@ EXPERIMENTS = (
         "Dark experience replay with a buffer of 5,000 images",
         (DCL, "der 5k", "er 5k"),
         (
-            claims.increases("It outperforms experience replay with the same buffer.", "er 5k", "der 5k"),
-            claims.decays("It still deteriorates over time.", "der 5k"),
-            claims.retains(DCL, "der 5k"),
+            Claim(
+                "It outperforms experience replay with the same buffer.",
+                ("er 5k", "der 5k"),
+                claims.increases,
+            ),
+            Claim("It still deteriorates over time.", ("der 5k",), claims.decays),
+            _dcl_retains("der 5k"),
         ),
         figures.accuracy_curves,
         "The authors use DER of Avalanche, which also trains on the labels of replayed images; with these "
@@ -139,16 +178,17 @@ EXPERIMENTS = (
     Experiment(
         "replay-vs-joint",
         "Experience replay and joint training on twenty tasks of five classes (not in the paper)",
-        (*REPLAY, JOINT),
+        (*REPLAY, "joint, short"),
         (
-            claims.increases(
-                "Accuracy increases with the buffer size; joint training is the upper bound.", *REPLAY, JOINT
+            Claim(
+                "Accuracy increases with the buffer size; joint training is the upper bound.",
+                (*REPLAY, "joint, short"),
+                claims.increases,
             ),
-            above_next(
-                "Replay forgets less than naive fine-tuning, and larger buffers forget less than smaller "
-                "ones.",
-                claims.FORGETTING,
-                *REPLAY,
+            Claim(
+                "Replay forgets less than naive fine-tuning, and larger buffers less than smaller ones.",
+                REPLAY,
+                above_next(claims.FORGETTING),
             ),
         ),
         figures.accuracy_curves,

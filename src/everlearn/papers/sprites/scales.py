@@ -9,155 +9,138 @@ Paper: 500 tasks of 10 shapes on a 5^4 grid, ResNet-18, Adam at 0.001, batches o
 strengths and buffer sizes of the paper. A-GEM ends after 50 tasks and L2P after 100, as in the paper.
 """
 
-from everlearn.papers.experiment import Row, Run, Scale, Settings
+from everlearn.papers.experiment import Run, Scale, Series, Settings, slug
 
-TWO, THREE = (0, 1), (0, 1, 2)
+NONE: Settings = {}
+ONE, TWO, THREE = (0,), (0, 1), (0, 1, 2)
 """Seeds."""
 PROTOCOLS = ("oneshot", "openset", "choice")
-
 DCL_200 = {"n_tasks": 200, "evaluation.every": 10}
-CNN = {"learner.backbone": "pooled", "batch_size": 32, "epochs": 3, "n_tasks": 20}
-ONE_EPOCH = {**CNN, "epochs": 1, "learner.replay_size": 96}
-REPLAY = {**ONE_EPOCH, "n_tasks": 30}
-DER = {"learner.alpha": 0.1, "learner.beta": 0.5}
-L2P = {"n_tasks": 12, "epochs": 3, "batch_size": 32, "learner.weights": "results/vit-fashion.safetensors"}
-RESNET = {"learner.backbone": "resnet18"}
-RESNET_REPLAY = {**RESNET, "learner.replay_size": 256}
-RESNET_L2P = {
-    "n_tasks": 100,
-    "epochs": 20,
-    "learner.weights": "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k",
-}
+DER = {"learner.alpha": 0.1, "learner.beta": 0.5, "learner.memory_size": 5000}
+REPLAY = {"epochs": 1, "learner.replay_size": 96}
+VIT, TIMM_VIT = "results/vit-fashion.safetensors", "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k"
 
 
-def _buffer(
-    size: int, settings: Settings, seeds: tuple[int, ...] = (0,), minutes: float | None = None
-) -> Run:
-    return Run({**settings, "learner.memory_size": size}, seeds, minutes)
+def _dcl(
+    name: str,
+    seeds: tuple[int, ...],
+    minutes: float,
+    folder: str,
+    smoke: Settings,
+    laptop: Settings,
+    paper: Settings,
+    protocols: tuple[str, ...] = (),
+) -> Series:
+    runs = Run(smoke), Run(laptop, seeds, minutes, folder), Run(paper, learner="dcl-paper")
+    return Series(name, "dcl", *runs, protocols=protocols)
 
 
-def _er(label: str, size: int, *, smoke: int | None, laptop: bool = True, paper: bool = True) -> Row:
+def _baseline(
+    name: str,
+    learner: str,
+    minutes: float,
+    smoke: Settings | None = NONE,
+    laptop: Settings | None = NONE,
+    paper: Settings | None = NONE,
+    seeds: tuple[int, ...] = TWO,
+    folder: str = "",
+) -> Series:
+    small = {"learner.backbone": "pooled", "batch_size": 32, "epochs": 3, "n_tasks": 20}
+    return Series(
+        name,
+        learner,
+        None if smoke is None else Run(smoke),
+        None if laptop is None else Run({**small, **laptop}, seeds, minutes, folder),
+        None if paper is None else Run({"learner.backbone": "resnet18", **paper}),
+    )
+
+
+def _er(label: str, size: int, *, smoke: int | None, laptop: bool = True, paper: bool = True) -> Series:
     """Experience replay with a buffer of some size."""
-    return Row(
+    return _baseline(
         f"er {label}",
         "er",
-        None if smoke is None else _buffer(smoke, {}),
-        _buffer(size, REPLAY, TWO, 6.5) if laptop else None,
-        _buffer(size, RESNET_REPLAY) if paper else None,
+        6.5,
+        None if smoke is None else {"learner.memory_size": smoke},
+        {**REPLAY, "learner.memory_size": size, "n_tasks": 30} if laptop else None,
+        {"learner.memory_size": size, "learner.replay_size": 256} if paper else None,
     )
 
 
 def _short(
-    name: str,
-    learner: str,
-    minutes: float,
-    smoke: Settings | None = None,
-    laptop: Settings | None = None,
-    paper: Settings | None = None,
-) -> Row:
+    name: str, minutes: float, smoke: Settings = NONE, laptop: Settings = NONE, paper: Settings = NONE
+) -> Series:
     """Tasks of few classes, short enough for three seeds and for joint training."""
-    folder = f"short/{name.replace(' ', '-')}"
-    return Row(
+    return _baseline(
         f"{name}, short",
-        learner,
-        Run({"stream.classes_per_task": 3, **(smoke or {})}),
-        Run({**CNN, "stream.classes_per_task": 5, **(laptop or {})}, THREE, minutes, folder),
-        Run({**RESNET, "n_tasks": 20, "stream.classes_per_task": 5, **(paper or {})}),
+        name.split()[0],
+        minutes,
+        {"stream.classes_per_task": 3, **smoke},
+        {"stream.classes_per_task": 5, **laptop},
+        {"stream.classes_per_task": 5, "n_tasks": 20, **paper},
+        THREE,
+        f"short/{slug(name)}",
     )
 
 
-def _short_er(label: str, size: int, smoke: int) -> Row:
-    return _short(
-        f"er {label}",
-        "er",
-        2.5,
-        {"learner.memory_size": smoke},
-        {"epochs": 1, "learner.replay_size": 96, "learner.memory_size": size},
-        {"learner.replay_size": 256, "learner.memory_size": size},
-    )
+def _short_er(label: str, size: int, *, smoke: int) -> Series:
+    buffer = {"learner.memory_size": size}
+    large_batch = {"learner.replay_size": 256, **buffer}
+    return _short(f"er {label}", 2.5, {"learner.memory_size": smoke}, {**REPLAY, **buffer}, large_batch)
 
 
-# Columns: series, learner, smoke, laptop (settings, seeds, minutes, folder), paper.
-ROWS = (
-    Row(
-        "dcl",
-        "dcl",
-        Run(),
-        Run({"n_tasks": 500}, TWO, 16, "dcl/500-tasks"),
-        Run({"epochs": 1}, learner="dcl-paper"),
-    ),
-    Row(
-        "dcl, 200 tasks",
-        "dcl",
-        Run({"n_tasks": 4}),
-        Run(DCL_200, THREE, 9, "dcl/200-tasks"),
-        Run(DCL_200, learner="dcl-paper"),
-        protocols=PROTOCOLS,
-    ),
-    Row(
-        "dcl, 3 epochs",
-        "dcl",
-        Run({"epochs": 3}),
-        Run({**DCL_200, "epochs": 3}, minutes=10, folder="dcl/3-epochs"),
-        Run({"epochs": 3}, learner="dcl-paper"),
-    ),
-    Row(
-        "dcl, 5 epochs",
-        "dcl",
-        Run({"epochs": 5}),
-        Run({**DCL_200, "epochs": 5}, minutes=11, folder="dcl/5-epochs"),
-        Run({"epochs": 5}, learner="dcl-paper"),
-    ),
-    Row("naive", "naive", Run(), Run(CNN, TWO, 4), Run(RESNET)),
-    Row("lwf", "lwf", Run(), Run(CNN | {"learner.alpha": 0.1}, TWO, 5), Run(RESNET | {"learner.alpha": 0.1})),
-    Row(
-        "ewc",
-        "ewc",
-        Run(),
-        Run(CNN | {"learner.strength": 1.0}, TWO, 4),
-        Run(RESNET | {"learner.strength": 0.3}),
-    ),
-    Row(
-        "si",
-        "si",
-        Run(),
-        Run(CNN | {"learner.strength": 0.1}, TWO, 4),
-        Run(RESNET | {"learner.strength": 0.1}),
-    ),
+# Columns: series, seeds, minutes and folder at laptop scale, settings at smoke, laptop and paper scale.
+TABLE = (
+    _dcl("dcl", TWO, 16, "dcl/500-tasks", {}, {"n_tasks": 500}, {"epochs": 1}),
+    _dcl("dcl, 200 tasks", THREE, 9, "dcl/200-tasks", {"n_tasks": 4}, DCL_200, DCL_200, PROTOCOLS),
+    _dcl("dcl, 3 epochs", ONE, 10, "dcl/3-epochs", {"epochs": 3}, {**DCL_200, "epochs": 3}, {"epochs": 3}),
+    _dcl("dcl, 5 epochs", ONE, 11, "dcl/5-epochs", {"epochs": 5}, {**DCL_200, "epochs": 5}, {"epochs": 5}),
+    _baseline("naive", "naive", 4),
+    _baseline("lwf", "lwf", 5, {}, {"learner.alpha": 0.1}, {"learner.alpha": 0.1}),
+    _baseline("ewc", "ewc", 4, {}, {"learner.strength": 1.0}, {"learner.strength": 0.3}),
+    _baseline("si", "si", 4, {}, {"learner.strength": 0.1}, {"learner.strength": 0.1}),
     _er("250", 250, smoke=None, paper=False),
     _er("1k", 1000, smoke=4),
     _er("2k", 2000, smoke=6, laptop=False),
     _er("5k", 5000, smoke=8),
     _er("10k", 10_000, smoke=10, laptop=False),
     _er("20k", 20_000, smoke=12),
-    Row(
+    _baseline(
         "a-gem",
         "a-gem",
-        _buffer(10, {}),
-        _buffer(5000, ONE_EPOCH, TWO, 5),
-        _buffer(500, {**RESNET, "n_tasks": 50, "learner.replay_size": 64}),
+        5,
+        {"learner.memory_size": 10},
+        {**REPLAY, "learner.memory_size": 5000},
+        {"learner.memory_size": 500, "learner.replay_size": 64, "n_tasks": 50},
     ),
-    Row(
+    _baseline(
         "der 5k",
         "der++",
-        _buffer(10, {}),
-        _buffer(5000, {**REPLAY, **DER, "learner.replay_size": 48}, TWO, 7),  # it samples the buffer twice
-        _buffer(5000, {**RESNET_REPLAY, **DER, "n_tasks": 200}),
+        7,
+        {"learner.memory_size": 10},
+        {**REPLAY, **DER, "learner.replay_size": 48, "n_tasks": 30},  # it samples the buffer twice
+        {**DER, "learner.replay_size": 256, "n_tasks": 200},
     ),
-    Row("contrastive", "contrastive", Run(), Run(CNN, TWO, 6), Run({**RESNET, "n_tasks": 100})),
-    Row("l2p", "l2p", Run(), Run(L2P, minutes=16), Run(RESNET_L2P)),
-    _short("naive", "naive", 2),
+    _baseline("contrastive", "contrastive", 6, paper={"n_tasks": 100}),
+    Series(
+        "l2p",
+        "l2p",
+        Run(),
+        Run({"n_tasks": 12, "epochs": 3, "batch_size": 32, "learner.weights": VIT}, minutes=16),
+        Run({"n_tasks": 100, "epochs": 20, "learner.weights": TIMM_VIT}),
+    ),
+    _short("naive", 2),
     _short_er("500", 500, smoke=4),
     _short_er("2k", 2000, smoke=8),
     _short_er("8k", 8000, smoke=12),
-    _short("joint", "joint", 6, laptop={"epochs": 1}),
+    _short("joint", 6, laptop={"epochs": 1}),
 )
 
 SCALES = (
-    Scale.from_table(
+    Scale(
         "smoke",
         "For tests: 16 px, two classes per task, three tasks.",
-        ROWS,
+        TABLE,
         folder="smoke",
         settings={
             "stream.image_size": 16,
@@ -174,18 +157,18 @@ SCALES = (
             "choice": ("--choices", "2,4", "--trials", "5"),
         },
     ),
-    Scale.from_table(
+    Scale(
         "laptop",
         "Two cores: 64 px, small networks, 500 tasks for DCL, 12 to 30 for the others. Other work ran on "
         "the machine at the same time, so the times are upper bounds.",
-        ROWS,
+        TABLE,
         folder="sprites",
         settings={"evaluation.ahead": False},
     ),
-    Scale.from_table(
+    Scale(
         "paper",
         "The size of the paper: 224 px, ResNet-18, 5 epochs, 500 tasks; needs a GPU.",
-        ROWS,
+        TABLE,
         folder="paper",
         settings={
             "stream.image_size": 224,

@@ -61,14 +61,10 @@ CHOICES_NOTE = (
     "Rows with equal numbers are runs with the same decisions, and so with the same training."
 )
 
-DETECTION = "Changes of environment are detected at once, without false alarms."
-POSITION_LATENTS = (
-    "Two latents encode position in both moving environments, and are masked in the static one."
-)
 BEST_TOLERANCE = 0.03
 """How far the best probe accuracy of VASE may be below that of its baseline."""
-CLEAR = {"accuracy": 0.045, "share": 0.015, "error": 0.005}
-"""Two standard errors: of accuracy on 1,000 images; of shares and errors over 500 images per pair."""
+FIVE = ("SDA, five", f"SDA, five{ENTANGLED}")
+IMAGINED, RANDOM = "SDA, imagined exploration", "SDA, random exploration"
 
 
 def traversals_probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
@@ -119,32 +115,47 @@ def _draw_exploration(figure: "FigureBase", groups: Sequence[Group], look: Look)
 EXPLORATION = Part(lambda groups: 2.2, _draw_exploration)
 
 
-def _loses_little(series: str) -> Claim:
-    return at_most(
-        "The full method loses at most 5.4 points of probe accuracy.", ACCURACY_LOSS, series, 0.054
-    )
+above = partial(above_next, single_seed=True)
 
 
-def _reaches_best(series: str) -> Claim:
-    return at_least("The best probe accuracy is 88.6 %.", BEST_ACCURACY, series, 0.886)
+def _loses_half(series: str, baseline: str, paper: str = "") -> Claim:
+    text = f"VASE (SDA) loses far less probe accuracy than CCI-VAE{paper}."
+    return Claim(text, (series, baseline), at_most_half(ACCURACY_LOSS))
 
 
-def _variation_claims(suffix: str) -> tuple[Claim, ...]:
-    """Claims about the full method and its baseline under other conditions."""
-    full, none = f"SDA, {suffix}", f"CCI-VAE, {suffix}"
+def _moves_half(series: str, baseline: str, paper: str = "") -> Claim:
+    text = f"The position error of VASE increases far less than that of CCI-VAE{paper}."
+    return Claim(text, (series, baseline), at_most_half(POSITION_LOSS))
+
+
+def _loses_more(series: str, other: str) -> Claim:
+    return Claim(f"{series} loses more probe accuracy than {other}.", (series, other), above(ACCURACY_LOSS))
+
+
+def _claims_of_the_paper(series: str) -> tuple[Claim, ...]:
+    """The numbers of the paper."""
     return (
-        at_most_half(
-            "The full method loses far less probe accuracy than the baseline.", ACCURACY_LOSS, full, none
-        ),
-        at_most_half("Its position error increases far less.", POSITION_LOSS, full, none),
-        _loses_little(full),
-        _reaches_best(full),
-        claims.detects_changes(DETECTION, full),
-        claims.shares_position_latents(POSITION_LATENTS, full),
+        Claim("VASE loses at most 5.4 points of probe accuracy.", (series,), at_most(ACCURACY_LOSS, 0.054)),
+        Claim("The best probe accuracy of VASE is 88.6 %.", (series,), at_least(BEST_ACCURACY, 0.886)),
     )
 
 
-clearly_above = partial(above_next, single_seed=True)
+def _detects(series: str) -> Claim:
+    text = "Changes of environment are detected at once, without false alarms."
+    return Claim(text, (series,), claims.detects_changes)
+
+
+def _shares_latents(series: str) -> Claim:
+    text = "Two latents encode position in both moving environments, and are masked in the static one."
+    return Claim(text, (series,), claims.shares_position_latents)
+
+
+def _variation(suffix: str) -> tuple[Claim, ...]:
+    """The claims about VASE and CCI-VAE under other conditions."""
+    full, none = f"SDA, {suffix}", f"CCI-VAE, {suffix}"
+    paper = _claims_of_the_paper(full)
+    return (_loses_half(full, none), _moves_half(full, none), *paper, _detects(full), _shares_latents(full))
+
 
 EXPERIMENTS = (
     Experiment(
@@ -152,53 +163,28 @@ EXPERIMENTS = (
         "Ablation of the components of VASE: moving Fashion, MNIST, moving MNIST",
         ("CCI-VAE", *CODES, "VAE", *(code + ENTANGLED for code in CODES), RAMAPURAM),
         (
-            at_most_half(
-                "The full method loses far less probe accuracy than the baseline (a third in the paper).",
-                ACCURACY_LOSS,
-                "SDA",
-                "CCI-VAE",
+            _loses_half("SDA", "CCI-VAE", " (a third in the paper)"),
+            _moves_half("SDA", "CCI-VAE", " (an eighth in the paper)"),
+            Claim(
+                "A has a lower final probe accuracy than CCI-VAE.", ("CCI-VAE", "A"), above(FINAL_ACCURACY)
             ),
-            at_most_half(
-                "Its position error increases far less (an eighth in the paper).",
-                POSITION_LOSS,
-                "SDA",
-                "CCI-VAE",
-            ),
-            clearly_above(
-                "A alone is worse than the baseline: the final probe accuracy is lower.",
-                FINAL_ACCURACY,
-                "CCI-VAE",
-                "A",
-            ),
-            clearly_above(
-                "A alone loses more probe accuracy than the baseline.", ACCURACY_LOSS, "A", "CCI-VAE"
-            ),
-            clearly_above("The position error of A alone increases more.", POSITION_LOSS, "A", "CCI-VAE"),
-            clearly_above("SA loses more probe accuracy than the baseline.", ACCURACY_LOSS, "SA", "CCI-VAE"),
-            clearly_above("DA loses more probe accuracy than the baseline.", ACCURACY_LOSS, "DA", "CCI-VAE"),
-            clearly_above("SD loses more probe accuracy than the full method.", ACCURACY_LOSS, "SD", "SDA"),
-            clearly_above(
-                "The full method loses more probe accuracy with entangled latents.",
-                ACCURACY_LOSS,
-                f"SDA{ENTANGLED}",
-                "SDA",
-            ),
-            not_below(
+            _loses_more("A", "CCI-VAE"),
+            Claim("The position error of A increases more.", ("A", "CCI-VAE"), above(POSITION_LOSS)),
+            _loses_more("SA", "CCI-VAE"),
+            _loses_more("DA", "CCI-VAE"),
+            _loses_more("SD", "SDA"),
+            _loses_more(f"SDA{ENTANGLED}", "SDA"),
+            Claim(
                 "Entangled latents have a higher best probe accuracy.",
-                BEST_ACCURACY,
-                f"SDA{ENTANGLED}",
-                "SDA",
-                within=0.0,
+                (f"SDA{ENTANGLED}", "SDA"),
+                not_below(BEST_ACCURACY, within=0.0),
             ),
-            not_below(
-                "The best probe accuracy is as high as that of the baseline.",
-                BEST_ACCURACY,
-                "SDA",
-                "CCI-VAE",
-                within=BEST_TOLERANCE,
+            Claim(
+                "The best probe accuracy of VASE is as high as that of CCI-VAE.",
+                ("SDA", "CCI-VAE"),
+                not_below(BEST_ACCURACY, within=BEST_TOLERANCE),
             ),
-            _loses_little("SDA"),
-            _reaches_best("SDA"),
+            *_claims_of_the_paper("SDA"),
         ),
         None,
         PROBE_NOTE,
@@ -208,10 +194,7 @@ EXPERIMENTS = (
         "vase-figure-2",
         "VASE and CCI-VAE on three environments",
         ("CCI-VAE", "SDA"),
-        (
-            claims.detects_changes(DETECTION, "SDA"),
-            claims.shares_position_latents(POSITION_LATENTS, "SDA"),
-        ),
+        (_detects("SDA"), _shares_latents("SDA")),
         traversals_probes_and_latents,
         PROBE_NOTE,
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
@@ -220,15 +203,7 @@ EXPERIMENTS = (
         "vase-figure-3",
         "VASE and CCI-VAE on five environments",
         ("CCI-VAE, five", "SDA, five"),
-        (
-            at_most_half(
-                "On a longer sequence, too, VASE loses far less probe accuracy.",
-                ACCURACY_LOSS,
-                "SDA, five",
-                "CCI-VAE, five",
-            ),
-            claims.detects_changes(DETECTION, "SDA, five"),
-        ),
+        (_loses_half("SDA, five", "CCI-VAE, five"), _detects("SDA, five")),
         probes_and_latents,
         f"{PROBE_NOTE} {SELECTION_NOTE}",
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
@@ -236,75 +211,74 @@ EXPERIMENTS = (
     Experiment(
         "vase-figure-4b",
         "Cross-domain reconstruction between five environments",
-        ("SDA, five", f"SDA, five{ENTANGLED}"),
+        FIVE,
         (
-            claims.keeps_positions(
+            Claim(
                 "Position is kept when a moving object is reconstructed in another moving environment.",
-                "SDA, five",
+                FIVE[:1],
+                claims.keeps_positions,
             ),
-            clearly_above(
+            Claim(
                 "Positions are kept better than by entangled latents.",
-                claims.POSITION_ERROR,
-                f"SDA, five{ENTANGLED}",
-                "SDA, five",
-                by=CLEAR["error"],
+                FIVE[::-1],
+                above(claims.POSITION_ERROR, by=0.005),
             ),
-            clearly_above(
+            Claim(
                 "Kinds of clothes, and digits, are kept better than by entangled latents.",
-                claims.SAME_CLASS,
-                "SDA, five",
-                f"SDA, five{ENTANGLED}",
-                by=CLEAR["share"],
+                FIVE,
+                above(claims.SAME_CLASS, by=0.015),
             ),
-            clearly_above(
+            Claim(
                 "Reconstructions resemble the target environment more than those of entangled latents.",
-                claims.IN_TARGET,
-                "SDA, five",
-                f"SDA, five{ENTANGLED}",
-                by=CLEAR["share"],
+                FIVE,
+                above(claims.IN_TARGET, by=0.015),
             ),
         ),
         cross_domain,
         "The paper shows images; the scores are ours. Models trained on real images of each environment "
         "predict whether a reconstruction belongs to the target environment, the position of its object and "
-        "its class.",
+        "its class. Differences count from two standard errors on.",
     ),
     Experiment(
         "vase-figure-5",
         "Ambiguous images between two environments, and imagination-driven exploration",
-        ("SDA, pair", "SDA", "SDA, imagined exploration", "SDA, random exploration"),
+        ("SDA, pair", "SDA", IMAGINED, RANDOM),
         (
-            claims.sharp_decision(
-                "The inferred environment changes sharply although images change smoothly.", "SDA, pair"
+            Claim(
+                "The inferred environment changes sharply although images change smoothly.",
+                ("SDA, pair",),
+                claims.sharp_decision,
             ),
-            claims.context_shifts_decision("Real images in the batch shift the decision.", "SDA, pair"),
-            claims.uncertain_between("Latents are less certain of ambiguous images.", "SDA, pair"),
-            clearly_above(
-                "Imagined exploration of moving digits lets a probe classify them before any was seen.",
-                claims.ZERO_SHOT,
-                "SDA, imagined exploration",
-                "SDA",
-                by=CLEAR["accuracy"],
+            Claim(
+                "Real images in the batch shift the decision.", ("SDA, pair",), claims.context_shifts_decision
             ),
-            clearly_above(
+            Claim("Latents are less certain of ambiguous images.", ("SDA, pair",), claims.uncertain_between),
+            Claim(
+                "With imagined exploration, probes classify moving digits better before any was seen.",
+                (IMAGINED, "SDA"),
+                above(claims.ZERO_SHOT, by=0.045),
+            ),
+            Claim(
                 "Imagined exploration is better than random exploration (not in the paper).",
-                claims.ZERO_SHOT,
-                "SDA, imagined exploration",
-                "SDA, random exploration",
-                by=CLEAR["accuracy"],
+                (IMAGINED, RANDOM),
+                above(claims.ZERO_SHOT, by=0.045),
             ),
         ),
         ambiguity_and_exploration,
         "MNIST and inverted Fashion-MNIST replace CelebA, which is not available, and inverted "
-        "Fashion-MNIST.",
+        "Fashion-MNIST. Differences of probe accuracy count from two standard errors (0.045) on.",
     ),
     Experiment(
         "vase-recurring",
         "A recurring environment (not in the paper)",
         ("SDA, recurring",),
         (
-            claims.detects_changes(DETECTION, "SDA, recurring"),
-            claims.recognizes_recurring("A recurring environment is recognized as known.", "SDA, recurring"),
+            _detects("SDA, recurring"),
+            Claim(
+                "A recurring environment is recognized as known.",
+                ("SDA, recurring",),
+                claims.recognizes_recurring,
+            ),
         ),
         probes_and_latents,
         PROBE_NOTE,
@@ -314,7 +288,7 @@ EXPERIMENTS = (
         "vase-wide-networks",
         "VASE and CCI-VAE with networks of twice the channels (not in the paper)",
         ("CCI-VAE", "CCI-VAE, wide networks", "SDA", "SDA, wide networks"),
-        _variation_claims("wide networks"),
+        _variation("wide networks"),
         probes_and_latents,
         f"{PROBE_NOTE} {WIDE_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),
@@ -323,7 +297,7 @@ EXPERIMENTS = (
         "vase-large-objects",
         "VASE and CCI-VAE with larger objects and longer training (not in the paper)",
         ("CCI-VAE, large objects", "SDA, large objects"),
-        _variation_claims("large objects"),
+        _variation("large objects"),
         probes_and_latents,
         f"{PROBE_NOTE} {LARGE_OBJECTS_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),

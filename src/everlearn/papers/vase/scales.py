@@ -11,7 +11,7 @@ those of other reproductions, the rest are our defaults.
 
 from typing import Any
 
-from everlearn.papers.experiment import Row, Run, Scale, Settings
+from everlearn.papers.experiment import Run, Scale, Series, Settings
 
 NONE: Settings = {}
 THREE = (0, 1, 2)
@@ -70,11 +70,11 @@ def _row(
     paper_seeds: tuple[int, ...] = (0,),
     protocols: tuple[str, ...] = PROTOCOLS,
     stage: float = STAGE,
-) -> Row:
+) -> Series:
     """A variant, named by its letters and what follows them; minutes are those of its stages."""
     code = name.split(",")[0]
     stages, smoke_stages = SEQUENCES[sequence], SMOKE_SEQUENCES[sequence]
-    return Row(
+    return Series(
         name,
         "cci-vae" if code in ("CCI-VAE", "VAE") else "vase",
         Run({"stream.sequence": smoke_stages, **smoke}),
@@ -108,7 +108,7 @@ def _design_choices(capacity_step: float) -> dict[str, Settings]:
     }
 
 
-def _choice(name: str) -> Row:
+def _choice(name: str) -> Series:
     own, paper = (_design_choices(step)[name] for step in (CAPACITY_STEP, PAPER_CAPACITY_STEP))
     return _row(
         f"SDA, {name}",
@@ -120,12 +120,12 @@ def _choice(name: str) -> Row:
     )
 
 
-def _wide(name: str) -> Row:
+def _wide(name: str) -> Series:
     """Twice the channels, in less than twice the time."""
     return _row(name, settings={"learner.size": "small"}, paper=None, seeds=(0, 1), stage=2 * STAGE)
 
 
-def _large_objects(name: str) -> Row:
+def _large_objects(name: str) -> Series:
     """Objects of 24 pixels instead of 14 (48 instead of 28), more training, capacity and probe data."""
     return _row(
         name,
@@ -159,7 +159,7 @@ FIVE = {**MORE_LATENTS, "learner.guard": 1000}
 """Inverted images take long to learn; no new environment is inferred in the first steps after a change."""
 CHOICES = tuple(f"SDA, {name}" for name in _design_choices(CAPACITY_STEP))
 
-ROWS = (
+TABLE = (
     _row("CCI-VAE", seeds=THREE, paper_seeds=THREE),
     _row("VAE", settings=MIXED, paper_seeds=THREE, protocols=()),
     _row("S", protocols=()),
@@ -185,10 +185,10 @@ ROWS = (
 )
 
 SCALES = (
-    Scale.from_table(
+    Scale(
         "smoke",
         "For tests: sprites at 16 px, four batches per stage.",
-        ROWS,
+        TABLE,
         folder="smoke/vase",
         stream="environments",
         settings={
@@ -207,10 +207,10 @@ SCALES = (
             "ambiguity": ("--size", "64"),
         },
     ),
-    Scale.from_table(
+    Scale(
         "laptop",
         "One core: MNIST and Fashion-MNIST at 32 px, small networks.",
-        ROWS,
+        TABLE,
         folder="vase",
         stream="environments",
         settings={
@@ -221,10 +221,10 @@ SCALES = (
             "learner.size": "tiny",
         },
     ),
-    Scale.from_table(
+    Scale(
         "paper",
         "The size of the paper: 64 px, its networks, 30 epochs per stage; needs a GPU.",
-        ROWS,
+        TABLE,
         folder="paper/vase",
         stream="environments",
         settings={
