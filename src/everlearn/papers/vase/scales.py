@@ -20,10 +20,7 @@ MAIN = ("moving-fashion", "mnist", "moving-mnist")
 SEQUENCES = {
     "main": MAIN,
     "five": ("moving-mnist", "fashion", "inverted-fashion", "mnist", "moving-fashion"),
-    "pair": (
-        "mnist",
-        "inverted-fashion",
-    ),  # in the paper CelebA, which is not available, and inverted Fashion
+    "pair": ("mnist", "inverted-fashion"),  # the paper has CelebA, which is not available, instead of MNIST
     "recurring": ("moving-fashion", "mnist", "moving-fashion"),
 }
 SMOKE_SEQUENCES = {
@@ -101,10 +98,7 @@ def _design_choices(capacity_step: float) -> dict[str, Settings]:
         "usage by noise": {"learner.used_by": "noise"},
         "no warm-up": {"learner.warm_up": 0},
         "periodic snapshots": {"learner.snapshot_every": 500},
-        "replay of the current environment": {
-            "learner.snapshot_every": 500,
-            "learner.dream_current": True,
-        },
+        "replay of the current environment": {"learner.snapshot_every": 500, "learner.dream_current": True},
     }
 
 
