@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from benchmarks.table import Row, interleaved
-from everlearn.learners.vase import Vase
+from everlearn.learners import VASE
 from everlearn.networks.vae import VAE
 from everlearn.streams import Batch, sprites
 
@@ -54,12 +54,13 @@ def _black_and_white(batch: Batch, *, negative: bool) -> Batch:
     return Batch(np.where((batch.images > WHITE) != negative, 255, 0).astype(np.uint8), batch.labels)
 
 
-def _in_a_second_environment(size: str, first: Batch, second: Batch) -> Vase:
+def _in_a_second_environment(size: str, first: Batch, second: Batch) -> VASE:
     """A learner past the cooldown of the first environment and trained on the second."""
-    learner = Vase(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS)
-    for batch in [first] * (learner.environments.rules.guard + 50) + [second] * UNTIL_KNOWN:
+    learner = VASE(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS)
+    for batch in [first] * (learner.cooldown + 50) + [second] * UNTIL_KNOWN:
         learner.learn(batch)
-    if learner.environments.current != 1 or learner.chances(second.images).mean(0).argmax() != 1:
+    probabilities = learner.environment_probabilities(second.images).mean(0)
+    if learner.environments.index != 1 or probabilities.argmax() != 1:
         raise RuntimeError("the second environment was not noticed, or is still taken for the first")
     return learner
 

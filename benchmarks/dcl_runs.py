@@ -52,7 +52,7 @@ def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experimen
 PLAIN = "--set evaluation.ahead=false"
 """Classes are new in every task, so forward transfer is undefined."""
 UNLABELLED = "--set learner.pose_supervision=exemplars"
-TURNED = f"{UNLABELLED} --set learner.turns=24 {PLAIN}"
+TURNED = f"{UNLABELLED} --set learner.n_angles=24 {PLAIN}"
 
 EXPERIMENTS = [
     *_seeded("500-tasks", f"--tasks 500 {PLAIN}"),
@@ -61,7 +61,7 @@ EXPERIMENTS = [
     Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
     Experiment(
         "omniglot",
-        f"--stream omniglot --set stream.poses=40 {TURNED} --set learner.candidates=200 --epochs 30 "
+        f"--stream omniglot --set stream.poses=40 {TURNED} --set learner.n_candidates=200 --epochs 30 "
         "--set evaluation.every=5",
     ),
     Experiment(

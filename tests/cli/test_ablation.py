@@ -18,7 +18,7 @@ SMALL = (
 @pytest.fixture
 def two_ideas(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, dict[str, object]]:
     """Two of the ideas only, in a folder of our own; all of them are tried in `make slow`."""
-    ideas: dict[str, dict[str, object]] = {"looking again": {"looks": 1}, "codes": {"block": 1}}
+    ideas: dict[str, dict[str, object]] = {"pose refinement": {"n_refinements": 0}, "codes": {"block": 1}}
     monkeypatch.setattr(DCL, "ablations", ideas)
     monkeypatch.chdir(tmp_path)
     return ideas
@@ -63,7 +63,7 @@ def test_every_idea_is_a_setting_that_differs() -> None:
     whole = DCL.tiny()
     for off in DCL.ablations.values():
         DCL(image_shape=(16, 16), **off)
-    assert whole.ablations.keys() >= {"looking again", "checking before answering", "training when surprised"}
+    assert whole.ablations.keys() >= {"pose refinement", "alignment", "batch skipping"}
     assert not DCLPaper.ablations
 
 

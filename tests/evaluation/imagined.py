@@ -3,8 +3,7 @@
 import numpy as np
 
 from everlearn.factors import Factors
-from everlearn.learners import Footprint, Learner, Losses, State
-from everlearn.learners.old_base.environments import NEW, Environments, Rules
+from everlearn.learners import EnvironmentInfo, Footprint, Learner, Losses, State
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, Stream, Task
 from everlearn.streams.stream import Images
@@ -39,9 +38,8 @@ class Mirror(Silent):
     def __init__(self, image_shape: tuple[int, ...] = (16, 16), n_environments: int = 2) -> None:
         super().__init__(image_shape=image_shape)
         n_latents = int(np.prod(image_shape))
-        self.environments = Environments(n_latents=n_latents, most=n_environments, rules=Rules())
-        for _ in range(1, n_environments):
-            self.environments._move(NEW)
+        self.masks = np.ones((n_environments, n_latents), bool)
+        self.changes: list[tuple[int, int]] = []
 
     def encode(self, images: Images) -> FloatArray:
         return self.posterior(images)[0]
@@ -55,10 +53,16 @@ class Mirror(Silent):
         bright = np.asarray(codes).reshape(len(codes), *self.image_shape)
         return 1 - bright if environment == 1 else bright
 
-    def infer(self, images: Images) -> int:
+    def infer_environment(self, images: Images) -> int:
         return int(self._is_negative(images).mean() > 0.5)
 
-    def chances(self, images: Images) -> FloatArray:
+    def environment_info(self) -> list[EnvironmentInfo]:
+        return [EnvironmentInfo(mask, mask, np.zeros(len(mask)), 0.0, 0.0, 0) for mask in self.masks]
+
+    def environment_changes(self) -> list[tuple[int, int]]:
+        return self.changes
+
+    def environment_probabilities(self, images: Images) -> FloatArray:
         negative = self._is_negative(images).astype(np.float64)
         return np.stack([1 - negative, negative], axis=1)
 
@@ -81,7 +85,7 @@ class Sigmoid(Mirror):
 
     HALF, STEEP = 0.61, 30.0
 
-    def chances(self, images: Images) -> FloatArray:
+    def environment_probabilities(self, images: Images) -> FloatArray:
         first = self.sure(images.reshape(len(images), -1).mean(axis=1) / 255)
         return np.stack([first, 1 - first], axis=1)
 

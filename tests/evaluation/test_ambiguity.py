@@ -57,7 +57,7 @@ def test_what_is_told_of_single_images_and_latents() -> None:
 
 def test_only_latents_that_one_of_both_uses_speak_of_doubt() -> None:
     learner = Sigmoid()
-    learner.environments.known[1].mask[:8] = False
+    learner.masks[1, :8] = False
     found = ambiguity(learner, Flat(), 2, size=BATCH)
     assert found.deviations == ((DEVIATION,) * len(WEIGHTS), None)
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from everlearn.evaluation.protocols.environments import Latents, Surroundings, place_shares, surroundings
 from everlearn.factors import Factors
-from everlearn.learners.cci_vae import CciVae
-from everlearn.learners.vase import Vase
+from everlearn.learners import CCIVAE, VASE
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, environments
 
@@ -74,7 +73,7 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
         images_per_shape=50,
         images_per_stage=80,
     )
-    learner = Vase(image_shape=(16, 16), size="tiny", n_latents=6)
+    learner = VASE(image_shape=(16, 16), size="tiny", n_latents=6)
     for task in stream:
         for batch in task.train.pieces(20):
             learner.learn(batch)
@@ -93,7 +92,7 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
 
 def test_one_that_does_not_look_for_environments_misses_none() -> None:
     stream = environments(sequence=["sprites"], image_size=16, shapes=2, images_per_shape=50)
-    for learner in (CciVae.tiny(), Vase(image_shape=(16, 16), size="tiny", clustering=False)):
+    for learner in (CCIVAE.tiny(), VASE(image_shape=(16, 16), size="tiny", environment_inference=False)):
         made = surroundings(learner, stream, [1], size=8)
         assert not made.stages
         assert all(made.latents[0].open)

@@ -51,7 +51,7 @@ def test_codes_that_are_the_factors_are_disentangled_and_turned_ones_are_not() -
 
 def test_closed_latents_say_nothing() -> None:
     learner = Mirror()
-    learner.environments.known[0].mask[:] = False
+    learner.masks[0, :] = False
     found = disentanglement(learner, STREAM, 2, size=40)
     assert all(each.informativeness == 0 and each.mig == 0 for each in found)
 

@@ -7,8 +7,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.cross_domain import Judged, Translation, translation
-from everlearn.learners import Learner
-from everlearn.learners.cci_vae import CciVae
+from everlearn.learners import CCIVAE, Learner
 from everlearn.streams import environments, sprites
 
 from .imagined import Mirror, Silent, Still
@@ -57,7 +56,7 @@ def test_whoever_draws_one_image_only_is_as_far_off_as_standing_still_and_keeps_
 
 def test_what_is_closed_on_either_side_is_not_carried_over() -> None:
     blind = Mirror()
-    blind.environments.known[1].mask[:] = False
+    blind.masks[1, :] = False
     found = translation(blind, STREAM, 2, size=20)
     shown = found.drawn[0].reshape(3, 16, 6, 16)
     assert (shown[1] == shown[0]).all()
@@ -68,7 +67,7 @@ def test_what_is_closed_on_either_side_is_not_carried_over() -> None:
 
 def test_where_the_learner_was_goes_before_what_it_would_say_now() -> None:
     moved = Mirror(n_environments=3)
-    moved.environments.changes = [(11, 2)]
+    moved.changes = [(11, 2)]
     assert translation(moved, STREAM, 2, size=20, batches=[10, 10]).environments == (0, 2)
     assert translation(moved, STREAM, 2, size=20).environments == (0, 1)
 
@@ -90,7 +89,7 @@ def test_answers_are_the_same_again_and_plain_json() -> None:
     ("learner", "stream", "size", "words"),
     [
         (Silent(), STREAM, 100, "tells no environments apart"),
-        (CciVae.tiny(), STREAM, 100, "tells no environments apart"),
+        (CCIVAE.tiny(), STREAM, 100, "tells no environments apart"),
         (Mirror(), sprites(image_size=16), 100, "needs two"),
         (Mirror(), STREAM, 3, "size"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.environments import homes, views
 from everlearn.evaluation.protocols.traversal import SPARE, VALUES, traversal
-from everlearn.learners.cci_vae import CciVae
+from everlearn.learners import CCIVAE
 from everlearn.serialization import image_from_json
 from everlearn.streams import environments, sprites
 
@@ -47,7 +47,7 @@ def test_a_walk_changes_one_latent_and_nothing_else() -> None:
 
 def test_what_is_closed_says_nothing_but_is_walked() -> None:
     learner = Corner()
-    learner.environments.known[1].mask[0] = False
+    learner.masks[1, 0] = False
     white, black = traversal(learner, Flat(), 2).walks
     assert white.open.all()
     assert black.open.tolist() == [False] + [True] * 255
@@ -65,7 +65,7 @@ def test_the_image_from_which_walks_begin_can_be_chosen() -> None:
 
 def test_a_learner_without_environments_is_seen_with_all_latents_open() -> None:
     stream = sprites(image_size=16, factor_values=2, split=(0.5, 0.25, 0.25))
-    found = traversal(CciVae.tiny(), stream, 2, size=20)
+    found = traversal(CCIVAE.tiny(), stream, 2, size=20)
     (walks,) = found.walks
     assert walks.environment == 0
     assert walks.open.all()
@@ -88,7 +88,7 @@ def test_a_stage_is_where_the_learner_was_for_most_of_it() -> None:
 
 def test_a_returning_stage_counts_where_it_was_met_last() -> None:
     learner = Mirror(n_environments=3)
-    learner.environments.changes = [(11, 1), (21, 2)]
+    learner.changes = [(11, 1), (21, 2)]
     found = views(learner, Flat(), 3, 50, [10, 10, 10])
     assert [(view.scene.name, view.environment) for view in found] == [("white", 2), ("black", 1)]
 

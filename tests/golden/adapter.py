@@ -68,9 +68,17 @@ GNR |= {"generator_replay": 6, "memory_size": 12, "replay_size": 4}
 L2P = {"n_prompts": 4, "prompt_length": 2, "chosen": 2}
 VAE = {"size": "tiny", "n_latents": 6, "capacity_step": 0.1, "learning_rate": 0.005}
 # Found by trial: environments are discovered, left and met again, and latents are masked in some of them.
-VASE = {**VAE, "patience": 2, "guard": 2, "settle": 3, "warm_up": 3, "kappa": 1.3, "gamma": 20.0}
-VASE |= {"used_nats": 0.0, "mask_low": 0.0002, "mask_high": 0.0005}
-DCL = {"width": 4, "sight": 16}
+VASE = {
+    **VAE,
+    "patience": 2,
+    "cooldown": 2,
+    "mask_freeze_after": 3,
+    "lr_warmup": 3,
+    "kappa": 1.3,
+    "gamma": 20.0,
+}
+VASE |= {"usage_min_kl": 0.0, "mask_low": 0.0002, "mask_high": 0.0005}
+DCL = {"width": 4, "input_size": 16}
 EXEMPLARS = {**DCL, "pose_supervision": "exemplars"}
 
 
@@ -159,40 +167,40 @@ LEARNERS: dict[str, Case] = {
     "gnr, recurring": Case("gnr", GNR, stream="recurring"),
     # disentangled continual learning
     "dcl, exemplars": Case("dcl", EXEMPLARS),
-    "dcl, exemplars, angles": Case("dcl", {**EXEMPLARS, "turns": 6}),
-    "dcl, skips": Case("dcl", {**DCL, "surprise": 0.5}, n_batches=12, batch_size=3),
-    "dcl, resnet18": Case("dcl", {"backbone": "resnet18", "sight": 16}, n_batches=1),
-    "dcl, matrix": Case("dcl", {**DCL, "numbers": "matrix"}),
-    "dcl, one look": Case("dcl", {**DCL, "looks": 1}),
-    "dcl, no averaging": Case("dcl", {**DCL, "averaging": 0.0}),
-    "dcl, no candidates": Case("dcl", {**DCL, "candidates": 0}),
-    "dcl, few candidates": Case("dcl", {**DCL, "candidates": 2}),
-    "dcl, one round": Case("dcl", {**DCL, "rounds": 1}),
-    "dcl, one size": Case("dcl", {**DCL, "sizes": 1}),
-    "dcl, no skips": Case("dcl", {**DCL, "surprise": 0.0}),
+    "dcl, exemplars, angles": Case("dcl", {**EXEMPLARS, "n_angles": 6}),
+    "dcl, skips": Case("dcl", {**DCL, "skip_threshold": 0.5}, n_batches=12, batch_size=3),
+    "dcl, resnet18": Case("dcl", {"backbone": "resnet18", "input_size": 16}, n_batches=1),
+    "dcl, matrix": Case("dcl", {**DCL, "pose_parameterization": "matrix"}),
+    "dcl, one look": Case("dcl", {**DCL, "n_refinements": 0}),
+    "dcl, no averaging": Case("dcl", {**DCL, "ema_decay": 0.0}),
+    "dcl, no candidates": Case("dcl", {**DCL, "n_candidates": 0}),
+    "dcl, few candidates": Case("dcl", {**DCL, "n_candidates": 2}),
+    "dcl, one round": Case("dcl", {**DCL, "n_search_rounds": 1}),
+    "dcl, one size": Case("dcl", {**DCL, "n_scales": 1}),
+    "dcl, no skips": Case("dcl", {**DCL, "skip_threshold": 0.0}),
     "dcl, no codes": Case("dcl", {**DCL, "block": 1}),
     "dcl, color": Case("dcl", DCL, stream="color"),
-    "dcl-paper, reconstruction": Case("dcl-paper", {"backbone": "small", "reconstruction": 0.5}),
+    "dcl-paper, reconstruction": Case("dcl-paper", {"backbone": "small", "reconstruction_weight": 0.5}),
     "dcl-paper, resnet18": Case("dcl-paper", n_batches=1),
     # variational autoencoders
     "cci-vae, absolute": cci_vae(penalty="absolute"),
-    "cci-vae, ceiling": cci_vae(penalty="ceiling", capacity_step=0.001),
-    "cci-vae, printed": cci_vae(informative=False, gamma=100.0),
+    "cci-vae, ceiling": cci_vae(penalty="hinge", capacity_step=0.001),
+    "cci-vae, printed": cci_vae(informative_kl=False, gamma=100.0),
     "cci-vae, entangled": cci_vae(entangled=True, beta=4.0),
-    "cci-vae, bounded": cci_vae(capacity_most=1.0, finest=0.5),
+    "cci-vae, bounded": cci_vae(max_capacity=1.0, min_std=0.5),
     "cci-vae, small": cci_vae(size="small"),
     "vase, imagined": vase(exploration="imagined"),
     "vase, random": vase(exploration="random"),
-    "vase, no clustering": vase(clustering=False, snapshot_every=4),
-    "vase, no masking": vase(masking=False),
-    "vase, no dreaming": vase(dreaming=False),
+    "vase, no clustering": vase(environment_inference=False, snapshot_every=4),
+    "vase, no masking": vase(latent_masking=False),
+    "vase, no dreaming": vase(generative_replay=False),
     "vase, entangled": vase(entangled=True),
-    "vase, snapshots": vase(snapshot_every=3, dream_current=True, dream_size=7),
+    "vase, snapshots": vase(snapshot_every=3, replay_current=True, replay_size=7),
     "vase, encoder only": vase(decoder_weight=0.0, encoder_weight=2.0),
-    "vase, reconstruction": vase(selector="reconstruction", excess=False),
-    "vase, noise": vase(used_by="noise"),
-    "vase, spare masked": vase(mask_spare=True),
-    "vase, capacity goes on": vase(capacity_restarts=False, n_environments=2),
+    "vase, reconstruction": vase(selector="reconstruction", excess_nll=False),
+    "vase, noise": vase(usage_criterion="noise"),
+    "vase, spare masked": vase(mask_unused=True),
+    "vase, capacity goes on": vase(restart_capacity=False, max_environments=2),
 }
 
 
@@ -221,7 +229,15 @@ def footprint(learner: Learner) -> list[float]:
 
 def capabilities(learner: Learner, images: Any) -> Iterator[tuple[str, Any]]:
     """What a learner computes of images beside predictions."""
-    methods = ("encode", "posterior", "novelty", "estimate", "features", "chances", "infer")
+    methods = (
+        "encode",
+        "posterior",
+        "novelty",
+        "estimate",
+        "features",
+        "environment_probabilities",
+        "infer_environment",
+    )
     for name, method in zip(
         ("codes", "posterior", "novelty", "factors", "features", "environments", "environment"),
         methods,
@@ -375,7 +391,7 @@ TWO_PLACES = {
 }
 N_TASKS = 2
 # Found by trial: each environment uses other latents.
-LONGER_VASE = {**VASE, "learning_rate": 0.01, "capacity_step": 0.5, "guard": 6, "settle": 6}
+LONGER_VASE = {**VASE, "learning_rate": 0.01, "capacity_step": 0.5, "cooldown": 6, "mask_freeze_after": 6}
 LONGER_VASE |= {"mask_low": 0.005, "mask_high": 0.01}
 TRAINED = {
     "dcl": (Case("dcl", DCL, batch_size=16, n_batches=4), HELD_OUT),

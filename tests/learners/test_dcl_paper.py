@@ -10,7 +10,7 @@ STREAM = sprites(image_size=32, classes_per_task=4, factor_values=4)
 
 
 class Oracle(torch.nn.Module):
-    """Knows the true matrices of the images it will be asked for."""
+    """Returns the true matrices of the test images."""
 
     def __init__(self, batch: Batch) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class Oracle(torch.nn.Module):
         return self.matrices[: len(images)]
 
 
-def test_with_true_matrices_it_is_right() -> None:
+def test_true_matrices_give_correct_predictions() -> None:
     task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
     learner.memory.add(task.exemplars)
     learner.net = Oracle(task.test)  # type: ignore[assignment]
@@ -30,14 +30,14 @@ def test_with_true_matrices_it_is_right() -> None:
     np.testing.assert_allclose(estimated, task.test.factors.array(), atol=1e-5)  # type: ignore[union-attr]
 
 
-def test_it_learns_the_matrices() -> None:
+def test_training_reduces_the_pose_error() -> None:
     task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
     learner.begin(task.for_learner())
     losses = [learner.learn(batch)["pose"] for batch in task.train.shuffled(0).pieces(32)]
     assert np.mean(losses[-5:]) < 0.3 * np.mean(losses[:3])
 
 
-def test_the_loss_is_the_mean_squared_error_of_the_matrix() -> None:
+def test_pose_loss_is_the_mean_squared_error_of_the_matrix() -> None:
     batch, learner = STREAM.task(0).train[:8], DCLPaper.tiny(image_shape=(32, 32))
     with torch.no_grad():
         learner.net[1].weight.zero_()  # type: ignore[operator, union-attr]
@@ -46,32 +46,31 @@ def test_the_loss_is_the_mean_squared_error_of_the_matrix() -> None:
     assert learner.learn(batch)["pose"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_reconstruction_can_be_learned_too() -> None:
+def test_reconstruction_loss() -> None:
     batch = STREAM.task(0).train[:8]
-    learner = DCLPaper(image_shape=(32, 32), backbone="small", reconstruction=0.5)
+    learner = DCLPaper(image_shape=(32, 32), backbone="small", reconstruction_weight=0.5)
     learner.begin(STREAM.task(0).for_learner())
     losses = learner.learn(batch)
     assert losses["loss"] == pytest.approx(losses["pose"] + losses["reconstruction"])
     assert losses["reconstruction"] > 0
 
 
-def test_the_paper_s_network_is_the_default() -> None:
+def test_default_network_is_the_papers() -> None:
     learner = DCLPaper(image_shape=(32, 32))
     assert sum(p.numel() for p in learner.net.parameters()) == 11_173_318
-    assert learner.optimiser.defaults["lr"] == 1e-3
+    assert learner.optim.defaults["lr"] == 1e-3
 
 
-def test_its_novelty_is_the_ratio_of_the_two_nearest() -> None:
+def test_novelty_orders_like_the_distance_ratio() -> None:
     task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
     learner.memory.add(task.exemplars)
     learner.net = Oracle(task.test)  # type: ignore[assignment]
-    found = learner.recognise(task.test.images[:5]) if learner.lookup.follow(learner.memory) else None
-    assert found is not None
+    match = learner.exemplars.match(task.test.images[:5])
     order = np.argsort(learner.novelty(task.test.images[:5]))
-    assert (order == np.argsort(found.misfits / found.rivals)).all()
+    assert (order == np.argsort(match.residuals / match.runner_up_residuals)).all()
 
 
-def test_without_factors_it_says_what_to_do() -> None:
+def test_missing_factors_are_reported() -> None:
     batch = STREAM.task(0).train[:4]
     with pytest.raises(BadInput, match="dcl can do without"):
         DCLPaper.tiny(image_shape=(32, 32)).learn(Batch(batch.images, batch.labels))

@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "batch_size": 32,
     "learner.size": "tiny",
     "learner.n_latents": 5,
-    "learner.guard": 0,
+    "learner.cooldown": 0,
     "learner.patience": 1,
 }
 ASKS = {

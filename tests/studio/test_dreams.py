@@ -26,11 +26,11 @@ SETTINGS = {
     "stream.images_per_stage": 1280,
     "learner.size": "tiny",
     "learner.n_latents": 6,
-    "learner.n_environments": 3,
-    "learner.guard": 0,
+    "learner.max_environments": 3,
+    "learner.cooldown": 0,
     "learner.patience": 1,
     "learner.capacity_step": 0.5,
-    "learner.used_nats": 0.01,
+    "learner.usage_min_kl": 0.01,
 }
 """A run of moments that meets more than one environment."""
 
@@ -66,11 +66,12 @@ def pixels(url: str) -> Images:
 
 
 def test_environments_are_the_learners_own(play: Play) -> None:
-    found, there = environments(play), dreaming(play.learner).environments
-    assert len(found["environments"]) == len(there.known) >= 2
-    assert [each["batches"] for each in found["environments"]] == [each.n_batches for each in there.known]
+    found, learner = environments(play), dreaming(play.learner)
+    known = learner.environment_info()
+    assert len(found["environments"]) == len(known) >= 2
+    assert [each["batches"] for each in found["environments"]] == [each.n_batches for each in known]
     assert found["stages"] == ["sprites", "inverted-sprites"]
-    assert found["current"] == there.current
+    assert found["current"] == learner.environment_changes()[-1][1]  # type: ignore[index]
 
 
 def test_time_is_told_by_what_was_written_down(dreamt: Path) -> None:
@@ -85,11 +86,11 @@ def test_a_image_is_drawn_again_in_every_environment(play: Play) -> None:
     learner, image = dreaming(play.learner), sample(play, 0, 3)
     found = imagined(learner, image, None)
     assert np.array_equal(pixels(found["seen"]), image)
-    chances = learner.chances(image[None])[0]
+    chances = learner.environment_probabilities(image[None])[0]
     assert found["chosen"] == chances.argmax()
     assert [each["chance"] for each in found["again"]] == pytest.approx(chances.tolist())
     for number, each in enumerate(found["again"]):
-        latents = learner.encode(image[None]) * learner.environments.known[number].mask
+        latents = learner.encode(image[None]) * learner.environment_info()[number].active
         drawn = np.round(learner.decode(latents, number)[0] * 255)
         assert np.array_equal(pixels(each["image"]), drawn)
 
@@ -97,12 +98,12 @@ def test_a_image_is_drawn_again_in_every_environment(play: Play) -> None:
 def test_a_walk_moves_one_latent_and_no_other(play: Play) -> None:
     learner, image = dreaming(play.learner), sample(play, 1, 0)
     found = imagined(learner, image, 0)
-    there = learner.environments.known[0]
+    there = learner.environment_info()[0]
     walks = found["walks"]
-    assert sorted(each["latent"] for each in walks) == np.flatnonzero(there.used & there.mask).tolist()
-    assert [each["nats"] for each in walks] == sorted((each["nats"] for each in walks), reverse=True)
+    assert sorted(each["latent"] for each in walks) == np.flatnonzero(there.used & there.active).tolist()
+    assert [each["kl"] for each in walks] == sorted((each["kl"] for each in walks), reverse=True)
     for each in walks:
-        latents = learner.encode(image[None]) * there.mask
+        latents = learner.encode(image[None]) * there.active
         for value, shown in zip(WALK, each["images"], strict=True):
             latents[0, each["latent"]] = value
             assert np.array_equal(pixels(shown), np.round(learner.decode(latents, 0)[0] * 255))

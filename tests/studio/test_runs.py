@@ -61,7 +61,7 @@ def test_a_run_is_started_stopped_and_goes_on_to_the_same_end(studio: Studio, re
     [
         ({"learner": "drc"}, 400, "unknown learner 'drc'"),
         ({"stream": "sprits"}, 400, "did you mean 'sprites'"),
-        ({"settings": {"learner.looks": 0}}, 400, "looks is 0"),
+        ({"settings": {"learner.n_refinements": -1}}, 400, "n_refinements is -1"),
         ({"settings": {"epochs": -1}}, 400, "epochs is -1"),
         ({"settings": {"n_tasks": "1e400"}}, 400, "n_tasks"),
         ({"settings": {"--record": "/tmp/x"}}, 400, "--record"),
@@ -111,9 +111,9 @@ def rush(studio: Studio, records: Path, settings: dict[str, object]) -> None:
 
 def test_a_form_says_what_the_constructor_says() -> None:
     form = {field["key"]: field for field in learner_form("dcl")["fields"]}
-    assert form["learner.looks"]["default"] == 2
-    assert form["learner.looks"]["meaning"].startswith("how often a pose is looked at")
-    assert form["learner.looks"]["input"] == "number"
+    assert form["learner.n_refinements"]["default"] == 1
+    assert form["learner.n_refinements"]["meaning"].startswith("pose predictions after")
+    assert form["learner.n_refinements"]["input"] == "number"
     stream = {field["key"]: field for field in stream_form("sprites")["fields"]}
     assert (stream["stream.image_size"]["low"], stream["stream.image_size"]["high"]) == (16, 512)
     assert stream["stream.rgb"]["input"] == "switch"

@@ -19,14 +19,18 @@ from everlearn.learners.registry import (
 
 if TYPE_CHECKING:
     from everlearn.learners.base import (
+        Decodes,
         EditsMemory,
         Encodes,
+        EnvironmentInfo,
         EstimatesFactors,
         Footprint,
         Generates,
         HasPosterior,
+        InfersEnvironment,
         Learner,
         Losses,
+        MatchesExemplars,
         Rejects,
         Setting,
         State,
@@ -36,14 +40,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classifier",
+    "Decodes",
     "EditsMemory",
     "Encodes",
+    "EnvironmentInfo",
     "EstimatesFactors",
     "Footprint",
     "Generates",
     "HasPosterior",
+    "InfersEnvironment",
     "Learner",
     "Losses",
+    "MatchesExemplars",
     "Rejects",
     "Setting",
     "State",

@@ -404,14 +404,57 @@ class HasPosterior(Protocol):
 
 
 @runtime_checkable
-class Generates(Protocol):
-    """Maps images to latents and latents to images."""
-
-    def encode(self, images: Images) -> FloatArray:
-        """The latents of images, (n, n_latents)."""
+class Decodes(Protocol):
+    """Maps latents to images."""
 
     def decode(self, latents: FloatArray, environment: int = 0) -> FloatArray:
-        """The images of latents, (n, H, W[, 3]), from 0 to 1."""
+        """The images of latents in an environment, (n, H, W[, 3]), from 0 to 1."""
+
+
+@runtime_checkable
+class Generates(Encodes, Decodes, Protocol):
+    """Maps images to latents and latents to images."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnvironmentInfo:
+    """What a learner knows of an environment.
+
+    Attributes:
+        active: (n_latents,) which latents are active in it.
+        used: (n_latents,) which latents its images are encoded by.
+        kl: (n_latents,) mean KL of each latent to the prior.
+        capacity: target of the KL.
+        nll: mean reconstruction error, above its lower bound.
+        n_batches: batches trained in it.
+    """
+
+    active: npt.NDArray[np.bool_]
+    used: npt.NDArray[np.bool_]
+    kl: FloatArray
+    capacity: float
+    nll: float
+    n_batches: int
+
+
+@runtime_checkable
+class InfersEnvironment(Protocol):
+    """Infers which environment images come from; environments are numbered in the order they were met."""
+
+    def infer_environment(self, images: Images) -> int:
+        """The environment that a batch comes from; -1 for a new one."""
+
+    def environment_probabilities(self, images: Images) -> FloatArray:
+        """The probability of each environment, (n, n_environments)."""
+
+    def environment_info(self) -> list[EnvironmentInfo]:
+        """What is known of each environment."""
+
+    def environment_changes(self) -> list[tuple[int, int]] | None:
+        """After how many batches it changed, and to which environment; None if inference is off.
+
+        Training starts in environment 0.
+        """
 
 
 @runtime_checkable
@@ -420,3 +463,11 @@ class Rejects(Protocol):
 
     def novelty(self, images: Images) -> npt.NDArray[np.float64]:
         """The novelty score of each image; higher is less like the known classes."""
+
+
+@runtime_checkable
+class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
+    """Answers with the class of the exemplar that fits an image best."""
+
+    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+        """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""

@@ -1,28 +1,25 @@
-"""Disentangled continual learning: learn how things move, write down what they are."""
+"""Disentangled continual learning."""
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from everlearn.errors import BadInput, check_range, unknown
-from everlearn.learners.base import Footprint, Losses, State
-from everlearn.learners.old_base.recogniser import Recogniser
-from everlearn.learners.old_base.recognition import Recognition, nearest, recognise
-from everlearn.networks import (
-    BACKWARD,
-    flops_per_image,
-    load_module,
-    load_optimizer,
-    module_state,
-    n_bytes,
-    optimizer_state,
-    to_tensor,
+from everlearn.errors import BadInput
+from everlearn.factors import Factors
+from everlearn.learners.base import Learner, Losses, Names, setting
+from everlearn.learners.exemplar_matching import (
+    ExemplarMatcher,
+    Match,
+    Residuals,
+    match_aligned,
+    match_nearest,
 )
+from everlearn.memory import ExemplarMemory
+from everlearn.networks import flops_per_image, to_tensor
 from everlearn.networks.pose import (
     augment_near_canonical,
     augment_poses,
@@ -30,46 +27,27 @@ from everlearn.networks.pose import (
     without_rotation,
 )
 from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
-from everlearn.rng import Rng, rng_at
-from everlearn.streams import Batch
+from everlearn.rng import IntArray, rng_at
+from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
-SUPERVISION = ("factors", "exemplars")
-RISE, FALL = 50, 500
-"""The learning rate rises over the first steps and falls with the root of their number after more."""
-CHECKED = 32
-"""Images on which a batch is found surprising or not."""
-CALM = 8
-"""Batches let by unseen after one that did not surprise."""
+LR_WARMUP, LR_DECAY_START = 50, 500
+"""The learning rate rises linearly up to the first step number, and decays with 1/sqrt from the second."""
+CHECKED_IMAGES = 32
+"""Images on which the pose error of a batch is measured before it is skipped."""
+SKIPPED_BATCHES = 8
+"""Batches skipped without a check after one with a pose error below the threshold."""
 
 
-class DCL(Recogniser):
-    """A network learns how any object moves; one image per class is written into an editable memory.
+class DCL(Learner):
+    """Disentangled continual learning.
 
-    The network sees the pose of what is shown, (s cos a, s sin a, x, y), and learns it by squared error. An
-    answer brings the image to the canonical frame, asks the memory for images like it, fits each of these
-    candidates to the image as it was given, and names the one that fits best. Nothing particular is in the
-    network, so nothing is forgotten; a class is taught with one image and erased with it.
-
-    Args:
-        image_shape: (H, W) or (H, W, 3) of the images to come.
-        seed: decides everything that is left to chance.
-        pose_supervision: "factors" trains on given images and their true factors; "exemplars" needs none
-            and trains on exemplars that the learner moves about itself.
-        backbone: "small" or "resnet18", which costs about fifty times as much.
-        sight: pixels a side of what the network looks at; larger images are averaged down.
-        width: channels of the small network's first layer.
-        numbers: "similarity" learns the four numbers of a pose, "matrix" the six of its matrix.
-        learning_rate: Adam's first step size; it falls with the root of the number of steps.
-        looks: how often a pose is looked at, each time in the frame of the last; 1 looks once.
-        averaging: how much of the averaged weights stays at each step; 0 answers with the newest.
-        candidates: remembered images fitted to an image in doubt; 0 answers with the nearest.
-        rounds: how often the memory is asked for candidates, each time with the pose fitted last.
-        turns: angles tried for each image, spread over the full circle. With 1 the network sees the angle, as
-            it can where things have an up; with more it learns place and size only (try 24 for characters).
-        sizes: sizes tried for an image in doubt, each 9 % larger than the last; 1 trusts the size seen.
-        surprise: error in pose (in half image widths) below which a batch teaches nothing; 0 learns all.
-        block: side of the blocks averaged for the memory's compact codes; 1 compares images themselves.
+    A variant of the published method (`dcl-paper`) with a smaller network and a more exact match. A network
+    regresses the pose (s cos a, s sin a, x, y) of the object in an image, with a squared error; an editable
+    memory stores one exemplar image per class. Prediction: estimate the pose, warp the image to the canonical
+    frame, retrieve the most similar exemplars, align each to the image, and answer with the class of the
+    smallest residual. Class knowledge is only in the memory, so nothing is forgotten; a class is added and
+    removed with its exemplar.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -83,168 +61,189 @@ class DCL(Recogniser):
     arXiv:2312.16731.
     """
 
+    pose_supervision: Literal["factors", "exemplars"] = setting(
+        'targets of the pose network: "factors", the ground truth of the images, or "exemplars", pose '
+        "augmentation of the stored exemplars, which needs no ground truth",
+        default="factors",
+    )
+    backbone: str = setting(
+        "backbone of the pose network: small, or resnet18, which costs about fifty times as much",
+        default="small",
+    )
+    input_size: int = setting(
+        "pixels per side that the pose network sees; larger images are average-pooled",
+        default=32, ge=8, le=512,
+    )  # fmt: skip
+    width: int = setting("channels of the first layer of the small backbone", default=16, ge=1, le=512)
+    pose_parameterization: Literal["similarity", "matrix"] = setting(
+        'outputs of the pose network: the four parameters of a "similarity", or the six of its "matrix"',
+        default="similarity",
+    )
+    learning_rate: float = setting(
+        "peak learning rate of Adam, which decays with 1/sqrt of the step", default=1e-3, ge=1e-9, le=1
+    )
+    n_refinements: int = setting(
+        "pose predictions after the first, each in the frame of the previous one", default=1, ge=0, le=99
+    )
+    ema_decay: float = setting(
+        "decay of the moving average of weights used for prediction; 0 uses the latest weights",
+        default=0.995, ge=0, le=0.99999,
+    )  # fmt: skip
+    n_candidates: int = setting(
+        "exemplars aligned to an image without a certain match; 0 takes the nearest exemplar without "
+        "alignment",
+        default=50, ge=0, le=10_000,
+    )  # fmt: skip
+    n_search_rounds: int = setting(
+        "searches for candidates, each from the pose aligned in the previous one", default=3, ge=1, le=100
+    )
+    n_angles: int = setting(
+        "angles searched, spread over the full circle; 1 trusts the network's angle, more train it on "
+        "position and scale only (24 suits characters, whose angle cannot be seen)",
+        default=1, ge=1, le=360,
+    )  # fmt: skip
+    n_scales: int = setting(
+        "scales searched for an image without a certain match, in steps of 9 %; 1 trusts the network's scale",
+        default=3, ge=1, le=9,
+    )  # fmt: skip
+    skip_threshold: float = setting(
+        "mean pose error, in half image widths, below which batches are skipped; 0 trains on all",
+        default=0.012, ge=0,
+    )  # fmt: skip
+    block: int = setting(
+        "pooling size of the memory's index; 1 compares whole images", default=4, ge=1, le=64
+    )
+
+    parts: ClassVar[Names] = ("exemplars", "net", "average", "optim")
+    counters: ClassVar[Names] = ("n_steps", "n_to_skip", "pose_error")
+    supervision = "labelled images, factor labels, exemplars"
     ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "a small network": {"backbone": "resnet18"},
-        "four numbers for a pose": {"numbers": "matrix"},
-        "looking again": {"looks": 1},
-        "averaging weights": {"averaging": 0.0},
-        "checking before answering": {"candidates": 0},
-        "asking again in doubt": {"rounds": 1},
-        "trying other sizes": {"sizes": 1},
-        "training when surprised": {"surprise": 0.0},
-        "compact codes": {"block": 1},
+        "small backbone": {"backbone": "resnet18"},
+        "similarity parameterization": {"pose_parameterization": "matrix"},
+        "pose refinement": {"n_refinements": 0},
+        "weight averaging": {"ema_decay": 0.0},
+        "alignment": {"n_candidates": 0},
+        "repeated search": {"n_search_rounds": 1},
+        "scale search": {"n_scales": 1},
+        "batch skipping": {"skip_threshold": 0.0},
+        "pooled index": {"block": 1},
     }
 
-    def __init__(
-        self,
-        *,
-        image_shape: tuple[int, ...] = (64, 64),
-        seed: int = 0,
-        pose_supervision: str = "factors",
-        backbone: str = "small",
-        sight: int = 32,
-        width: int = 16,
-        numbers: str = "similarity",
-        learning_rate: float = 1e-3,
-        looks: int = 2,
-        averaging: float = 0.995,
-        candidates: int = 50,
-        rounds: int = 3,
-        turns: int = 1,
-        sizes: int = 3,
-        surprise: float = 0.012,
-        block: int = 4,
-    ) -> None:
-        super().__init__(image_shape=image_shape, seed=seed, block=block)
-        if pose_supervision not in SUPERVISION:
-            raise unknown("pose_supervision", pose_supervision, SUPERVISION)
-        check_range("averaging", averaging, 0, 0.99999)
-        check_range("learning_rate", learning_rate, 1e-9, 1)
-        check_range("surprise", surprise, 0, math.inf)
-        check_range("looks", looks, 1, 100)
-        check_range("candidates", candidates, 0, 10_000)
-        check_range("rounds", rounds, 1, 100)
-        check_range("turns", turns, 1, 360)
-        check_range("sizes", sizes, 1, 9)
-        self.pose_supervision, self.learning_rate, self.surprise = pose_supervision, learning_rate, surprise
-        if pose_supervision == "exemplars":
+    def setup(self) -> None:
+        if self.pose_supervision == "exemplars":
             self.supervision = "labelled images, exemplars"
-        self.looks, self.candidates = looks, candidates
-        self.rounds, self.turns, self.sizes = rounds, turns, sizes
+        self.exemplars = ExemplarMatcher(self.match, self.novelty_scores, self.block)
         self.net = PoseNet(
-            image_shape, backbone=backbone, input_size=sight, width=width, parameterization=numbers, seed=seed
-        )
-        self.average = EMA(self.net, averaging)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=learning_rate, fused=True)
-        self.n_steps, self.n_calm, self.error = 0, 0, 0.0
-        self._flops_per_image = (1 + BACKWARD) * flops_per_image(self.net, image_shape)
+            self.image_shape, backbone=self.backbone, input_size=self.input_size, width=self.width,
+            parameterization=self.pose_parameterization, seed=self.seed,
+        )  # fmt: skip
+        self.average = EMA(self.net, self.ema_decay)
+        self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate, fused=True)
+        self.n_steps, self.n_to_skip, self.pose_error = 0, 0, 0.0
+        self.forward_flops = flops_per_image(self.net, self.image_shape)
+
+    @property
+    def memory(self) -> ExemplarMemory:
+        """The exemplars, which can be edited."""
+        return self.exemplars.memory
+
+    @memory.setter
+    def memory(self, memory: ExemplarMemory) -> None:
+        self.exemplars.memory = memory
+
+    def begin(self, task: TaskView) -> None:
+        self.exemplars.add_exemplars(task.exemplars)
 
     def learn(self, batch: Batch) -> Losses:
-        """One step on the poses of a batch, unless they are seen well enough already."""
-        self.remember_unseen(batch)
-        if self.n_calm:
-            self.n_calm -= 1
-            return {"error": self.error, "trained": 0.0}
-        images, poses = self._lesson(batch)
-        if self.surprise:
-            self.error = self._error(images[:CHECKED], poses[:CHECKED])
-            if self.error < self.surprise:
-                self.n_calm = CALM
-                return {"error": self.error, "trained": 0.0}
-        self.error = self._step(*self._with_near(images, poses))
-        return {"error": self.error, "trained": 1.0}
+        self.exemplars.add_first_images(batch)
+        if self.n_to_skip:
+            self.n_to_skip -= 1
+            return {"pose_error": self.pose_error, "trained": 0.0}
+        images, poses = self.training_poses(batch)
+        if self.skip_threshold:
+            predicted = predict_poses(self.average.net, images[:CHECKED_IMAGES], self.n_refinements)
+            self.pose_error = float((predicted - poses[:CHECKED_IMAGES]).abs().mean())
+            if self.pose_error < self.skip_threshold:
+                self.n_to_skip = SKIPPED_BATCHES
+                return {"pose_error": self.pose_error, "trained": 0.0}
+        if self.n_refinements:
+            images, poses = self.with_near_canonical(images, poses)
+        self.pose_error = self.step(images, poses)
+        return {"pose_error": self.pose_error, "trained": 1.0}
 
-    def recognise(self, images: Images) -> Recognition:
-        """Look, ask the memory, and check by fitting."""
-        poses = predict_poses(self.average.net, self._tensor(images), self.looks - 1).cpu()
-        if not self.candidates:
-            return nearest(images, poses, self.memory, self.lookup)
-        return recognise(
-            images,
-            poses,
-            self.memory,
-            self.lookup,
-            candidates=self.candidates,
-            rounds=self.rounds,
-            turns=self.turns,
-            sizes=self.sizes,
-        )
-
-    def strangeness(self, found: Recognition, images: Images) -> npt.NDArray[np.float64]:
-        """The share of the image that stays unexplained, less where the second best explains much less."""
-        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
-        contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
-        unexplained: npt.NDArray[np.float64] = found.misfits / np.maximum(contrast, 1.0)
-        return unexplained * found.ratios
-
-    def state(self) -> State:
-        """Weights, averaged weights, optimiser, memory, counters."""
-        return {
-            **super().state(),
-            "net": module_state(self.net),
-            "average": module_state(self.average.net),
-            "optimiser": optimizer_state(self.optimiser),
-            "n_steps": self.n_steps,
-            "n_calm": self.n_calm,
-            "error": self.error,
-        }
-
-    def load(self, state: State) -> None:
-        """Go on from a saved state."""
-        super().load(state)
-        load_module(self.net, state["net"])
-        load_module(self.average.net, state["average"])
-        load_optimizer(self.optimiser, state["optimiser"])
-        self.n_steps, self.n_calm, self.error = state["n_steps"], state["n_calm"], state["error"]
-
-    def footprint(self) -> Footprint:
-        """The bytes of both networks, and of the images remembered."""
-        return Footprint(weights=n_bytes(self.net) + n_bytes(self.average.net), memory=self.memory.nbytes)
-
-    def _lesson(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Images whose poses are known: given, or of our own making."""
+    def training_poses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Images with known poses: the batch and its factors, or augmented exemplars."""
         if self.pose_supervision == "exemplars":
-            rng = self._rng("anywhere")
+            rng = rng_at(self.seed, "dcl anywhere", self.n_steps)
             rows = rng.integers(len(batch), len(self.memory))
             images, poses = augment_poses(self._tensor(self.memory.images[rows]), rng)
         elif batch.factors is not None:
             images, poses = self._tensor(batch.images), poses_from_factors(batch.factors)
         else:
             raise BadInput("these images come without factors; set pose_supervision to 'exemplars'")
-        return images, self._seen(poses.to(images))
+        return images, self._targets(poses.to(images))
 
-    def _with_near(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:
-        """The lesson, and half of it again as it will be seen when looking again."""
-        if self.looks == 1:
-            return images, poses
-        half = (len(images) + 1) // 2
-        near, their_poses = augment_near_canonical(images[:half], poses[:half], self._rng("near"))
-        return torch.cat([near, images]), torch.cat([self._seen(their_poses), poses])
+    def with_near_canonical(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:
+        """Add half of the images close to the canonical frame, as refinements will see them."""
+        half, rng = (len(images) + 1) // 2, rng_at(self.seed, "dcl near", self.n_steps)
+        near, near_poses = augment_near_canonical(images[:half], poses[:half], rng)
+        return torch.cat([near, images]), torch.cat([self._targets(near_poses), poses])
 
-    def _seen(self, poses: Tensor) -> Tensor:
-        """What of a pose the network is to see."""
-        return poses if self.turns == 1 else without_rotation(poses)
-
-    def _error(self, images: Tensor, poses: Tensor) -> float:
-        return float((predict_poses(self.average.net, images, self.looks - 1) - poses).abs().mean())
-
-    def _step(self, images: Tensor, poses: Tensor) -> float:
-        rate = min(1.0, (self.n_steps + 1) / RISE) * min(1.0, math.sqrt(FALL / (self.n_steps + 1)))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.learning_rate * rate
+    def step(self, images: Tensor, poses: Tensor) -> float:
+        """One optimizer step on the squared pose error; returns the mean absolute error."""
+        n = self.n_steps + 1
+        factor = min(1.0, n / LR_WARMUP) * min(1.0, math.sqrt(LR_DECAY_START / n))
+        for group in self.optim.param_groups:
+            group["lr"] = self.learning_rate * factor
         self.net.train()
         errors = self.net.errors(images, poses)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optim.zero_grad(set_to_none=True)
         errors.square().mean().backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
-        self.n_steps += 1
-        self.flops += len(images) * self._flops_per_image
-        self.average.update(self.net, self.n_steps)
-        self.changed()
+        self.optim.step()
+        self.n_steps = n
+        self.count_flops(len(images), self.forward_flops)
+        self.average.update(self.net, n)
+        self.exemplars.clear_cache()
         return float(errors.detach().abs().mean())
 
-    def _rng(self, purpose: str) -> Rng:
-        return rng_at(self.seed, f"dcl {purpose}", self.n_steps)
+    def end(self, task: TaskView) -> None:
+        self.exemplars.calibrate(task, self.seed)
+
+    def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
+        return self.exemplars.predict(images, reject=reject)
+
+    def match(self, images: Images) -> Match:
+        """Predict poses, retrieve candidates from the memory, and align them."""
+        poses = predict_poses(self.average.net, self._tensor(images), self.n_refinements).cpu()
+        if not self.n_candidates:
+            return match_nearest(images, poses, self.memory, self.exemplars.index)
+        return match_aligned(
+            images, poses, self.memory, self.exemplars.index,
+            n_candidates=self.n_candidates, n_search_rounds=self.n_search_rounds,
+            n_angles=self.n_angles, n_scales=self.n_scales,
+        )  # fmt: skip
+
+    def novelty_scores(self, match: Match, images: Images) -> Residuals:
+        """The unexplained share of the image's contrast, times the residual ratio."""
+        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
+        contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
+        unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
+        return unexplained * match.ratios
+
+    def novelty(self, images: Images) -> Residuals:
+        """Novelty from 0 to 1; about 1 in 100 images of known classes exceeds 0.5."""
+        return self.exemplars.novelty(images)
+
+    def estimate(self, images: Images) -> Factors:
+        """The factors of each image, from the aligned pose."""
+        return self.exemplars.estimate(images)
+
+    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, Residuals]:
+        """Rows of the k nearest exemplars, and residuals after alignment, (n, k) each."""
+        return self.exemplars.nearest(images, k)
+
+    def _targets(self, poses: Tensor) -> Tensor:
+        return poses if self.n_angles == 1 else without_rotation(poses)
 
     def _tensor(self, images: Images) -> Tensor:
         return to_tensor(images, self.net.head.weight.device)

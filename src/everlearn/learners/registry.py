@@ -25,9 +25,7 @@ class LearnerEntry(NamedTuple):
 _TABLE = {
     "a-gem": ("agem", "AGEM", "Averaged gradient episodic memory"),
     "ar1": ("ar1", "AR1", "AR1: CWR* head, backbone under synaptic intelligence"),
-    "cci-vae": LearnerEntry(
-        "cci_vae", "CciVae", "VAE whose encoding capacity grows during training (CCI-VAE)"
-    ),
+    "cci-vae": ("vase.cci_vae", "CCIVAE", "CCI-VAE: VAE with controlled capacity increase"),
     "contrastive": LearnerEntry(
         "contrastive", "Contrastive", "Supervised contrastive learning with class exemplars"
     ),
@@ -51,7 +49,7 @@ _TABLE = {
     "prototypes": ("prototypes", "Prototypes", "Nearest class mean in a frozen feature space"),
     "si": ("si", "SI", "Synaptic intelligence (path-integral importance)"),
     "slda": ("slda", "SLDA", "Streaming linear discriminant analysis"),
-    "vase": ("vase", "Vase", "Variational autoencoder with shared embeddings"),
+    "vase": ("vase.learner", "VASE", "Variational autoencoder with shared embeddings (VASE)"),
 }
 LEARNERS = {name: LearnerEntry(*row) for name, row in _TABLE.items()}
 """The learners of the package by short name."""

@@ -93,7 +93,7 @@ def predict_poses(net: nn.Module, images: Tensor, n_refinements: int = 0) -> Ten
     return clamp_scale(poses)
 
 
-class EMA:
+class EMA(nn.Module):
     """Exponential moving average of a network's weights.
 
     Args:
@@ -102,6 +102,7 @@ class EMA:
     """
 
     def __init__(self, net: nn.Module, decay: float) -> None:
+        super().__init__()
         self.net = copy.deepcopy(net).eval().requires_grad_(False)
         self.decay = decay
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from everlearn.errors import BadInput, check_range, unknown
+from everlearn.errors import BadInput, unknown
 from everlearn.networks.tensors import MID_GRAY, seeded
 
 MIN_STD, MAX_STD = 0.05, 7.4
@@ -139,8 +139,6 @@ class VAE(nn.Module):
         super().__init__()
         if size not in SIZES:
             raise unknown("size", size, SIZES)
-        check_range("n_latents", n_latents, 1, 1000)
-        check_range("n_environments", n_environments, 1, 1000)
         _check_sides(image_shape, size)
         with seeded(seed):
             self.encoder = Encoder(image_shape, SIZES[size], n_latents, min_std)

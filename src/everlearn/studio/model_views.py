@@ -1,19 +1,17 @@
 """What a learner makes of one image: how it sees it, what it takes it for, how sure it is."""
 
 from functools import cache
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from everlearn import learners
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.traversal import images, walk
-from everlearn.learners import Learner
-from everlearn.learners.old_base.recogniser import Recogniser
-from everlearn.learners.old_base.situated import Situated
+from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
+from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
-from everlearn.networks.alignment import align_candidates
-from everlearn.networks.pose import inverse, poses_from_factors, to_canonical, to_images, to_uint8
+from everlearn.networks.pose import poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Play, Record
 from everlearn.streams.stream import Images
@@ -21,12 +19,17 @@ from everlearn.studio.image_decoder_child import data_url
 from everlearn.studio.live_curves import Points, moment, thinned
 from everlearn.studio.security import NotThere
 
-OVER_TIME = ("environment", "open", "capacity", "reconstruction")
+OVER_TIME = ("environment", "active_latents", "capacity", "reconstruction")
 """What such a learner tells of every step."""
 WALK = np.linspace(-2.5, 2.5, 11)
 """Values that a latent takes in a traversal; nearly all of N(0, 1) lies between the ends."""
 ROWS = 12
 """Latents that are traversed, those that say most first."""
+
+
+@runtime_checkable
+class EnvironmentModel(Generates, InfersEnvironment, Protocol):
+    """Infers environments, and decodes latents in each of them."""
 
 
 @cache
@@ -37,12 +40,12 @@ def dreams(name: str) -> bool:
         >>> dreams("vase"), dreams("dcl")
         (True, False)
     """
-    return name in learners.names() and issubclass(learners.learner_class(name), Situated)
+    return name in learners.names() and issubclass(learners.learner_class(name), EnvironmentModel)
 
 
-def dreaming(learner: Learner) -> Situated:
+def dreaming(learner: Learner) -> EnvironmentModel:
     """The learner itself, if it is one that dreams."""
-    if not isinstance(learner, Situated):
+    if not isinstance(learner, EnvironmentModel):
         raise BadInput("this learner tells no environments apart; look at a record of vase")
     return learner
 
@@ -59,21 +62,22 @@ def over_time(record: Record) -> Points:
 
 def environments(play: Play) -> dict[str, Any]:
     """Every environment the learner has met, and the stages it was really shown."""
-    there = dreaming(play.learner).environments
+    learner = dreaming(play.learner)
+    changes = learner.environment_changes()
     known = [
         {
             "number": number,
             "batches": each.n_batches,
-            "open": int(each.mask.sum()),
+            "active_latents": int(each.active.sum()),
             "used": np.flatnonzero(each.used).tolist(),
             "capacity": each.capacity,
-            "error": each.error,
+            "nll": each.nll,
         }
-        for number, each in enumerate(there.known)
+        for number, each in enumerate(learner.environment_info())
     ]
     tasks = [play.stream.task(number) for number in range(max(1, play.position.task))]
     stages = [task.name or f"task {number + 1}" for number, task in enumerate(tasks)]
-    return {"environments": known, "current": there.current, "stages": stages}
+    return {"environments": known, "current": changes[-1][1] if changes else 0, "stages": stages}
 
 
 def sample(play: Play, task: int, number: int) -> Images:
@@ -85,7 +89,7 @@ def sample(play: Play, task: int, number: int) -> Images:
     return image
 
 
-def imagined(learner: Situated, image: Images, environment: int | None) -> dict[str, Any]:
+def imagined(learner: EnvironmentModel, image: Images, environment: int | None) -> dict[str, Any]:
     """An image drawn again in every environment, and walked along each latent in one of them.
 
     Args:
@@ -93,8 +97,8 @@ def imagined(learner: Situated, image: Images, environment: int | None) -> dict[
         image: (H, W) or (H, W, 3), of the learner's own size.
         environment: where to walk; the likeliest one if not said.
     """
-    known = learner.environments.known
-    chances = learner.chances(image[None])[0]
+    known = learner.environment_info()
+    chances = learner.environment_probabilities(image[None])[0]
     chosen = int(chances.argmax()) if environment is None else environment
     if chosen >= len(known):
         raise NotThere(f"there is no environment {chosen}; {len(known)} were met")
@@ -103,7 +107,7 @@ def imagined(learner: Situated, image: Images, environment: int | None) -> dict[
         {
             "environment": s,
             "chance": float(chances[s]),
-            "image": data_url(images(learner, latents * known[s].mask, s)[0]),
+            "image": data_url(images(learner, latents * known[s].active, s)[0]),
         }
         for s in range(len(known))
     ]
@@ -115,16 +119,16 @@ def imagined(learner: Situated, image: Images, environment: int | None) -> dict[
     }
 
 
-def _walks(learner: Situated, latents: FloatArray, environment: int) -> list[dict[str, Any]]:
+def _walks(learner: EnvironmentModel, latents: FloatArray, environment: int) -> list[dict[str, Any]]:
     """The image as each latent that an environment uses goes from low to high, the others staying."""
-    there = learner.environments.known[environment]
-    used = np.flatnonzero(there.used & there.mask)
-    by_nats = used[np.argsort(-there.nats[used], kind="stable")][:ROWS]
+    there = learner.environment_info()[environment]
+    used = np.flatnonzero(there.used & there.active)
+    by_kl = used[np.argsort(-there.kl[used], kind="stable")][:ROWS]
     rows = []
-    for latent in by_nats.tolist():
-        drawn = walk(learner, latents[0] * there.mask, latent, WALK.tolist(), environment)
+    for latent in by_kl.tolist():
+        drawn = walk(learner, latents[0] * there.active, latent, WALK.tolist(), environment)
         shown = [data_url(each) for each in drawn]
-        rows.append({"latent": latent, "nats": float(there.nats[latent]), "images": shown})
+        rows.append({"latent": latent, "kl": float(there.kl[latent]), "images": shown})
     return rows
 
 
@@ -140,7 +144,7 @@ def remembers(name: str) -> bool:
         >>> remembers("dcl"), remembers("er")
         (True, False)
     """
-    return name in learners.names() and issubclass(learners.learner_class(name), Recogniser)
+    return name in learners.names() and issubclass(learners.learner_class(name), MatchesExemplars)
 
 
 def recognised(learner: Learner, image: Images) -> dict[str, Any]:
@@ -150,7 +154,7 @@ def recognised(learner: Learner, image: Images) -> dict[str, Any]:
         learner: one that recognises by what it remembers.
         image: (H, W) or (H, W, 3), of the learner's own size.
     """
-    if not isinstance(learner, Recogniser):
+    if not isinstance(learner, MatchesExemplars) or not isinstance(learner, EditsMemory):
         raise BadInput("this learner does not answer with an image it remembers; try a record of dcl")
     if not len(learner.memory):
         raise BadInput("this learner remembers nothing; add a class on the memory page first")
@@ -165,21 +169,14 @@ def recognised(learner: Learner, image: Images) -> dict[str, Any]:
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
         "seen": data_url(image),
         "upright": data_url(to_uint8(upright)[0]),
-        "leading": _leading(learner, images, to_images(upright), inverse(poses_from_factors(factors))),
+        "leading": _leading(learner, learner.memory, images),
     }
 
 
-def _leading(learner: Recogniser, images: Images, upright: Any, way: Any) -> list[dict[str, Any]]:
-    """The nearest remembered images, each fitted to the given one, best first."""
-    memory, (height, width) = learner.memory, images.shape[1:3]
-    learner.lookup.follow(memory)
-    rows, _ = learner.lookup.candidates(upright, LEADING)
-    misfits, best = np.empty(rows.shape), np.empty((1, 4))
-    ways = np.repeat(way.double().numpy()[:, None], rows.shape[1], axis=1)
-    remembered = memory.images.reshape(len(memory), height, width, -1)
-    align_candidates(images.reshape(1, height, width, -1), remembered, rows, ways, misfits, best)
-    # Per pixel and in gray levels, because a sum of squares over an image says nothing to anybody.
-    residuals = np.sqrt(misfits[0] / images.size)
+def _leading(learner: MatchesExemplars, memory: ExemplarMemory, images: Images) -> list[dict[str, Any]]:
+    """The nearest exemplars, each aligned to the image, best first."""
+    rows, squared = learner.nearest_exemplars(images, LEADING)
+    residuals = np.sqrt(squared[0] / images.size)  # per pixel, in gray levels
     found = [(float(residuals[i]), int(row)) for i, row in enumerate(rows[0])]
     return [
         {

@@ -112,7 +112,7 @@ def ambiguity(
     first, second = _chosen(several_views(judge, stream, n_tasks, size, batches), between)
     _check_enough(first, second)
     mixed = [_mixed(first, second, weight) for weight in WEIGHTS]
-    chances = [judge.chances(images) for images in mixed]
+    chances = [judge.environment_probabilities(images) for images in mixed]
     spread = np.stack([judge.posterior(images)[1].mean(axis=0) for images in mixed])
     return Ambiguity(
         names=(first.scene.name, second.scene.name),
@@ -180,7 +180,7 @@ def _curves(judge: Situates, chances: list[FloatArray], first: View, second: Vie
     rows = _drawn_rows(len(chances[0]))
     yield _curve("", BATCH, [each[rows].mean(axis=1) for each in chances], first)
     for view in (first, second):
-        real = judge.chances(view.scene.test.images)
+        real = judge.environment_probabilities(view.scene.test.images)
         around = real[_drawn_rows(len(real))]
         for n in MIXED:
             sums = [each[rows[:, :n]].sum(axis=1) + around[:, n:].sum(axis=1) for each in chances]

@@ -7,30 +7,28 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.learners import EditsMemory, Encodes, Generates, HasPosterior, Learner, Rejects
-from everlearn.learners.old_base.environments import Environments
+from everlearn.learners import (
+    EditsMemory,
+    Encodes,
+    Generates,
+    HasPosterior,
+    InfersEnvironment,
+    Learner,
+    Rejects,
+)
 from everlearn.memory import ExemplarMemory
-from everlearn.rng import FloatArray, IntArray
+from everlearn.rng import IntArray
 from everlearn.streams import Batch, Split, Stream, Task
-from everlearn.streams.stream import Images
 
 
 @runtime_checkable
 class Imagines(HasPosterior, Generates, Protocol):
-    """Can describe images by latents, and draw what latents describe."""
+    """Has a posterior over latents and decodes latents to images."""
 
 
 @runtime_checkable
-class Situates(Imagines, Protocol):
-    """Can say which environment images come from, and draw as each of them shows."""
-
-    environments: Environments
-
-    def infer(self, images: Images) -> int:
-        """The environment that a batch speaks for; -1 for one that was never met."""
-
-    def chances(self, images: Images) -> FloatArray:
-        """How likely each image comes from each environment, (n, n_known)."""
+class Situates(Imagines, InfersEnvironment, Protocol):
+    """The same, and infers environments."""
 
 
 def editable_memory(learner: Learner) -> ExemplarMemory:

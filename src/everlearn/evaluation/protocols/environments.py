@@ -14,8 +14,7 @@ from everlearn.evaluation.change_detection import Stage, detection, summed_up
 from everlearn.evaluation.probes import read_labels, read_numbers
 from everlearn.evaluation.protocols.base import Imagines, Situates, imagining, some_tasks, spread
 from everlearn.factors import Factors
-from everlearn.learners import HasPosterior, Learner
-from everlearn.learners.old_base.situated import Situated
+from everlearn.learners import HasPosterior, InfersEnvironment, Learner
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch, Split, Stream, Task
 
@@ -173,7 +172,7 @@ def views(
     if not isinstance(learner, Situates):
         return [_view(learner, scene, 0) for scene in found]
     names = [scene_of(task) for task in stream.take(n_tasks)]
-    home = dict(zip(names, homes(learner.environments.changes, batches), strict=False))
+    home = dict(zip(names, homes(learner.environment_changes() or [], batches), strict=False))
     return [_view(learner, scene, home.get(scene.name, _taken_for(learner, scene))) for scene in found]
 
 
@@ -211,14 +210,18 @@ def _view(learner: Imagines, scene: Scene, environment: int) -> View:
     mean, deviation = learner.posterior(scene.test.images)
     is_open = np.ones(mean.shape[1], bool)
     if isinstance(learner, Situates):
-        is_open = learner.environments.known[environment].mask.copy()
+        is_open = learner.environment_info()[environment].active
     return View(scene, environment, is_open, mean * is_open, np.where(is_open, deviation, 1.0))
 
 
 def _taken_for(learner: Situates, scene: Scene) -> int:
     """What all test images together speak for; the likeliest environment if they look new."""
-    found = learner.infer(scene.test.images)
-    return found if found >= 0 else int(learner.chances(scene.test.images).mean(axis=0).argmax())
+    found = learner.infer_environment(scene.test.images)
+    return (
+        found
+        if found >= 0
+        else int(learner.environment_probabilities(scene.test.images).mean(axis=0).argmax())
+    )
 
 
 ABOUT_PLACE = 0.5
@@ -297,8 +300,9 @@ def surroundings(
     check_range("size", size, 1, 1_000_000)
     names = [scene_of(task) for task in stream.take(len(n_batches))]
     stages: list[Stage] = []
-    if isinstance(learner, Situated) and learner.clustering:
-        stages = detection(names, n_batches, learner.environments.changes)
+    changes = learner.environment_changes() if isinstance(learner, InfersEnvironment) else None
+    if changes is not None:
+        stages = detection(names, n_batches, changes)
     seen = views(imagining(learner), stream, len(names), size, n_batches)
     return Surroundings(tuple(stages), sum(n_batches), tuple(map(_latents, seen)))
 

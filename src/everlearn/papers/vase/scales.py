@@ -48,11 +48,12 @@ def components(code: str) -> dict[str, Any]:
 
     Example:
         >>> components("SD")
-        {'learner.clustering': True, 'learner.dreaming': True, 'learner.masking': False}
+        {'learner.environment_inference': True, 'learner.generative_replay': True,
+         'learner.latent_masking': False}
     """
-    switches = {"S": "clustering", "D": "dreaming", "A": "masking"}
+    switches = {"S": "environment_inference", "D": "generative_replay", "A": "latent_masking"}
     settings = {f"learner.{name}": letter in code for letter, name in switches.items()}
-    return settings | ({"learner.used_nats": MIN_KL} if "A" in code else {})
+    return settings | ({"learner.usage_min_kl": MIN_KL} if "A" in code else {})
 
 
 def _row(
@@ -88,17 +89,17 @@ def _design_choices(capacity_step: float) -> dict[str, Settings]:
         "default": {},
         "gamma 100": {"learner.gamma": 100.0},
         "absolute": {"learner.penalty": "absolute", "learner.gamma": 100.0},
-        "total KL": {"learner.informative": False},
-        "capacity not reset": {"learner.capacity_restarts": False},
-        "doubled capacity": {"learner.capacity_step": 2 * capacity_step, "learner.capacity_most": 50.0},
-        "total error": {"learner.excess": False},
+        "total KL": {"learner.informative_kl": False},
+        "capacity not reset": {"learner.restart_capacity": False},
+        "doubled capacity": {"learner.capacity_step": 2 * capacity_step, "learner.max_capacity": 50.0},
+        "total error": {"learner.excess_nll": False},
         "selection by reconstruction": {"learner.selector": "reconstruction"},
-        "unused latents masked": {"learner.mask_spare": True},
-        "masks never frozen": {"learner.settle": 1_000_000},
-        "usage by noise": {"learner.used_by": "noise"},
-        "no warm-up": {"learner.warm_up": 0},
+        "unused latents masked": {"learner.mask_unused": True},
+        "masks never frozen": {"learner.mask_freeze_after": 1_000_000},
+        "usage by noise": {"learner.usage_criterion": "noise"},
+        "no warm-up": {"learner.lr_warmup": 0},
         "periodic snapshots": {"learner.snapshot_every": 500},
-        "replay of the current environment": {"learner.snapshot_every": 500, "learner.dream_current": True},
+        "replay of the current environment": {"learner.snapshot_every": 500, "learner.replay_current": True},
     }
 
 
@@ -131,14 +132,14 @@ def _large_objects(name: str) -> Series:
             "evaluation.lesson_size": 40_000,
             "learner.n_latents": 48,
             "learner.capacity_step": 2 * CAPACITY_STEP,
-            "learner.capacity_most": 50.0,
+            "learner.max_capacity": 50.0,
         },
         paper={
             "stream.drawn_size": 48,
             "evaluation.lesson_size": 40_000,
             "learner.n_latents": 48,
             "learner.capacity_step": 2 * PAPER_CAPACITY_STEP,
-            "learner.capacity_most": 50.0,
+            "learner.max_capacity": 50.0,
         },
         seeds=THREE,
         paper_seeds=THREE,
@@ -149,7 +150,7 @@ def _large_objects(name: str) -> Series:
 MIXED = {"learner.entangled": True}
 MORE_LATENTS = {"learner.n_latents": 32}
 """Inverted images share no latents with earlier ones; the 24 latents of the paper would leave too few."""
-FIVE = {**MORE_LATENTS, "learner.guard": 1000}
+FIVE = {**MORE_LATENTS, "learner.cooldown": 1000}
 """Inverted images take long to learn; no new environment is inferred in the first steps after a change."""
 CHOICES = tuple(f"SDA, {name}" for name in _design_choices(CAPACITY_STEP))
 

@@ -9,13 +9,13 @@ import { Pad, tools } from "./pad.js";
 const whole = (value) => (Number.isInteger(value) ? String(value) : "");
 const CHARTS = {
   environment: { title: "Environment it believed to be in", steps: true, words: whole },
-  open: { title: "Latents open there", steps: true },
+  active_latents: { title: "Active latents", steps: true },
   capacity: { title: "Capacity, nats", steps: true },
   reconstruction: { title: "Error of what it draws, nats" },
 };
 const WALKED =
   "Each row moves one latent from low to high and keeps the others; what changes is what it stands for.";
-const HEAD = ["Environment", "Batches", "Open latents", "Used latents", "Capacity", "Error"];
+const HEAD = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "NLL"];
 
 export function show(room, query) {
   return aboutRecord(room, query, {
@@ -129,9 +129,9 @@ function domain({ environment, chance, image }, isChosen, choose) {
   );
 }
 
-function walk({ latent, nats, images }) {
+function walk({ latent, kl, images }) {
   const step = (source, i) => h("img", { src: source, alt: i ? "" : `Latent ${latent} from low to high` });
-  const name = h("span", {}, `latent ${latent}`, h("small", {}, `${nats.toFixed(2)} nats`));
+  const name = h("span", {}, `latent ${latent}`, h("small", {}, `${kl.toFixed(2)} nats`));
   return h("li", {}, name, h("div", {}, images.map(step)));
 }
 
@@ -146,13 +146,13 @@ function charts(points) {
 }
 
 function overview({ environments, current }) {
-  const cells = ({ number, batches, open, used, capacity, error }) => [
+  const cells = ({ number, batches, active_latents, used, capacity, nll }) => [
     `${number}${number === current ? " (present)" : ""}`,
     batches,
-    open,
+    active_latents,
     used.length,
     capacity.toFixed(1),
-    error.toFixed(1),
+    nll.toFixed(1),
   ];
   const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
   const head = h("tr", {}, HEAD.map((word) => h("th", { scope: "col" }, word)));

@@ -52,7 +52,7 @@ def imagine(rooms: Here, record: Named, body: Body, environment: Number | None =
     """The pixels of a canvas drawn again in every environment, and walked along each latent in one."""
     with rooms.models.of(record) as play:
         learner = dreaming(play.learner)
-        return imagined(learner, from_canvas(body, learner.image_shape), environment)
+        return imagined(learner, from_canvas(body, play.learner.image_shape), environment)
 
 
 recognition_router = APIRouter(prefix="/api")

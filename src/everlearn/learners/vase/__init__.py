@@ -1,0 +1,1 @@
+"""VASE and its baseline CCI-VAE."""

@@ -1,0 +1,256 @@
+"""Environment inference and latent masks: which environment a batch comes from, and which latents it uses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from everlearn.learners.base import EnvironmentInfo, Footprint, Names, State, Stateful
+from everlearn.learners.vase.cci_vae import Posterior, Reconstruction
+from everlearn.networks import n_bytes, seeded
+from everlearn.networks.divergences import bernoulli_nll
+from everlearn.networks.vae import Decoder
+from everlearn.rng import FloatArray, Rng
+
+BoolArray = npt.NDArray[np.bool_]
+
+NEW = -1
+"""Index of an environment that was never met."""
+MOMENTUM = 0.98
+"""Weight of the previous value in a running mean."""
+NOISE_SAMPLES, NOISE_STEPS, NOISE_LR = 64, 60, 0.1
+"""Generated samples, optimizer steps and learning rate of the search for the tolerated noise."""
+
+
+@dataclass
+class EncodedBatch:
+    """A batch and its posterior, before any weight changes.
+
+    Attributes:
+        pixels: (n, C, H, W).
+        posterior: q(z | x).
+        atypicality: KL of each latent's aggregate posterior over the batch to N(0, 1).
+        min_nll: lower bound of the reconstruction error, which is subtracted from it.
+        unmasked: 1 for latents of single images that are active whatever the mask says.
+        reconstructions: by environment.
+    """
+
+    pixels: Tensor
+    posterior: Posterior
+    atypicality: FloatArray
+    min_nll: float
+    unmasked: Tensor = field(default_factory=lambda: torch.zeros(()))
+    reconstructions: dict[int, Reconstruction] = field(default_factory=dict)
+
+
+class Environment(Stateful):
+    """Statistics of one environment.
+
+    Attributes:
+        mask: which latents are active in it.
+        kl: running mean of each latent's KL to the prior.
+        atypicality: running mean of each latent's aggregate-posterior KL.
+        used: which latents its images are encoded by.
+        capacity: C of this environment.
+        nll: running mean of the reconstruction error, above its lower bound.
+        n_batches: batches trained in it.
+    """
+
+    parts: ClassVar[Names] = ("mask", "kl", "atypicality", "used")
+    counters: ClassVar[Names] = ("capacity", "nll", "n_batches")
+
+    def __init__(self, n_latents: int) -> None:
+        self.mask: BoolArray = np.ones(n_latents, bool)
+        self.kl: FloatArray = np.zeros(n_latents)
+        self.atypicality: FloatArray = np.zeros(n_latents)
+        self.used: BoolArray = np.zeros(n_latents, bool)
+        self.capacity = self.nll = 0.0
+        self.n_batches = 0
+
+    @property
+    def informative_kl(self) -> FloatArray:
+        """The KL of each latent without the part that is the same for all images."""
+        return self.kl - self.atypicality
+
+    def update(self, nll: float, kl: FloatArray, atypicality: FloatArray) -> None:
+        """Add a batch to the running means; the first batches are averaged evenly."""
+        rate = max(1 - MOMENTUM, 1 / (self.n_batches + 1))
+        self.nll += rate * (nll - self.nll)
+        self.kl = self.kl + rate * (kl - self.kl)
+        self.atypicality = self.atypicality + rate * (atypicality - self.atypicality)
+        self.n_batches += 1
+
+    def info(self) -> EnvironmentInfo:
+        """A copy for evaluation."""
+        mask, used, kl = self.mask.copy(), self.used.copy(), self.kl.copy()
+        return EnvironmentInfo(mask, used, kl, self.capacity, self.nll, self.n_batches)
+
+
+class EnvironmentInference(Stateful):
+    """All environments so far, the current one, and the classifier q(s | x).
+
+    Args:
+        n_latents: dimensions of z.
+        n_features: features that the classifier reads.
+        max_environments: when all are in use, no new environment is declared.
+        mask_low: a masked latent becomes active when its atypicality falls below this.
+        mask_high: an active latent is masked when its atypicality rises above this.
+        patience: consecutive batches that must point to other environments before a change.
+        cooldown: steps after a change in which no new environment is declared.
+        seed: seed of the classifier's initial weights.
+        enabled: if false, the classifier is not trained.
+    """
+
+    parts: ClassVar[Names] = ("classifier",)
+    counters: ClassVar[Names] = ("index", "n_before", "pending", "changes")
+
+    def __init__(
+        self,
+        *,
+        n_latents: int,
+        n_features: int,
+        max_environments: int,
+        mask_low: float,
+        mask_high: float,
+        patience: int,
+        cooldown: int,
+        seed: int,
+        enabled: bool = True,
+    ) -> None:
+        self.enabled = enabled
+        self.n_latents, self.max_environments = n_latents, max_environments
+        self.mask_low, self.mask_high = mask_low, mask_high
+        self.patience, self.cooldown = patience, cooldown
+        with seeded(seed):
+            self.classifier = nn.Linear(n_features, max_environments)
+        self.known = [Environment(n_latents)]
+        self.index = 0
+        self.n_before = 0  # batches of the current environment before the last change to it
+        self.pending: list[int] = []  # candidates of the last batches, none of them the current environment
+        self.changes: list[tuple[int, int]] = []  # (batches so far, new environment)
+
+    @property
+    def current(self) -> Environment:
+        """The environment of the last batch."""
+        return self.known[self.index]
+
+    @property
+    def n_since_change(self) -> int:
+        """Batches trained since the last change."""
+        return self.current.n_batches - self.n_before
+
+    def probabilities(self, features: Tensor) -> Tensor:
+        """q(s | x) of the known environments, (n, n_known); the encoder receives no gradient."""
+        probabilities: Tensor = self.classifier(features.detach()).softmax(1)
+        return probabilities[:, : len(self.known)]
+
+    def classifier_loss(self, features: Tensor, environments: Tensor) -> Tensor:
+        """-log q(s | x); the encoder receives no gradient."""
+        if not self.enabled:
+            return torch.zeros(()).to(features)
+        return functional.cross_entropy(self.classifier(features.detach()), environments)
+
+    def candidate(self, guess: int, explains: Callable[[int], bool]) -> int:
+        """The environment that a batch points to: the first one that explains it, or else `NEW`.
+
+        The paper tests only the guess. Testing the current environment too prevents that a wrong guess
+        declares a new one. Within the cooldown the current environment is tested first, since the classifier
+        has not learned it yet.
+        """
+        cooling_down = self.n_since_change < self.cooldown
+        for index in (self.index, guess) if cooling_down else (guess, self.index):
+            if explains(index):
+                return index
+        if cooling_down:
+            return self.index
+        return NEW if len(self.known) < self.max_environments else guess
+
+    def confirm(self, candidate: int, n_batches: int) -> int | None:
+        """The environment to train in; None while a change is pending.
+
+        After `patience` candidates in a row the most frequent one wins; ties go to the latest known one.
+        """
+        if candidate == self.index:
+            self.pending = []
+            return self.index
+        self.pending.append(candidate)
+        if len(self.pending) < self.patience:
+            return None
+        self.change_to(max(self.pending, key=lambda index: (self.pending.count(index), index)))
+        self.changes.append((n_batches, self.index))
+        return self.index
+
+    def change_to(self, index: int) -> None:
+        """Make an environment the current one; `NEW` adds one."""
+        if index == NEW:
+            self.known.append(Environment(self.n_latents))
+        self.index = len(self.known) - 1 if index == NEW else index
+        self.n_before, self.pending = self.current.n_batches, []
+
+    def mask(self, atypicality: FloatArray, previous: BoolArray) -> BoolArray:
+        """Active latents: typical ones; those between the two thresholds keep their previous state."""
+        return np.asarray((atypicality < self.mask_low) | (previous & (atypicality <= self.mask_high)))
+
+    def mask_differs(self, index: int, atypicality: FloatArray) -> bool:
+        """Whether a batch changes the mask of a latent that an environment uses.
+
+        An active latent is compared with its mean atypicality in that environment.
+        """
+        known = self.known[index]
+        excess = atypicality - np.where(known.mask, known.atypicality, 0)
+        flipped = self.mask(excess, known.mask) != known.mask
+        return bool((flipped & known.used).any())
+
+    def used_elsewhere(self) -> BoolArray:
+        """The latents that any other environment uses, which must not be overwritten."""
+        others = [known.used for index, known in enumerate(self.known) if index != self.index]
+        return np.asarray(np.any([*others, np.zeros(self.n_latents, bool)], axis=0))
+
+    def state(self) -> State:
+        known = {str(index): known.state() for index, known in enumerate(self.known)}
+        return {**super().state(), "known": known}
+
+    def load(self, state: State) -> None:
+        super().load(state)
+        self.changes = [(n_batches, index) for n_batches, index in self.changes]
+        self.known = [Environment(self.n_latents) for _ in state["known"]]
+        for index, known in enumerate(self.known):
+            known.load(state["known"][str(index)])
+
+    def footprint(self) -> Footprint:
+        return Footprint(weights=n_bytes(self.classifier))
+
+
+def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, rng: Rng) -> FloatArray:
+    """Standard deviation of the largest noise on each latent that leaves reconstructions unchanged.
+
+    With x the decoder's images of latents z ~ N(0, I), minimizes over diagonal S
+
+        E[-log p(x | z + noise, environment)] - log |S|,  noise ~ N(0, S).
+
+    The paper uses images of the environment; these are generated samples, since no images are stored.
+    """
+    weight = next(decoder.parameters())
+
+    def normal() -> Tensor:
+        numbers = torch.from_numpy(rng.normal(NOISE_SAMPLES * n_latents))
+        return numbers.to(weight).view(NOISE_SAMPLES, n_latents)
+
+    latents = normal()
+    environments = torch.full((NOISE_SAMPLES,), environment, device=weight.device)
+    with torch.no_grad():
+        pixels = decoder(latents, environments).sigmoid()
+    log_std = torch.zeros(n_latents, dtype=weight.dtype, device=weight.device, requires_grad=True)
+    optimizer = torch.optim.Adam([log_std], lr=NOISE_LR)
+    for _ in range(NOISE_STEPS):
+        nll = bernoulli_nll(decoder(latents + log_std.exp() * normal(), environments), pixels).mean()
+        # autograd.grad instead of backward: the decoder's weights must not collect gradients.
+        (log_std.grad,) = torch.autograd.grad(nll - 2 * log_std.sum(), [log_std])
+        optimizer.step()
+    std: FloatArray = log_std.detach().exp().cpu().double().numpy()
+    return std

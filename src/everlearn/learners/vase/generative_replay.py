@@ -1,0 +1,146 @@
+"""Generative replay from a snapshot, and exploration by shifting images."""
+
+from copy import deepcopy
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from everlearn.learners.base import Names, State, Stateful
+from everlearn.networks import seeded
+from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
+from everlearn.networks.pose import affine_sample
+from everlearn.networks.vae import VAE, Encoder
+from everlearn.rng import Rng
+
+POLICY_UNITS = 64
+
+
+class GeneratedSamples(NamedTuple):
+    """Images that a snapshot generates, with its logits and posterior."""
+
+    latents: Tensor
+    environments: Tensor
+    logits: Tensor
+    pixels: Tensor
+    mean: Tensor
+    log_variance: Tensor
+
+
+class Proximity(NamedTuple):
+    """Distances of encoder and decoder to the snapshot on generated samples, and the encoder's features."""
+
+    encoder: Tensor
+    decoder: Tensor
+    features: Tensor
+
+
+class Snapshot(Stateful):
+    """A frozen copy of a VAE, and how many environments it knew; empty until `take`.
+
+    Args:
+        live: the VAE that is copied.
+    """
+
+    parts: ClassVar[Names] = ("net",)
+    counters: ClassVar[Names] = ("n_environments",)
+
+    def __init__(self, live: VAE) -> None:
+        self.live = live
+        self.net: VAE | None = None
+        self.n_environments = 0
+
+    def take(self, n_environments: int) -> None:
+        """Copy the weights as they are now."""
+        self.net, self.n_environments = deepcopy(self.live).requires_grad_(False), n_environments
+
+    @torch.no_grad()
+    def sample(self, n: int, environments: list[int], rng: Rng) -> GeneratedSamples:
+        """Decode z ~ N(0, I) in environments drawn uniformly from a list."""
+        if self.net is None:
+            raise ValueError("there is no snapshot yet")
+        weight = self.net.encoder.head.weight
+        n_latents = weight.shape[0] // 2
+        latents = torch.from_numpy(rng.normal(n * n_latents)).to(weight).view(n, n_latents)
+        drawn = np.array(environments)[rng.integers(n, len(environments))]
+        drawn_environments = torch.from_numpy(drawn).to(weight.device)
+        logits = self.net.decoder(latents, drawn_environments)
+        pixels = logits.sigmoid()
+        mean, log_variance, _ = self.net.encoder(pixels)
+        return GeneratedSamples(latents, drawn_environments, logits, pixels, mean, log_variance)
+
+    def proximity(self, samples: GeneratedSamples, *, decoder: bool = True) -> Proximity:
+        """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels."""
+        mean, log_variance, features = self.live.encoder(samples.pixels)
+        distance = squared_wasserstein(mean, log_variance, samples.mean, samples.log_variance).mean()
+        if not decoder:
+            return Proximity(distance, torch.zeros_like(distance), features)
+        logits = self.live.decoder(samples.latents, samples.environments)
+        return Proximity(distance, bernoulli_kl(samples.logits, logits).mean(), features)
+
+    def load(self, state: State) -> None:
+        self.net = None if state["net"] is None else deepcopy(self.live).requires_grad_(False)
+        super().load(state)
+
+
+class ShiftPolicy(nn.Module):
+    """Chooses the shift of an image that moves its latents to a target.
+
+    Args:
+        n_latents: dimensions of z.
+        max_shift: largest shift along each axis, in half image widths.
+        seed: seed of the initial weights.
+    """
+
+    def __init__(self, n_latents: int, *, max_shift: float, seed: int) -> None:
+        super().__init__()
+        self.max_shift = max_shift
+        with seeded(seed):
+            self.layers = nn.Sequential(
+                nn.Linear(2 * n_latents, POLICY_UNITS),
+                nn.ReLU(inplace=True),
+                nn.Linear(POLICY_UNITS, POLICY_UNITS),
+                nn.ReLU(inplace=True),
+                nn.Linear(POLICY_UNITS, 2),
+                nn.Tanh(),
+            )
+
+    def forward(self, current: Tensor, target: Tensor) -> Tensor:
+        """(n, n_latents), (n, n_latents) -> (n, 2), to the right and down."""
+        shifts: Tensor = self.max_shift * self.layers(torch.cat([current, target], dim=1))
+        return shifts
+
+    def explore(self, encoder: Encoder, pixels: Tensor, free: Tensor, rng: Rng) -> tuple[Tensor, Tensor]:
+        """Shift images so that free latents take imagined values; returns the images and the policy loss.
+
+        Args:
+            encoder: encodes the images; frozen, so that only the policy is trained.
+            pixels: (n, C, H, W).
+            free: (n_latents,) which latents get target values z ~ N(0, 1).
+            rng: draws the target values.
+        """
+        with torch.no_grad():
+            current = encoder(pixels)[0]
+        values = torch.from_numpy(rng.normal(current.numel())).to(current).view_as(current)
+        target = torch.where(free, values, current)
+        shifted = shift(pixels, self(current, target))
+        loss = (encoder(shifted)[0] - target)[:, free].square().mean()
+        return shifted.detach(), loss
+
+
+def random_shift(pixels: Tensor, max_shift: float, rng: Rng) -> Tensor:
+    """Images shifted uniformly at random: the control for `ShiftPolicy.explore`."""
+    shifts = torch.from_numpy(rng.uniform(2 * len(pixels), -max_shift, max_shift)).to(pixels)
+    return shift(pixels, shifts.view(-1, 2))
+
+
+def shift(pixels: Tensor, shifts: Tensor) -> Tensor:
+    """Images (n, C, H, W) shifted right and down by (n, 2) half image widths, with border padding.
+
+    Example:
+        >>> shift(torch.tensor([[[[0.0, 1.0, 0.0, 0.0]]]]), torch.tensor([[0.5, 0.0]])).flatten()
+        tensor([0., 0., 1., 0.])
+    """
+    identity = torch.eye(2).to(shifts).expand(len(shifts), 2, 2)
+    return affine_sample(pixels, torch.cat([identity, -shifts[:, :, None]], dim=2))

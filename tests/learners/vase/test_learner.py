@@ -1,0 +1,312 @@
+"""VASE on images of bars, which move, rest, or are inverted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from everlearn.errors import BadInput
+from everlearn.learners.base import InfersEnvironment
+from everlearn.learners.vase.learner import VASE
+from everlearn.rng import rng_at
+from everlearn.serialization import digest, pack, unpack
+from everlearn.streams import Batch
+
+QUICK: dict[str, Any] = {
+    "image_shape": (16, 16),
+    "size": "tiny",
+    "n_latents": 12,
+    "cooldown": 5,
+    "mask_freeze_after": 3,
+    "patience": 2,
+    "learning_rate": 0.01,
+    "gamma": 100.0,
+    "capacity_step": 0.005,
+    "lr_warmup": 0,
+}
+
+
+def bars(number: int, *, static: bool = False, dark: bool = False, n: int = 32) -> Batch:
+    """White bars of three widths at random positions or in the middle; or dark ones on white."""
+    rng = rng_at(1, "bars", number)
+    y, x = np.full((2, n), 5) if static else rng.integers(2 * n, 11).reshape(2, n)
+    width = 3 + rng.integers(n, 3)
+    images = np.zeros((n, 16, 16), np.uint8)
+    for i in range(n):
+        images[i, y[i] : y[i] + 5, x[i] : x[i] + width[i]] = 255
+    return Batch(255 - images if dark else images, np.zeros(n, np.int64))
+
+
+def trained(n_light: int = 12, n_dark: int = 4, **settings: Any) -> VASE:
+    """Trained on light bars, then on dark ones, whose reconstruction error is high enough to be new."""
+    learner = VASE(**{**QUICK, **settings})
+    for number in range(n_light):
+        learner.learn(bars(number))
+    for number in range(n_dark):
+        learner.learn(bars(number, dark=True))
+    return learner
+
+
+def encoded(learner: VASE, batch: Batch) -> Any:
+    return learner.encode_batch(learner.to_pixels(batch.images))
+
+
+LONG = {
+    **QUICK,
+    "cooldown": 50,
+    "mask_freeze_after": 20,
+    "patience": 3,
+    "learning_rate": 1e-3,
+    "capacity_step": 0.02,
+    "max_capacity": 8.0,
+    "lr_warmup": 20,
+}
+REST, MOVE = 350, 450
+"""Batches at which the bars come to rest, and at which they move again."""
+
+
+@pytest.fixture(scope="module")
+def long_run() -> tuple[VASE, list[dict[str, float]]]:
+    """Moving bars, static ones, moving ones again."""
+    learner = VASE(**LONG)
+    return learner, [learner.learn(bars(n, static=REST <= n < MOVE)) for n in range(MOVE + 15)]
+
+
+Run = tuple[VASE, list[dict[str, float]]]
+
+
+def test_changes_of_environment_are_detected(long_run: Run) -> None:
+    learner, losses = long_run
+    assert learner.environment_changes() == [(REST + 3, 1), (MOVE + 3, 0)]
+    skipped = [n for n, each in enumerate(losses) if each["skipped"]]
+    assert skipped == [REST, REST + 1, MOVE, MOVE + 1]
+
+
+def test_position_latents_are_masked_where_nothing_moves(long_run: Run) -> None:
+    learner, _ = long_run
+    moving, static = learner.environments.known
+    masked = moving.used & ~static.mask
+    assert 2 <= masked.sum() < moving.used.sum()
+    assert not (static.used & masked).any()
+    batch = bars(1000, n=400)
+    top = batch.images.max(2).argmax(1)
+    design = np.hstack([learner.encode(batch.images)[:, masked], np.ones((400, 1))])
+    residual = top - design @ np.linalg.lstsq(design, top, rcond=None)[0]
+    assert 1 - residual.var() / top.var() > 0.5
+
+
+def test_capacity_restarts_and_is_kept_per_environment(long_run: Run) -> None:
+    capacity = [each["capacity"] for each in long_run[1]]
+    assert capacity[REST - 1] == pytest.approx(7)
+    assert capacity[REST + 2] < 4
+    assert capacity[REST + 52] == pytest.approx(capacity[REST + 2] + 50 * 0.02)
+    assert capacity[MOVE + 2] == pytest.approx(7.02)
+
+
+def loaded(learner: VASE, **settings: Any) -> VASE:
+    """The same state with other settings."""
+    other = VASE(**{**LONG, **settings})
+    other.load(learner.state())
+    return other
+
+
+@pytest.mark.parametrize("selector", ["classifier", "reconstruction"])
+def test_infer_environment_does_not_change_state(long_run: Run, selector: str) -> None:
+    learner = loaded(long_run[0], cooldown=0, selector=selector)
+    assert isinstance(learner, InfersEnvironment)
+    before = digest(learner.state())
+    assert learner.infer_environment(bars(2000).images) == 0
+    assert learner.infer_environment(bars(2000, static=True).images) == 1
+    assert learner.infer_environment(bars(2000, dark=True).images) == -1
+    assert learner.environment_probabilities(bars(2000).images).shape == (32, 2)
+    assert digest(learner.state()) == before
+
+
+def test_a_new_environment_is_entered_before_any_weight_changes() -> None:
+    learner = trained(n_dark=0)
+    before = digest({"net": learner.state()["net"]})
+    assert learner.learn(bars(0, dark=True))["skipped"] == 1
+    assert digest({"net": learner.state()["net"]}) == before
+    learner.learn(bars(1, dark=True))
+    assert learner.environment_changes() == [(14, 1)]
+    assert digest({"net": learner.snapshot.state()["net"]}) == before
+    assert learner.snapshot.n_environments == 1
+
+
+def test_small_batches_do_not_change_the_environment() -> None:
+    learner = trained(n_dark=0)
+    for number in range(6):
+        learner.learn(bars(number, dark=True, n=15))
+    assert learner.environment_changes() == []
+
+
+@pytest.mark.parametrize("cut", [12, 13, 14, 16])
+def test_save_and_load_while_a_change_is_pending(cut: int) -> None:
+    def run(break_at: int | None) -> str:
+        learner = VASE(**QUICK, exploration="random")
+        for n in range(18):
+            if n == break_at:
+                saved = unpack(pack(learner.state()))
+                learner = trained(n_dark=3, exploration="random")
+                learner.load(saved)
+            learner.learn(bars(n, dark=n >= 12))
+        assert learner.environment_changes() == [(14, 1)]
+        return digest(learner.state())
+
+    assert run(None) == run(cut)
+
+
+def test_without_environment_inference_there_is_one_environment() -> None:
+    learner = trained(environment_inference=False)
+    assert len(learner.environments.known) == 1
+    assert learner.environments.current.n_batches == 16
+    assert learner.environment_changes() is None
+
+
+def test_without_masking_all_latents_are_active() -> None:
+    learner = trained(latent_masking=False, mask_low=0.0, mask_high=0.0, mask_unused=True)
+    assert all(each.active.all() for each in learner.environment_info())
+
+
+def test_unused_latents_are_masked_only_with_mask_unused() -> None:
+    settings = {"mask_low": 0.0, "mask_high": 0.0, "mask_freeze_after": 100, "n_dark": 0}
+    assert trained(**settings).environments.current.mask.all()
+    assert not trained(**settings, mask_unused=True).environments.current.mask.any()
+
+
+def test_without_environment_inference_only_used_latents_are_masked() -> None:
+    learner = VASE(**QUICK, environment_inference=False, mask_low=0.0, mask_high=0.0)
+    only = learner.environments.current
+    only.kl[:2], only.atypicality[:2], only.used[:2], only.n_batches = 5.0, 0.25, True, 50
+    for number in range(3):
+        learner.learn(bars(number))
+    assert only.mask.tolist() == [False] * 2 + [True] * 10
+    assert only.kl[:2].tolist() == [5.0, 5.0], "masked latents keep their statistics"
+    assert only.informative_kl[:2].tolist() == [4.75, 4.75]
+
+
+def test_mask_is_fixed_after_mask_freeze_after_batches() -> None:
+    learner = VASE(**QUICK, mask_low=0.0, mask_high=0.0, mask_unused=True)
+    learner.environments.current.n_batches = 3
+    learner.learn(bars(0))
+    assert learner.environments.current.mask.all()
+
+
+def test_replay_loss_is_the_sum_of_its_terms() -> None:
+    learner = trained(encoder_weight=2.0, decoder_weight=3.0, replay_size=16)
+    samples = learner.snapshot.sample(16, [0], rng_at(0, "vase dream", learner.n_steps))
+    proximity = learner.snapshot.proximity(samples)
+    x = encoded(learner, bars(0, dark=True))
+    current = learner.environments.classifier_loss(x.posterior.features, torch.ones(32, dtype=torch.long))
+    past = learner.environments.classifier_loss(proximity.features, torch.zeros(16, dtype=torch.long))
+    expected = current + past + 2 * proximity.encoder + 3 * proximity.decoder
+    assert learner.replay_loss(x).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_without_generative_replay_only_the_classifier_is_trained() -> None:
+    learner = trained(generative_replay=False)
+    x = encoded(learner, bars(0))
+    learner.optim.zero_grad(set_to_none=True)
+    loss = learner.replay_loss(x)
+    expected = learner.environments.classifier_loss(x.posterior.features, torch.ones(32, dtype=torch.long))
+    assert loss.item() == expected.item()
+    loss.backward()
+    assert learner.environments.classifier.weight.grad is not None
+    assert all(weight.grad is None for weight in learner.net.parameters())
+
+
+def test_replayed_environments() -> None:
+    assert trained().replayed_environments() == [0]
+    assert trained(snapshot_every=14).replayed_environments() == [0]
+    assert trained(snapshot_every=14, replay_current=True).replayed_environments() == [0, 1]
+    assert trained(environment_inference=False).replayed_environments() == []
+    assert trained(environment_inference=False, snapshot_every=5).replayed_environments() == [0]
+
+
+def test_generative_replay_reduces_forgetting() -> None:
+    def nll(generative_replay: bool) -> float:
+        learner = trained(n_light=60, n_dark=60, generative_replay=generative_replay)
+        with torch.no_grad():
+            return float(learner.reconstruct_in(encoded(learner, bars(99)), 0).nll)
+
+    assert nll(generative_replay=True) < 0.8 * nll(generative_replay=False)
+
+
+def test_capacity_continues_without_restart() -> None:
+    settings = {"capacity_step": 0.5, "max_capacity": 25.0}
+    # Twelve steps on light bars and three on dark ones, of which the first batch is skipped.
+    assert trained(**settings, restart_capacity=False).environments.current.capacity == pytest.approx(7.5)
+    assert trained(**settings).environments.current.capacity != pytest.approx(7.5)
+
+
+@pytest.mark.parametrize(("n_dark", "factor"), [(0, 1.0), (2, 0.1), (3, 0.2)])
+def test_learning_rate_warms_up_after_a_change(n_dark: int, factor: float) -> None:
+    """The first batch of dark bars is skipped."""
+    rate = trained(n_dark=n_dark, lr_warmup=9).optim.param_groups[0]["lr"]
+    assert rate == pytest.approx(factor * QUICK["learning_rate"])
+    assert trained(n_dark=n_dark).optim.param_groups[0]["lr"] == QUICK["learning_rate"]
+
+
+def test_min_nll_is_the_entropy_of_the_pixels() -> None:
+    gray = torch.full((8, 1, 16, 16), 0.5)
+    assert VASE(**QUICK).encode_batch(gray).min_nll == pytest.approx(256 * np.log(2), rel=1e-5)
+    assert VASE(**QUICK, excess_nll=False).encode_batch(gray).min_nll == 0
+
+
+def test_max_environments() -> None:
+    assert len(trained(max_environments=1).environments.known) == 1
+
+
+def test_used_latents_by_kl_and_by_noise(long_run: Run) -> None:
+    by_kl = long_run[0].environments.known[0]
+    assert (by_kl.used == (by_kl.informative_kl > 0.1)).all()
+    other = loaded(long_run[0], usage_criterion="noise")
+    other.update_usage(0)
+    by_noise = other.environments.known[0].used
+    assert by_noise[by_kl.kl > 0.5].all()
+    assert not by_noise[by_kl.kl < 0.02].any()
+
+
+def with_masked_latents(exploration: str) -> VASE:
+    """The first two latents are used in environment 0 and masked in the current one."""
+    learner = trained(exploration=exploration)
+    learner.environments.known[0].used[:] = np.arange(12) < 2
+    learner.environments.current.mask = np.arange(12) >= 2
+    return learner
+
+
+@pytest.mark.parametrize("exploration", ["imagined", "random"])
+def test_exploration_shifts_half_of_the_batch(exploration: str) -> None:
+    learner = with_masked_latents(exploration)
+    x = encoded(learner, bars(0, static=True))
+    explored, policy_loss = learner.explore(x)
+    assert (explored.pixels[16:] == x.pixels[16:]).all()
+    assert (explored.pixels[:16] != x.pixels[:16]).any()
+    assert (explored.unmasked[:16, :2] == 1).all()
+    assert explored.unmasked.sum() == 32
+    assert (float(policy_loss.detach()) > 0) == (exploration == "imagined")
+    learner.environments.current.mask = np.ones(12, bool)
+    assert learner.explore(x)[0] is x
+
+
+def test_latents_activated_by_exploration_do_not_enter_the_statistics() -> None:
+    """Otherwise a static batch would differ from its own environment, and a new one would be declared."""
+    learner = with_masked_latents("random")
+    current = learner.environments.current
+    explored, _ = learner.explore(encoded(learner, bars(0, dark=True)))
+    reconstruction = learner.reconstruct_in(explored, learner.environments.index)
+    assert (reconstruction.kl[:2] > 0).all()
+    current.kl[:] = 0.0
+    learner.update_statistics(explored, reconstruction)
+    assert (current.kl[:2] == 0).all()
+    assert (current.kl[2:] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"decoder_weight": -1}, {"max_shift": 3}, {"kappa": 0.9}, {"mask_low": 0.6}, {"max_environments": 0}],
+)
+def test_bad_settings_are_rejected(settings: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=next(iter(settings))):
+        VASE(**{**QUICK, **settings})
