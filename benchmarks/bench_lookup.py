@@ -26,7 +26,7 @@ def run() -> list[Row]:
         memory.add(task.exemplars)
     fine.follow(memory)
     coarse.follow(memory)
-    probe = stream.probe(N_TASKS, N_IMAGES)
+    probe = stream.eval_sample(N_TASKS, N_IMAGES)
     assert probe.factors is not None
     images = to_images(to_canonical(to_tensor(probe.images), poses_from_factors(probe.factors)))
     exemplars, few = (

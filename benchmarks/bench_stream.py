@@ -27,9 +27,9 @@ def run() -> list[Row]:
                 "peer": lambda: [data.draw(pose) for pose in poses],
                 "early": lambda: generate_all(stream.task(0)),
                 "late": lambda: generate_all(stream.task(LATE)),
-                "probe 5": lambda: stream.probe(5),
-                "probe 500": lambda: stream.probe(500),
-                "probe late": lambda: stream.probe(LATE),
+                "probe 5": lambda: stream.eval_sample(5),
+                "probe 500": lambda: stream.eval_sample(500),
+                "probe late": lambda: stream.eval_sample(LATE),
             },
             clock=time.process_time,
         )

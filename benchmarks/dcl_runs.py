@@ -61,12 +61,12 @@ EXPERIMENTS = [
     Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
     Experiment(
         "omniglot",
-        f"--stream omniglot --set stream.poses=40 {TURNED} --set learner.n_candidates=200 --epochs 30 "
+        f"--stream omniglot --set stream.n_poses=40 {TURNED} --set learner.n_candidates=200 --epochs 30 "
         "--set evaluation.every=5",
     ),
     Experiment(
         "emoji",
-        "--stream folder --data records/emoji/package/img/twitter/64 --set stream.poses=20 "
+        "--stream folder --data records/emoji/package/img/twitter/64 --set stream.n_poses=20 "
         f"--classes-per-task 100 {TURNED} --set evaluation.every=5 --epochs 3",
     ),
 ]

@@ -12,7 +12,7 @@ from .outcomes import Run, assert_refused
 WORDS = (
     'stream.sequence=["moving-sprites","inverted-sprites"]',
     "stream.image_size=16",
-    "stream.shapes=2",
+    "stream.n_shapes=2",
     "stream.images_per_shape=40",
     "stream.images_per_stage=32",
     "evaluation.probe_size=4",

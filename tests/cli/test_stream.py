@@ -144,11 +144,11 @@ def test_exporting_again_changes_nothing(run: Run) -> None:
 
 def test_list_names_every_kind_with_a_line(run: Run) -> None:
     kinds = json.loads(run("stream", "list", "--json").out)["kinds"]
-    assert tuple(kinds) == streams.kinds()
+    assert tuple(kinds) == streams.names()
     assert all(line.endswith(".") for line in kinds.values())
 
 
-@pytest.mark.parametrize("kind", streams.kinds())
+@pytest.mark.parametrize("kind", streams.names())
 def test_list_names_every_setting_of_a_kind(kind: str, run: Run) -> None:
     facts = json.loads(run("stream", "list", kind, "--json").out)
     assert set(facts["settings"]) == set(streams.settings_class(kind).model_fields)

@@ -23,7 +23,7 @@ def fresh(name: str, seed: int = 0) -> Learner:
 def teach(learner: Learner, task: Task, n_batches: int = 3) -> Learner:
     view = task.for_learner()
     learner.begin(view)
-    for batch in list(view.train.shuffled(0, task.index).pieces(8))[:n_batches]:
+    for batch in list(view.train.shuffled(0, task.index).batches(8))[:n_batches]:
         learner.learn(batch)
     learner.end(view)
     return learner
@@ -123,7 +123,7 @@ def test_save_load_continue_equals_no_break(name: str, cut: int) -> None:
         learner = teach(learner, STREAM.task(0))
         view = STREAM.task(1).for_learner()
         learner.begin(view)
-        for number, batch in enumerate(list(view.train.pieces(6))[:6]):
+        for number, batch in enumerate(list(view.train.batches(6))[:6]):
             learner.learn(batch)
             if number == cut:
                 learner = change(learner)

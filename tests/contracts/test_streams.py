@@ -12,7 +12,7 @@ from everlearn.streams.scenario_stream import probe_rows
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 ENVIRONMENTS = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites")
 FILMED = {
-    "stream": "sprites-50", "image_size": 16, "frames": 4, "n_classes": 12, "classes_per_task": 2,
+    "stream": "sprites-50", "image_size": 16, "frames_per_session": 4, "n_classes": 12, "classes_per_task": 2,
 }  # fmt: skip
 
 CASES = {
@@ -20,8 +20,8 @@ CASES = {
     "domain-incremental": {**SMALL, "scenario": "domain-incremental"},
     "task-incremental": {**SMALL, "scenario": "task-incremental"},
     "nc": {**SMALL, "scenario": "nc"},
-    "ni": {**SMALL, "scenario": "ni", "sessions": 6},
-    "nic": {**SMALL, "scenario": "nic", "n_classes": 6, "sessions": 3},
+    "ni": {**SMALL, "scenario": "ni", "n_sessions": 6},
+    "nic": {**SMALL, "scenario": "nic", "n_classes": 6, "n_sessions": 3},
     "blurry": {**SMALL, "boundaries": "blurry", "blurry_percent": 30},
     "gradual": {**SMALL, "boundaries": "gradual"},
     "recurring": {**SMALL, "boundaries": "recurring"},
@@ -39,7 +39,7 @@ CASES = {
         "stream": "environments",
         "sequence": ENVIRONMENTS,
         "image_size": 16,
-        "shapes": 4,
+        "n_shapes": 4,
         "images_per_shape": 30,
         "images_per_stage": 60,
         "mix": 0.1,
@@ -47,7 +47,7 @@ CASES = {
 }
 REAL = {
     "omniglot": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3},
-    "omniglot in poses": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3, "poses": 30},
+    "omniglot in poses": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3, "n_poses": 30},
     "omniglot blurry": {"stream": "omniglot", "image_size": 16, "boundaries": "blurry", "variant": "moving"},
 }
 needs_data = pytest.mark.skipif(not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA is not set")
@@ -118,7 +118,7 @@ def test_a_task_names_exactly_the_labels_it_holds(stream):
 
 def test_labels_return_only_if_the_stream_says_so(settings, stream):
     labels = [label for task in stream.take(N_TASKS) for label in task.labels]
-    if not stream.labels_return:
+    if not stream.labels_recur:
         assert len(set(labels)) == len(labels)
     elif settings.get("boundaries") != "blurry":  # where strays may be rare
         assert len(set(labels)) < len(labels)
@@ -150,16 +150,16 @@ def test_another_seed_is_another_stream(settings, stream):
 
 def test_the_whole_probe_is_what_was_tested(stream):
     tested = {image for task in stream.take(N_TASKS) for image in images(task.test)}
-    probe = stream.probe(N_TASKS, size=100_000)
+    probe = stream.eval_sample(N_TASKS, size=100_000)
     assert sorted(images(probe)) == sorted(tested)
 
 
 def test_a_probe_is_capped_balanced_and_pure(stream):
-    size = len(stream.probe(N_TASKS, size=100_000)) - 1
-    probe = stream.probe(N_TASKS, size=size, seed=3)
+    size = len(stream.eval_sample(N_TASKS, size=100_000)) - 1
+    probe = stream.eval_sample(N_TASKS, size=size, seed=3)
     assert len(probe) == size
-    assert probe == stream.probe(N_TASKS, size=size, seed=3)
-    assert len({str(images(stream.probe(N_TASKS, size=size, seed=seed))) for seed in range(10)}) > 1
+    assert probe == stream.eval_sample(N_TASKS, size=size, seed=3)
+    assert len({str(images(stream.eval_sample(N_TASKS, size=size, seed=seed))) for seed in range(10)}) > 1
     rows = probe_rows(stream.source, stream.scenario.seen(N_TASKS), size=size, seed=3)
     counts = np.bincount(np.unique(rows.classes, return_inverse=True)[1])
     assert counts.max() - counts.min() <= 1
@@ -169,7 +169,7 @@ def test_tasks_tell_where_they_come_from_only_if_incremental_by_task(settings, s
     tells = settings.get("scenario") == "task-incremental"
     for task in stream.take(N_TASKS):
         assert all((batch.tasks is not None) == tells for batch in batches(task))
-    assert stream.gives_tasks == tells
+    assert stream.provides_task_ids == tells
 
 
 def test_a_probe_tells_where_its_images_were_tested_first(stream):
@@ -177,7 +177,7 @@ def test_a_probe_tells_where_its_images_were_tested_first(stream):
     for task in stream.take(N_TASKS):
         for image in images(task.test):
             tested.setdefault(image, task.index)
-    probe = stream.probe(N_TASKS)
+    probe = stream.eval_sample(N_TASKS)
     assert probe.tasks.tolist() == [tested[image] for image in images(probe)]
 
 

@@ -69,13 +69,13 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
     stream = environments(
         sequence=["moving-sprites", "sprites"],
         image_size=16,
-        shapes=2,
+        n_shapes=2,
         images_per_shape=50,
         images_per_stage=80,
     )
     learner = VASE(image_shape=(16, 16), size="tiny", n_latents=6)
     for task in stream:
-        for batch in task.train.pieces(20):
+        for batch in task.train.batches(20):
             learner.learn(batch)
     learner.environments.changes.append((6, 0))  # as if it had taken the second stage for the first
     before = learner.predict(stream.task(0).test.images), str(learner.state())
@@ -91,7 +91,7 @@ def test_a_learner_is_asked_and_left_as_it_was() -> None:
 
 
 def test_one_that_does_not_look_for_environments_misses_none() -> None:
-    stream = environments(sequence=["sprites"], image_size=16, shapes=2, images_per_shape=50)
+    stream = environments(sequence=["sprites"], image_size=16, n_shapes=2, images_per_shape=50)
     for learner in (CCIVAE.tiny(), VASE(image_shape=(16, 16), size="tiny", environment_inference=False)):
         made = surroundings(learner, stream, [1], size=8)
         assert not made.stages

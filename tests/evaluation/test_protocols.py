@@ -126,7 +126,7 @@ def test_one_shot_with_the_real_learner(stream: Stream) -> None:
     learner = build("dcl", image_shape=(16, 16), seed=0, width=4)
     for task in stream.take(N_TASKS):
         editable_memory(learner).add(task.exemplars)
-    probe = stream.probe(N_TASKS, 50).images
+    probe = stream.eval_sample(N_TASKS, 50).images
     before = learner.predict(probe)
     found = one_shot(learner, stream, N_TASKS, counts=(3,), size=30)
     assert 0 <= found.shots[0].generalised <= found.shots[0].standard <= 1

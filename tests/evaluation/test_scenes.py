@@ -12,7 +12,7 @@ from everlearn.streams import Batch, environments, sprites
 from everlearn.streams.stream import Images
 
 STAGES = environments(
-    sequence=["sprites", "moving-sprites", "sprites"], image_size=16, shapes=3, images_per_shape=700
+    sequence=["sprites", "moving-sprites", "sprites"], image_size=16, n_shapes=3, images_per_shape=700
 )
 
 

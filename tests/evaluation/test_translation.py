@@ -13,7 +13,7 @@ from everlearn.streams import environments, sprites
 from .imagined import Mirror, Silent, Still
 
 STREAM = environments(
-    sequence=["moving-sprites", "moving-inverted-sprites"], image_size=16, shapes=2, images_per_shape=1500
+    sequence=["moving-sprites", "moving-inverted-sprites"], image_size=16, n_shapes=2, images_per_shape=1500
 )
 
 
@@ -74,7 +74,7 @@ def test_where_the_learner_was_goes_before_what_it_would_say_now() -> None:
 
 def test_nothing_is_said_of_places_that_never_change_and_names_nobody_shares() -> None:
     stream = environments(
-        sequence=["sprites", "inverted-sprites"], image_size=16, shapes=1, images_per_shape=200
+        sequence=["sprites", "inverted-sprites"], image_size=16, n_shapes=1, images_per_shape=200
     )
     found = translation(Mirror(), stream, 2, size=20)
     assert found.outcomes[0][1] == Judged(found.outcomes[0][1].there, None, None)

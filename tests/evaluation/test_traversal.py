@@ -56,7 +56,7 @@ def test_what_is_closed_says_nothing_but_is_walked() -> None:
 
 
 def test_the_image_from_which_walks_begin_can_be_chosen() -> None:
-    stream = environments(sequence=["sprites"], image_size=16, shapes=2, images_per_shape=100)
+    stream = environments(sequence=["sprites"], image_size=16, n_shapes=2, images_per_shape=100)
     first, second = (traversal(Mirror(), stream, 1, image=n, size=5).walks[0].seed for n in (0, 1))
     again = traversal(Mirror(), stream, 1, image=6, size=5).walks[0].seed
     assert (first != second).any()

@@ -24,7 +24,7 @@ from everlearn.networks import to_tensor
 from everlearn.runs import Record, RunSpec, Stopped, record, resume
 from everlearn.runs.events import Learned
 from everlearn.serialization import image_from_json
-from everlearn.streams import Batch, Relations, Stream, Task
+from everlearn.streams import Batch, PairSampler, Stream, Task
 from everlearn.streams.exports import FORMATS, export, load
 
 SPLITS = ("train", "val", "test", "held_out", "exemplars")
@@ -44,7 +44,7 @@ LEARNER_STREAMS: dict[str, dict[str, Any]] = {
         "stream": "environments",
         "sequence": ("moving-sprites", "sprites", "inverted-sprites", "moving-sprites"),
         "image_size": 16,
-        "shapes": 2,
+        "n_shapes": 2,
         "images_per_shape": 100,
         "images_per_stage": 160,
     },
@@ -216,7 +216,7 @@ def train(learner: Learner, task: Task, batch_size: int, n_batches: int) -> list
     """The losses of the first batches of a task."""
     view = task.for_learner()
     learner.begin(view)
-    batches = list(view.train.shuffled(0, task.index).pieces(batch_size))[:n_batches]
+    batches = list(view.train.shuffled(0, task.index).batches(batch_size))[:n_batches]
     losses = [learner.learn(batch) for batch in batches]
     learner.end(view)
     return losses
@@ -272,13 +272,13 @@ def buffer_purposes() -> set[str]:
 
 SMALL = {"stream": "sprites", "image_size": 16, "factor_values": 3, "classes_per_task": 3}
 FILMED = {
-    "stream": "sprites-50", "image_size": 16, "frames": 4, "n_classes": 12, "classes_per_task": 2,
+    "stream": "sprites-50", "image_size": 16, "frames_per_session": 4, "n_classes": 12, "classes_per_task": 2,
 }  # fmt: skip
 ENVIRONMENTS = {
     "stream": "environments",
     "sequence": ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites"),
     "image_size": 16,
-    "shapes": 4,
+    "n_shapes": 4,
     "images_per_shape": 30,
     "images_per_stage": 60,
 }
@@ -292,8 +292,8 @@ STREAMS: dict[str, dict[str, Any]] = {
     "domain-incremental": {**SMALL, "scenario": "domain-incremental"},
     "task-incremental": {**SMALL, "scenario": "task-incremental"},
     "nc": {**SMALL, "scenario": "nc"},
-    "ni": {**SMALL, "scenario": "ni", "sessions": 6},
-    "nic": {**SMALL, "scenario": "nic", "n_classes": 6, "sessions": 3},
+    "ni": {**SMALL, "scenario": "ni", "n_sessions": 6},
+    "nic": {**SMALL, "scenario": "nic", "n_classes": 6, "n_sessions": 3},
     "blurry": {**SMALL, "boundaries": "blurry", "blurry_percent": 30},
     "gradual": {**SMALL, "boundaries": "gradual"},
     "recurring": {**SMALL, "boundaries": "recurring"},
@@ -310,7 +310,7 @@ STREAMS: dict[str, dict[str, Any]] = {
     "environments": {**ENVIRONMENTS, "mix": 0.1},
     "environments, recurring": {**ENVIRONMENTS, "recurring": True},
     "folder": {**IMAGES, "data": FILES},
-    "folder, posed": {**IMAGES, "data": FILES, "poses": 30, "held_out": {"scale": [0.5, 0.6]}},
+    "folder, posed": {**IMAGES, "data": FILES, "n_poses": 30, "held_out": {"scale": [0.5, 0.6]}},
     "folder, gray moving": {
         **IMAGES, "data": FILES, "rgb": False, "variant": "moving", "shuffled_classes": True,
     },
@@ -323,7 +323,7 @@ STREAMS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 REAL_STREAMS: dict[str, dict[str, Any]] = {
     "omniglot": OMNIGLOT,
-    "omniglot, posed": {**OMNIGLOT, "poses": 30},
+    "omniglot, posed": {**OMNIGLOT, "n_poses": 30},
     "omniglot, blurry": {**OMNIGLOT, "boundaries": "blurry", "variant": "moving"},
     "mnist": {"stream": "mnist", "image_size": 16, "classes_per_task": 5},
     "mnist, moving colored": {"stream": "mnist", "image_size": 16, "variant": "moving-coloured"},
@@ -333,7 +333,7 @@ REAL_STREAMS: dict[str, dict[str, Any]] = {
 
 
 def stream_kinds() -> tuple[str, ...]:
-    return streams.kinds()
+    return streams.names()
 
 
 def has_real_data() -> bool:
@@ -372,7 +372,7 @@ def write_core50(folder: Path) -> Path:
 
 
 def relations() -> Iterator[Batch]:
-    made = Relations(streams.SpriteSettings(image_size=16, colour=3, rgb=True), n_shapes=20)
+    made = PairSampler(streams.SpriteSettings(image_size=16, colour=3, rgb=True), n_shapes=20)
     triplets, analogies = made.triplets(5, size=20), made.analogies(5, size=20)
     yield from (triplets.anchor, triplets.near, triplets.far)
     yield from (analogies.a, analogies.b, analogies.c, analogies.d)
@@ -385,7 +385,7 @@ TWO_PLACES = {
     "stream": "environments",
     "sequence": ("moving-sprites", "inverted-sprites"),
     "image_size": 16,
-    "shapes": 2,
+    "n_shapes": 2,
     "images_per_shape": 400,
     "images_per_stage": 400,
 }

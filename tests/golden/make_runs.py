@@ -128,7 +128,7 @@ def stream_values(settings: Mapping[str, Any]) -> dict[str, Any]:
             "fingerprint": stream.fingerprint(),
             "labels": [task.labels for task in stream.take(n_tasks)],
             "tasks": [task_digest(task) for task in stream.take(n_tasks)],
-            "probe": batch_digest(stream.probe(n_tasks, size=20)),
+            "probe": batch_digest(stream.eval_sample(n_tasks, size=20)),
         }
 
 

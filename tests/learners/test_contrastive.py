@@ -54,7 +54,7 @@ def test_it_learns_to_find_the_exemplar() -> None:
     some = task.train.shuffled(0)[:200]
     before = np.mean(learner.predict(some.images) == some.labels)
     for epoch in range(6):
-        for batch in task.train.shuffled(0, epoch).pieces(32):
+        for batch in task.train.shuffled(0, epoch).batches(32):
             learner.learn(batch)
     assert before < 0.4
     assert np.mean(learner.predict(some.images) == some.labels) > 0.55

@@ -19,7 +19,7 @@ def trained(stream: Stream, n_batches: int, **settings: object) -> DCL:
     for task in stream.take(N_TASKS):
         view = task.for_learner()
         learner.begin(view)
-        for batch in list(view.train.shuffled(0, task.index).pieces(32))[:n_batches]:
+        for batch in list(view.train.shuffled(0, task.index).batches(32))[:n_batches]:
             learner.learn(Batch(batch.images, batch.labels) if "pose_supervision" in settings else batch)
         learner.end(view)
     return learner
@@ -42,7 +42,7 @@ def accuracy(learner: DCL, batch: Batch) -> float:
 
 
 def probe(size: int = 200) -> Batch:
-    return STREAM.probe(N_TASKS, size)
+    return STREAM.eval_sample(N_TASKS, size)
 
 
 def test_accuracy_on_all_tasks(learner: DCL) -> None:
@@ -143,7 +143,7 @@ def test_predict_with_rejection(learner: DCL) -> None:
 def test_training_on_augmented_exemplars(rgb: bool) -> None:
     stream = sprites(image_size=32, classes_per_task=5, factor_values=4, rgb=rgb)
     learner = trained(stream, 60, pose_supervision="exemplars")
-    assert accuracy(learner, stream.probe(N_TASKS, 200)) > 0.6
+    assert accuracy(learner, stream.eval_sample(N_TASKS, 200)) > 0.6
 
 
 def test_missing_factors_are_reported() -> None:
@@ -192,7 +192,7 @@ def test_angle_search_without_visible_orientation() -> None:
     """Without the marker the network cannot predict the angle."""
     stream = sprites(image_size=32, classes_per_task=5, marker=False, angle={"low": 0.0, "high": 6.28})
     one, many = (trained(stream, 30, pose_supervision="exemplars", n_angles=n) for n in (1, 16))
-    batch = stream.probe(N_TASKS, 100)
+    batch = stream.eval_sample(N_TASKS, 100)
     assert accuracy(many, batch) > accuracy(one, batch) + 0.1
     assert accuracy(many, batch) > 0.6
 

@@ -33,7 +33,7 @@ def test_true_matrices_give_correct_predictions() -> None:
 def test_training_reduces_the_pose_error() -> None:
     task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
     learner.begin(task.for_learner())
-    losses = [learner.learn(batch)["pose"] for batch in task.train.shuffled(0).pieces(32)]
+    losses = [learner.learn(batch)["pose"] for batch in task.train.shuffled(0).batches(32)]
     assert np.mean(losses[-5:]) < 0.3 * np.mean(losses[:3])
 
 

@@ -13,7 +13,7 @@ IMAGES = to_tensor(TASKS[0].test.images)
 
 def taught() -> Naive:
     learner = Naive.tiny()
-    for batch in TASKS[0].train.pieces(16):
+    for batch in TASKS[0].train.batches(16):
         learner.learn(batch)
     return learner
 
@@ -29,7 +29,7 @@ def test_teacher_does_not_change_with_the_student() -> None:
     with torch.no_grad():
         logits = learner.net.eval()(IMAGES)
     teacher = copied(learner)
-    for batch in TASKS[1].train.pieces(16):
+    for batch in TASKS[1].train.batches(16):
         learner.learn(batch)
     assert torch.equal(teacher(IMAGES), logits)
     assert logits.shape[1] == teacher.n_labels == 3

@@ -22,7 +22,7 @@ def test_end_trains_a_new_network_on_the_buffer() -> None:
     assert [learner.buffer.count(label) for label in (0, 1, 2)] == [2, 2, 2]
     naive, stored = Naive(**FLAT), learner.buffer.everything()
     for epoch in range(3):
-        for batch in stored.shuffled(0, 1, epoch).pieces(4):
+        for batch in stored.shuffled(0, 1, epoch).batches(4):
             naive.learn(batch)
     assert naive.net.head.labels == learner.net.head.labels
     np.testing.assert_array_equal(head_of(learner), head_of(naive))
@@ -32,7 +32,7 @@ def test_images_of_several_epochs_are_sampled_once() -> None:
     task = sprites(image_size=16, classes_per_task=3, factor_values=2).task(0)
     learner = GDumb(image_shape=(16, 16), memory_size=30, passes=1)
     for _epoch in range(3):
-        for batch in task.train.pieces(8):
+        for batch in task.train.batches(8):
             learner.learn(batch)
     learner.end(task.for_learner())
     stored = learner.buffer.everything().images

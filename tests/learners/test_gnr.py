@@ -45,7 +45,7 @@ def teach(learner: GNR, k: int) -> None:
     view = STREAM.task(k).for_learner()
     learner.begin(view)
     for _ in range(2):
-        for batch in view.train.pieces(8):
+        for batch in view.train.batches(8):
             learner.learn(batch)
     learner.end(view)
 

@@ -92,7 +92,7 @@ def test_an_epoch_over_the_task_is_one_over_the_exemplars() -> None:
     learner.end(view_of(first))
     learner.begin(view_of(second, index=1))
     before = learner.flops
-    for batch in second.pieces(8):
+    for batch in second.batches(8):
         learner.learn(batch)
     teacher = 1 + 1 / 3
     assert learner.flops - before == pytest.approx((40 + 10) * teacher * 3 * learner.forward_flops)

@@ -13,7 +13,7 @@ def steps(learner: Joint) -> list[int]:
     for index, task in enumerate(TASKS):
         before = learner.n_steps
         learner.begin(view_of(task, index))
-        for batch in task.pieces(8):
+        for batch in task.batches(8):
             learner.learn(batch)
         learner.end(view_of(task, index))
         taken.append(learner.n_steps - before)

@@ -76,7 +76,7 @@ def test_features_are_the_mean_of_what_the_prompts_become() -> None:
 def test_only_prompts_keys_and_head_are_learned() -> None:
     learner = begun()
     before, body = learner.state(), module_state(learner.body)
-    for batch in TASK.train.pieces(8):
+    for batch in TASK.train.batches(8):
         learner.learn(batch)
     after = learner.state()
     assert digest(module_state(learner.body)) == digest(body) == after["body_digest"]
@@ -87,12 +87,12 @@ def test_only_prompts_keys_and_head_are_learned() -> None:
 
 def test_labels_of_earlier_tasks_are_left_alone() -> None:
     learner = begun()
-    for batch in TASK.train.pieces(8):
+    for batch in TASK.train.batches(8):
         learner.learn(batch)
     old = learner.head.weight[:3].detach().clone()
     view = STREAM.task(1).for_learner()
     learner.begin(view)
-    for batch in view.train.pieces(8):
+    for batch in view.train.batches(8):
         learner.learn(batch)
     torch.testing.assert_close(learner.head.weight[:3], old, rtol=0, atol=0)
     assert set(learner.predict(TASK.test.images).tolist()) <= set(range(6))
@@ -104,7 +104,7 @@ def test_it_learns_what_the_network_can_see(tmp_path: Path) -> None:
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"), n_prompts=4, chosen=2)
     lesson = stripes(32, 6)
     assert (learner.predict(lesson.images) == -1).all()
-    for batch in 5 * list(lesson.pieces(8)):
+    for batch in 5 * list(lesson.batches(8)):
         learner.learn(batch)
     assert np.mean(learner.predict(stripes(40, 6).images) == stripes(40, 6).labels) > 0.9
 

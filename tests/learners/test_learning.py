@@ -21,7 +21,7 @@ def accuracies(name: str) -> tuple[float, ...]:
         view = task.for_learner()
         learner.begin(view)
         for epoch in range(EPOCHS):
-            for batch in view.train.shuffled(0, task.index, epoch).pieces(BATCH):
+            for batch in view.train.shuffled(0, task.index, epoch).batches(BATCH):
                 learner.learn(batch)
         learner.end(view)
     tests = [STREAM.task(k).train for k in range(3)]

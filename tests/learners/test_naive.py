@@ -8,7 +8,7 @@ def test_it_answers_with_labels_of_the_newest_task() -> None:
     stream, learner = sprites(image_size=16, classes_per_task=3, factor_values=3), Naive.tiny()
     for task in stream.take(3):
         for epoch in range(6):
-            for batch in task.train.shuffled(0, task.index, epoch).pieces(16):
+            for batch in task.train.shuffled(0, task.index, epoch).batches(16):
                 learner.learn(batch)
     first, last = stream.task(0), stream.task(2)
     assert np.isin(learner.predict(first.test.images), last.labels).mean() > 0.95

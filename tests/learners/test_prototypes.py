@@ -13,7 +13,7 @@ def play(learner: Prototypes, stream: Stream, *tasks: int) -> Prototypes:
     for k in tasks:
         view = stream.task(k).for_learner()
         learner.begin(view)
-        for batch in view.train.shuffled(0, k).pieces(8):
+        for batch in view.train.shuffled(0, k).batches(8):
             learner.learn(batch)
         learner.end(view)
     return learner
@@ -61,7 +61,7 @@ def test_two_clients_merge_into_the_one_who_saw_it_all() -> None:
     one.merge(other)
     for ours, expected in zip(one.sums.state().items(), all_.sums.state().items(), strict=True):
         np.testing.assert_array_equal(ours[1], expected[1])
-    images = STREAM.probe(3, 50).images
+    images = STREAM.eval_sample(3, 50).images
     assert (one.predict(images) == all_.predict(images)).all()
 
 

@@ -14,7 +14,7 @@ from everlearn.runs import Record, RunSpec, record
 SETTINGS = {
     "stream.sequence": ["moving-sprites", "inverted-sprites"],
     "stream.image_size": 16,
-    "stream.shapes": 2,
+    "stream.n_shapes": 2,
     "stream.images_per_shape": 60,
     "stream.images_per_stage": 96,
     "batch_size": 32,

@@ -21,7 +21,7 @@ LOOK = LOOKS["paper"]
 SETTINGS: dict[str, Any] = {
     "stream.sequence": ["moving-sprites", "inverted-sprites"],
     "stream.image_size": 16,
-    "stream.shapes": 2,
+    "stream.n_shapes": 2,
     "stream.images_per_shape": 400,
     "stream.images_per_stage": 640,
     "batch_size": 32,

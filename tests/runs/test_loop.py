@@ -60,7 +60,7 @@ def test_the_learner_sees_begin_and_end_but_no_test_images(monkeypatch: pytest.M
 def test_scores_are_right_answers_on_the_probe() -> None:
     run = Play(tiny(n_tasks=3, **{"evaluation.probe_size": 50}))
     scored = [event for event in run.events() if isinstance(event, tell.Scored)]
-    probe = run.stream.probe(3, 50)
+    probe = run.stream.eval_sample(3, 50)
     right = run.learner.predict(probe.images) == probe.labels
     assert scored[-1].tasks == (0, 1, 2)
     assert sum(scored[-1].total) == len(probe)

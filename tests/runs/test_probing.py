@@ -16,7 +16,7 @@ from .conftest import finish
 STAGES = {
     "stream.sequence": ["moving-sprites", "sprites", "moving-sprites"],
     "stream.image_size": 16,
-    "stream.shapes": 2,
+    "stream.n_shapes": 2,
     "stream.images_per_shape": 40,
     "stream.images_per_stage": 64,
     "batch_size": 16,

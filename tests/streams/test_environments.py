@@ -6,7 +6,7 @@ import pytest
 from everlearn import streams
 from everlearn.errors import BadInput
 
-SMALL = {"image_size": 16, "shapes": 4, "images_per_shape": 40, "images_per_stage": 80}
+SMALL = {"image_size": 16, "n_shapes": 4, "images_per_shape": 40, "images_per_stage": 80}
 ALL = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "moving-inverted-sprites")
 
 

@@ -12,7 +12,9 @@ def labels(stream, k):
 
 
 def test_the_scenarios_count_as_core50_s_do():
-    nc, nic, ni = (sprites_50(image_size=16, frames=2, scenario=name) for name in ("nc", "nic", "ni"))
+    nc, nic, ni = (
+        sprites_50(image_size=16, frames_per_session=2, scenario=name) for name in ("nc", "nic", "ni")
+    )
     assert [len(stream) for stream in (nc, nic, ni)] == [9, 391, 8]
     assert [len(labels(nc, k)) for k in range(9)] == [10, *[5] * 8]
     assert len(labels(nic, 0)) == 10
@@ -22,11 +24,11 @@ def test_the_scenarios_count_as_core50_s_do():
     assert len(nic.task(0).train) == 10 * 2
     assert len(nic.task(77).train) == 2
     assert len(ni.task(3).train) == 50 * 2
-    assert len(nc.probe(9, size=10**6)) == 50 * 3 * 2
+    assert len(nc.eval_sample(9, size=10**6)) == 50 * 3 * 2
 
 
 def test_every_session_of_every_class_comes_once_in_nic():
-    stream = sprites_50(image_size=16, frames=2, scenario="nic")
+    stream = sprites_50(image_size=16, frames_per_session=2, scenario="nic")
     met = [tuple(row) for k in range(391) for row in rows(stream, k)]
     assert len(set(met)) == len(met) == 400
     assert {c for c, _ in met} == set(range(50))
@@ -39,7 +41,7 @@ def rows(stream, k):
 
 
 def test_a_task_of_nic_is_one_session():
-    stream = sprites_50(image_size=16, frames=30, scenario="nic")
+    stream = sprites_50(image_size=16, frames_per_session=30, scenario="nic")
     for k in (1, 200, 390):
         images = np.sort(stream.scenario.train(k).images)
         assert images[0] % 30 == 0
@@ -47,7 +49,7 @@ def test_a_task_of_nic_is_one_session():
 
 
 def test_motion_is_smooth_inside_a_session_and_jumps_between_them():
-    source = FilmedSource(sprites_50(frames=50).spec)
+    source = FilmedSource(sprites_50(frames_per_session=50).spec)
     _, factors = source.draw(np.zeros(100, np.int64), np.arange(100))
     steps = np.abs(np.diff(np.stack([factors.scale, factors.x, factors.y], axis=1), axis=0))
     inside = np.delete(steps, 49, axis=0)
@@ -68,7 +70,7 @@ def test_paths_stay_in_the_image():
 
 
 def test_the_background_is_the_session_s_whatever_is_filmed():
-    source = FilmedSource(sprites_50(image_size=64, frames=5).spec)
+    source = FilmedSource(sprites_50(image_size=64, frames_per_session=5).spec)
 
     def corner(class_id, session):
         images, _ = source.draw(np.array([class_id]), np.array([5 * session]))
@@ -79,11 +81,14 @@ def test_the_background_is_the_session_s_whatever_is_filmed():
 
 
 def test_pixels_are_what_they_were():
-    assert build({"stream": "sprites-50", "image_size": 16, "frames": 3}).fingerprint() == "83c5db7db549d151"
+    assert (
+        build({"stream": "sprites-50", "image_size": 16, "frames_per_session": 3}).fingerprint()
+        == "83c5db7db549d151"
+    )
 
 
 @pytest.mark.parametrize("sessions", [4, 20])
 def test_other_sessions_than_were_filmed_are_cut_from_all_frames(sessions):
-    stream = sprites_50(image_size=16, frames=10, scenario="ni", sessions=sessions)
+    stream = sprites_50(image_size=16, frames_per_session=10, scenario="ni", sessions=sessions)
     assert len(stream) == sessions
     assert len(stream.task(0).train) == 50 * 80 // sessions

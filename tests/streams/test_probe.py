@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.streams import ArrangedStream, ScenarioSettings
+from everlearn.streams import ScenarioSettings, ScenarioStream
 from everlearn.streams.scenario_stream import first_of_order
 
 from .toy_source import ToySource, rows_of
@@ -17,7 +17,7 @@ class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
     def build(self):
-        return ArrangedStream(spec=self, scenario=self.arrange(ToySource()))
+        return ScenarioStream(spec=self, scenario=self.arrange(ToySource()))
 
 
 def toy(**settings):
@@ -41,14 +41,14 @@ SCENARIOS = [
 def test_the_largest_probe_is_the_union_of_the_test_sets(scenario, n_tasks):
     stream = toy(**scenario)
     tested = {row for task in stream.take(n_tasks) for row in rows_of(task.test)}
-    assert sorted(rows_of(stream.probe(n_tasks, size=10**6))) == sorted(tested)
+    assert sorted(rows_of(stream.eval_sample(n_tasks, size=10**6))) == sorted(tested)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("size", [1, 17, 64])
 def test_a_probe_is_balanced_and_real(scenario, size):
     stream = toy(**scenario)
-    probe = stream.probe(6, size=size)
+    probe = stream.eval_sample(6, size=size)
     tests = {
         (row, label)
         for task in stream.take(6)
@@ -64,27 +64,27 @@ def test_a_probe_is_balanced_and_real(scenario, size):
 
 def test_a_probe_costs_the_same_however_much_was_seen():
     few, many = toy(), toy()
-    few.probe(200, size=500)
-    many.probe(2_000_000, size=500)
+    few.eval_sample(200, size=500)
+    many.eval_sample(2_000_000, size=500)
     assert few.source.asked == many.source.asked == {"pools": 500, "images": 500}
 
 
 def test_a_probe_depends_on_its_arguments_only():
     stream = toy()
-    assert stream.probe(5, size=30) == toy().probe(5, size=30)
-    assert stream.probe(5, size=30) != stream.probe(5, size=30, seed=1)
+    assert stream.eval_sample(5, size=30) == toy().eval_sample(5, size=30)
+    assert stream.eval_sample(5, size=30) != stream.eval_sample(5, size=30, seed=1)
 
 
 def test_a_probe_keeps_most_of_its_rows_as_the_stream_goes_on():
     stream = toy()
-    before, after = (set(rows_of(stream.probe(n, size=500))) for n in (110, 112))
+    before, after = (set(rows_of(stream.eval_sample(n, size=500))) for n in (110, 112))
     assert len(before & after) > 450
 
 
 @pytest.mark.parametrize(("n_tasks", "size"), [(0, 10), (-1, 10), (11, 10), (5, 0)])
 def test_impossible_probes_are_refused(n_tasks, size):
     with pytest.raises(BadInput):
-        toy(n_tasks=10).probe(n_tasks, size=size)
+        toy(n_tasks=10).eval_sample(n_tasks, size=size)
 
 
 @settings(max_examples=100, deadline=None)

@@ -3,7 +3,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES
-from everlearn.streams import Relations, SpriteSettings
+from everlearn.streams import PairSampler, SpriteSettings
 
 GRID = SpriteSettings(image_size=16, colour=3, rgb=True)
 RANGES = SpriteSettings(
@@ -20,7 +20,7 @@ VARYING = {"grid": {0, 1, 2, 3, 4}, "ranges": {0, 1, 3, 4}}
 @pytest.fixture(params=["grid", "ranges"])
 def case(request):
     settings = GRID if request.param == "grid" else RANGES
-    return Relations(settings, n_shapes=20), VARYING[request.param]
+    return PairSampler(settings, n_shapes=20), VARYING[request.param]
 
 
 def differences(one, other):
@@ -53,7 +53,7 @@ def test_analogies_change_two_shapes_alike(case):
 
 
 def test_batches_are_pure():
-    forwards, backwards = Relations(GRID), Relations(GRID)
+    forwards, backwards = PairSampler(GRID), PairSampler(GRID)
     first = [forwards.triplets(k, size=3).near for k in (0, 1)]
     second = [backwards.triplets(k, size=3).near for k in (1, 0)]
     assert first == second[::-1]
@@ -61,13 +61,13 @@ def test_batches_are_pure():
 
 
 def test_images_show_what_the_factors_say():
-    batch = Relations(GRID, n_shapes=20).analogies(0, size=5).d
+    batch = PairSampler(GRID, n_shapes=20).analogies(0, size=5).d
     stream = GRID.build()
     assert (batch.images == stream.source.show(batch.labels, batch.factors)).all()
 
 
 def test_impossible_relations_are_refused():
     with pytest.raises(BadInput, match="n_shapes is 1"):
-        Relations(GRID, n_shapes=1)
+        PairSampler(GRID, n_shapes=1)
     with pytest.raises(BadInput, match="size is 0"):
-        Relations(GRID).triplets(0, size=0)
+        PairSampler(GRID).triplets(0, size=0)

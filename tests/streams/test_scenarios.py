@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.streams import ArrangedStream, ScenarioSettings
+from everlearn.streams import ScenarioSettings, ScenarioStream
 from everlearn.streams.scenarios.class_incremental import ClassSets
 
 from .toy_source import SIZES, ToySource, rows_of
@@ -18,7 +18,7 @@ class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
     def build(self, n_there=None, sizes=SIZES):
-        return ArrangedStream(spec=self, scenario=self.arrange(ToySource(n_there, sizes)))
+        return ScenarioStream(spec=self, scenario=self.arrange(ToySource(n_there, sizes)))
 
 
 def toy(n_there=None, sizes=SIZES, **settings):
@@ -67,7 +67,7 @@ def test_nc_starts_with_more():
 
 
 def test_ni_cuts_every_class_into_sessions():
-    stream = toy(scenario="ni", n_classes=3, sessions=5)
+    stream = toy(scenario="ni", n_classes=3, n_sessions=5)
     assert len(stream) == 5
     assert all(task.labels == (0, 1, 2) for task in stream)
     assert Counter(train_rows(stream, range(5))) == everything(range(3))
@@ -201,7 +201,7 @@ def test_a_finite_blurry_stream_ends_with_a_shorter_block():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"sessions": 3}, "sessions is only for scenario ni and nic"),
+        ({"n_sessions": 3}, "sessions is only for scenario ni and nic"),
         ({"first_classes": 3}, "first_classes is only for scenario nc and nic"),
         ({"recur_every": 3}, "recur_every is only for boundaries recurring"),
         ({"boundaries": "gradual", "blurry_percent": 3}, "blurry_percent is only for boundaries blurry"),
@@ -215,7 +215,7 @@ def test_a_finite_blurry_stream_ends_with_a_shorter_block():
         ({"n_there": 5}, "there are 5 classes, too few for a task of 10"),
         ({"n_there": 5, "n_classes": 6}, "n_classes is 6, but there are only 5"),
         ({"n_there": 30, "n_tasks": 4}, "n_tasks is 4, but toy/class-incremental-v1 has only 3"),
-        ({"scenario": "ni", "sessions": 25}, "24 training images, too few for 25 sessions"),
+        ({"scenario": "ni", "n_sessions": 25}, "24 training images, too few for 25 sessions"),
     ],
 )
 def test_contradictions_are_refused(wrong, words):

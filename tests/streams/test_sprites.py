@@ -88,7 +88,7 @@ def test_scenarios_show_the_same_images():
 
 def test_a_image_does_not_depend_on_its_batch():
     stream = streams.sprites(noise=0.1, clutter=3, **SMALL)
-    task, probe = stream.task(1), stream.probe(2, size=5)
+    task, probe = stream.task(1), stream.eval_sample(2, size=5)
     known = {image.tobytes() for image in task.test.images}
     late = probe.images[probe.labels >= 3]
     assert len(late)

@@ -56,7 +56,7 @@ def test_settings_survive_json_and_toml(word, box, size):
         {},
         {"scale": [0.5, 1.0], "angle": {"low": 0, "high": 3}, "held_out": {"scale": [0.9, 1.0]}},
         {"colour": [[1, 0, 0], [0, 0, 1]], "rgb": True, "split": [100, 0, 25]},
-        {"scenario": "nic", "sessions": 4, "n_tasks": 20},
+        {"scenario": "nic", "n_sessions": 4, "n_tasks": 20},
     ],
 )
 def test_sprite_settings_survive_json_and_toml(said):
@@ -128,7 +128,7 @@ def test_text_that_holds_no_settings_is_refused(text):
         streams.from_toml(text)
 
 
-@pytest.mark.parametrize("kind", streams.kinds())
+@pytest.mark.parametrize("kind", streams.names())
 def test_functions_say_what_can_be_set(kind):
     function, model = getattr(streams, kind.replace("-", "_")), streams.settings_class(kind)
     parameters = inspect.signature(function).parameters
@@ -140,7 +140,7 @@ def test_functions_say_what_can_be_set(kind):
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-@pytest.mark.parametrize("kind", streams.kinds())
+@pytest.mark.parametrize("kind", streams.names())
 def test_what_may_be_none_is_none_at_first(kind):
     for name, field in streams.settings_class(kind).model_fields.items():
         assert type(None) not in getattr(field.annotation, "__args__", ()) or field.default is None, name

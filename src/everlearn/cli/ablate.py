@@ -79,7 +79,7 @@ def _asked(record: "Record", new: int) -> dict[str, Any]:
     play = opened(record)
     n_tasks = play.position.task
     (shots,) = one_shot(play.learner, play.stream, n_tasks, counts=[new]).shots
-    known = play.stream.probe(n_tasks, 200)
+    known = play.stream.eval_sample(n_tasks, 200)
     started = time.process_time()
     play.learner.predict(known.images)
     each = 1000 * (time.process_time() - started) / len(known)

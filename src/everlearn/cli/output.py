@@ -101,7 +101,7 @@ Shown = Annotated[Screen, Parameter(parse=False)]
 
 def kinds() -> Answer:
     """All kinds of streams with a line about each."""
-    about = {kind: first_line(streams.settings_class(kind).__doc__) for kind in streams.kinds()}
+    about = {kind: first_line(streams.settings_class(kind).__doc__) for kind in streams.names()}
     return Answer({"kinds": about}, lambda: table(("kind", "what arrives"), about.items()))
 
 

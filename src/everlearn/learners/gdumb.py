@@ -49,5 +49,5 @@ class GDumb(Classifier):
         self.reset()
         stored = self.buffer.everything()
         for epoch in range(self.passes):
-            for batch in stored.shuffled(self.seed, task.index, epoch).pieces(self.replay_size):
+            for batch in stored.shuffled(self.seed, task.index, epoch).batches(self.replay_size):
                 self.step(batch)

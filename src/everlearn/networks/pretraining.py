@@ -129,7 +129,7 @@ def _fit(
 @torch.no_grad()
 def accuracy(net: ViT | Named, batch: Batch, labels: Sequence[int]) -> float:
     """The share of images whose class the network names; its outputs stand for `labels`, in this order."""
-    pieces = [net.classify(net.seen(piece.images)).argmax(1).numpy() for piece in batch.pieces(PIECE)]
+    pieces = [net.classify(net.seen(piece.images)).argmax(1).numpy() for piece in batch.batches(PIECE)]
     return float(np.mean(np.array(labels)[np.concatenate(pieces)] == batch.labels))
 
 

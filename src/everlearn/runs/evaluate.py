@@ -18,9 +18,9 @@ PIECE = 128
 
 def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | None) -> Iterator[tell.Event]:
     """Judge a learner on a sample of all tasks up to k; `inside` counts the batches if k is not over yet."""
-    probe = stream.probe(k + 1, size)
+    probe = stream.eval_sample(k + 1, size)
     answers, estimates = [np.zeros(0, np.int64)], []
-    for piece in probe.pieces(PIECE):
+    for piece in probe.batches(PIECE):
         answers.append(answer(learner, stream, piece))
         if isinstance(learner, EstimatesFactors) and inside is None:
             estimates.append(learner.estimate(piece.images))
@@ -48,10 +48,10 @@ def look_ahead(learner: Learner, stream: Stream, task: Task) -> Generator[tell.E
     """
     if not len(task.test):
         return {}
-    if not stream.labels_return:
+    if not stream.labels_recur:
         return {"ahead": 0.0}  # nobody can name what nobody has met; asking would only take time
     answers = np.zeros(0, np.int64)
-    for piece in task.test.pieces(PIECE):
+    for piece in task.test.batches(PIECE):
         answers = np.concatenate([answers, answer(learner, stream, piece)])
         yield tell.LookingAhead(task.index, len(answers), len(task.test))
     chance = _chance(answers, task.test.labels)
@@ -67,7 +67,7 @@ def _chance(answers: IntArray, labels: IntArray) -> float:
 
 def answer(learner: Learner, stream: Stream, batch: Batch) -> IntArray:
     """What a learner says that the images are."""
-    return learner.predict(batch.images, batch.tasks if stream.gives_tasks else None)
+    return learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
 
 
 def _scored(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from everlearn.streams.environments import EnvironmentSettings, environments
 from everlearn.streams.images.core50 import core50
 from everlearn.streams.images.settings import fashion, folder, mnist, omniglot
-from everlearn.streams.registry import build, from_json, from_mapping, from_toml, kinds, settings_class
-from everlearn.streams.scenario_stream import ArrangedStream
+from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
+from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.source import Source
@@ -22,15 +22,15 @@ from everlearn.streams.stream import SPLITS, Batch, Split, Stream, Task, TaskVie
 
 if TYPE_CHECKING:
     from everlearn.streams.exports import export, load
-    from everlearn.streams.pairs import Relations
+    from everlearn.streams.pairs import PairSampler
 
 __all__ = [
     "SPLITS",
-    "ArrangedStream",
     "Batch",
     "EnvironmentSettings",
-    "Relations",
+    "PairSampler",
     "ScenarioSettings",
+    "ScenarioStream",
     "Source",
     "Split",
     "SpriteSettings",
@@ -47,9 +47,9 @@ __all__ = [
     "from_json",
     "from_mapping",
     "from_toml",
-    "kinds",
     "load",
     "mnist",
+    "names",
     "omniglot",
     "settings_class",
     "sprites",
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 # Loaded when first used: they bring the renderer, or much code for files.
-_LATER = {"Relations": "pairs", "export": "exports", "load": "exports"}
+_LATER = {"PairSampler": "pairs", "export": "exports", "load": "exports"}
 
 
 def __getattr__(name: str) -> Any:

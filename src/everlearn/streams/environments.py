@@ -55,7 +55,7 @@ class EnvironmentSettings(OrderedSettings):
     """height and width in pixels, 16 to 512"""
     drawn_size: DrawnSize | None = None
     """pixels of a real image, as large where it rests as where it moves; 7/16 of image_size if not said"""
-    shapes: Count = 10
+    n_shapes: Count = 10
     """classes of sprites"""
     images_per_shape: Annotated[int, Field(ge=10, le=1_000_000)] = 1000
     """images of each sprite, four fifths of them to learn from"""
@@ -86,13 +86,13 @@ class EnvironmentSettings(OrderedSettings):
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenario_stream import ScenarioStream
         from everlearn.streams.scenarios.environment_schedule import Stages, TableLabelling
         from everlearn.streams.source import JoinedSource
 
         names = list(dict.fromkeys(self.sequence))
         sources = [self._source(name) for name in names]
-        sizes = [source.n_classes or self.shapes for source in sources]
+        sizes = [source.n_classes or self.n_shapes for source in sources]
         lengths = self.images_per_stage
         scenario = Stages(
             JoinedSource(sources, sizes),
@@ -104,7 +104,7 @@ class EnvironmentSettings(OrderedSettings):
             labelling=TableLabelling(table=_table(names, sizes)),
             seed=self.seed,
         )
-        return ArrangedStream(spec=self, scenario=scenario)
+        return ScenarioStream(spec=self, scenario=scenario)
 
     def _source(self, name: str) -> Source:
         *variants, dataset = name.split("-")

@@ -49,7 +49,7 @@ class Analogies:
     changed: IntArray
 
 
-class Relations:
+class PairSampler:
     """Batches of related images by number: batch k is pure, and the same for everybody.
 
     Factors come from the whole space of the settings; what a stream holds out is not held out here.
@@ -59,7 +59,7 @@ class Relations:
         n_shapes: how many shapes take part.
 
     Example:
-        >>> relations = Relations(SpriteSettings(image_size=16), n_shapes=50)
+        >>> relations = PairSampler(SpriteSettings(image_size=16), n_shapes=50)
         >>> triplets = relations.triplets(7, size=4)
         >>> triplets.near.images.shape, [CHANGEABLE[i] for i in triplets.changed]
         ((4, 16, 16), ['scale', 'y', 'y', 'angle'])

@@ -25,11 +25,11 @@ _KINDS = {
 }
 
 
-def kinds() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """The names of all kinds of streams.
 
     Example:
-        >>> kinds()
+        >>> names()
         ('sprites', 'sprites-50', 'environments', 'mnist', 'fashion', 'omniglot', 'folder', 'core50')
     """
     return tuple(_KINDS)
@@ -52,7 +52,7 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
     """
     kind = settings.get("stream")
     if not isinstance(kind, str):
-        raise BadInput(f"the settings do not say which stream they are for; add stream = one of {kinds()}")
+        raise BadInput(f"the settings do not say which stream they are for; add stream = one of {names()}")
     return settings_class(kind)(**{name: value for name, value in settings.items() if name != "stream"})
 
 

@@ -78,7 +78,7 @@ def _some(source: Source, class_id: int, n: int, seed: int) -> Rows:
     return Rows.of_class(class_id, pool[rng_at(seed, "probe", class_id).permutation(len(pool))[:n]])
 
 
-class ArrangedStream(Stream):
+class ScenarioStream(Stream):
     """What a source shows, in the order that a scenario says.
 
     Args:
@@ -95,10 +95,10 @@ class ArrangedStream(Stream):
         if spec.n_tasks is not None and there_are is not None and spec.n_tasks > there_are:
             raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {there_are}")
         self.n_tasks = spec.n_tasks or there_are
-        self.image_shape, self.gives_tasks = self.source.image_shape, self._labelling.tells_task
-        self.labels_return = scenario.classes_return or scenario.labelling.modulus is not None
+        self.image_shape, self.provides_task_ids = self.source.image_shape, self._labelling.with_task_ids
+        self.labels_recur = scenario.classes_recur or scenario.labelling.modulus is not None
 
-    def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks."""
         self._check_number(n_tasks - 1)
         check_range("size", size, 1, 10**9)
@@ -133,4 +133,4 @@ class ArrangedStream(Stream):
         return Batch(images, self._labelling.labels(classes), factors, self._tasks(classes))
 
     def _tasks(self, classes: IntArray) -> IntArray | None:
-        return self.scenario.home_task(classes) if self._labelling.tells_task else None
+        return self.scenario.home_task(classes) if self._labelling.with_task_ids else None

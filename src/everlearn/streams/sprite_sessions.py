@@ -36,7 +36,7 @@ class FilmedSource:
     """Class i is shape i of a family; image p of it is frame p % frames of session p // frames."""
 
     def __init__(self, settings: "FilmedSettings") -> None:
-        self._seed, self._frames = settings.seed, settings.frames
+        self._seed, self._frames = settings.seed, settings.frames_per_session
         self.n_classes = settings.n_classes or OBJECTS
         self._sprites = SpriteSource(
             SpriteSettings(
@@ -153,7 +153,7 @@ class FilmedSettings(ObjectSettings):
     """height and width in pixels, 16 to 512"""
     rgb: bool = False
     """colour images instead of gray ones"""
-    frames: Annotated[int, Field(ge=2, le=100_000)] = 25
+    frames_per_session: Annotated[int, Field(ge=2, le=100_000)] = 25
     """images in a session"""
     difficulty: Unit = 0.0
     """0: shapes as different as any; higher makes all shapes harder to tell apart"""
@@ -166,11 +166,11 @@ class FilmedSettings(ObjectSettings):
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenario_stream import ScenarioStream
 
         pass
 
-        return ArrangedStream(spec=self, scenario=self.arrange(FilmedSource(self)))
+        return ScenarioStream(spec=self, scenario=self.arrange(FilmedSource(self)))
 
 
 sprites_50 = builder(FilmedSettings)

@@ -186,11 +186,11 @@ class SpriteSettings(ScenarioSettings):
     def build(self) -> Stream:
         """The stream with these settings."""
         # The renderer is compiled code: loaded when images are wanted, not when settings are read.
-        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenario_stream import ScenarioStream
 
         pass
 
-        return ArrangedStream(spec=self, scenario=self.arrange(SpriteSource(self)))
+        return ScenarioStream(spec=self, scenario=self.arrange(SpriteSource(self)))
 
 
 sprites = builder(SpriteSettings)

@@ -63,7 +63,7 @@ class Batch:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def pieces(self, size: int) -> Iterator["Batch"]:
+    def batches(self, size: int) -> Iterator["Batch"]:
         """The batch in consecutive pieces of at most `size` rows."""
         return (self[start : start + size] for start in range(0, len(self), size))
 
@@ -190,23 +190,23 @@ class Stream(ABC):
         spec: the settings that made this stream; `spec.build()` makes it again.
         n_tasks: how many tasks there are; None means endless.
         image_shape: (H, W) or (H, W, 3), the same for every image.
-        gives_tasks: whether a learner is told the task of an image, at test time too.
-        labels_return: whether a label can be met in more than one task.
+        provides_task_ids: whether a learner is told the task of an image, at test time too.
+        labels_recur: whether a label can be met in more than one task.
     """
 
     id: str
     spec: StreamSettings
     n_tasks: int | None
     image_shape: tuple[int, ...]
-    gives_tasks: bool = False
-    labels_return: bool = True
+    provides_task_ids: bool = False
+    labels_recur: bool = True
 
     @abstractmethod
     def _task(self, k: int) -> Task:
         """Task number k, already known to exist."""
 
     @abstractmethod
-    def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks.
 
         Costs the same after task 500 as after task 5, and depends on nothing but its arguments. Every image

@@ -12,7 +12,7 @@ PARTS = ("stream", "learner", "evaluation")
 
 def choices() -> dict[str, list[str]]:
     """The learners and streams there are."""
-    return {"learners": learners.names(), "streams": list(streams.kinds())}
+    return {"learners": learners.names(), "streams": list(streams.names())}
 
 
 def run_form() -> list[dict[str, Any]]:

@@ -187,7 +187,7 @@ class Draft:
         n_tasks = self._play.position.task
         if not n_tasks:
             raise BadInput("this run has not finished a task yet, so there is nothing to ask about")
-        probe = self._play.stream.probe(n_tasks, PROBE)
+        probe = self._play.stream.eval_sample(n_tasks, PROBE)
 
         def share() -> float:
             return float((answer(self.learner, self._play.stream, probe) == probe.labels).mean())

@@ -63,7 +63,7 @@ def play_ours(learner: Classifier, tasks: list[Task] = TASKS) -> Diary:
         learner.admit(np.array(task.labels))
         view = task.for_learner()
         learner.begin(view)
-        for batch in view.train.pieces(BATCH):
+        for batch in view.train.batches(BATCH):
             diary.write(learner.learn(batch)["loss"], learner.weights())
         learner.end(view)
     return diary

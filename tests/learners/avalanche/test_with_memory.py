@@ -58,7 +58,7 @@ def test_er_rehearses_the_present_task_too() -> None:
     """The peer fills its memory when a task ends; reservoir sampling knows no tasks and takes in every
     batch, so ours may draw images of the present one."""
     learner = ER(**settings())
-    for batch in list(TASKS[0].train.pieces(BATCH))[:2]:
+    for batch in list(TASKS[0].train.batches(BATCH))[:2]:
         learner.learn(batch)
     assert len(learner.memory) == 2 * BATCH
 

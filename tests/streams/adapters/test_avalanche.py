@@ -23,7 +23,7 @@ def test_experiences_are_lazy(avalanche):
 
 
 def test_experience_contains_its_task(avalanche):
-    stream = TinyStream(rgb=True, gives_tasks=True)
+    stream = TinyStream(rgb=True, provides_task_ids=True)
     experience = to_avalanche(stream).train_stream[2]
     train = stream.task(2).train
     assert len(experience.dataset) == len(train)

@@ -14,7 +14,7 @@ from everlearn.streams.exports import FORMATS, export, load
 
 from .tiny_stream import TinyStream, same_task, tree
 
-FLAGS = ("rgb", "factors", "held_out", "gives_tasks")
+FLAGS = ("rgb", "factors", "held_out", "provides_task_ids")
 VARIANTS = [{name: name in on for name in FLAGS} for on in ((), FLAGS, *((name,) for name in FLAGS))]
 
 
@@ -63,9 +63,11 @@ def test_tasks_keep_their_indices(tmp_path):
 
 def test_export_of_an_export(tmp_path):
     for number, to in enumerate(FORMATS):
-        stream = load(tmp_path / str(number - 1)) if number else TinyStream(gives_tasks=True)
+        stream = load(tmp_path / str(number - 1)) if number else TinyStream(provides_task_ids=True)
         export(stream, tmp_path / str(number), to=to)
-    assert load(tmp_path / "3").fingerprint(range(4)) == TinyStream(gives_tasks=True).fingerprint(range(4))
+    assert load(tmp_path / "3").fingerprint(range(4)) == TinyStream(provides_task_ids=True).fingerprint(
+        range(4)
+    )
 
 
 def test_splits_are_read_lazily(tmp_path):
@@ -92,8 +94,8 @@ def exported(tmp_path_factory):
 @settings(deadline=None, max_examples=40)
 @given(n_tasks=st.integers(1, 7), size=st.integers(1, 40), seed=st.integers(0, 3))
 def test_eval_sample_is_balanced(exported, n_tasks, size, seed):
-    probe = exported.probe(n_tasks, size, seed)
-    assert probe == exported.probe(n_tasks, size, seed)
+    probe = exported.eval_sample(n_tasks, size, seed)
+    assert probe == exported.eval_sample(n_tasks, size, seed)
     assert len(probe) == min(size, 4 * n_tasks)
     counts = np.bincount(probe.labels, minlength=2 * n_tasks)
     assert len(counts) == 2 * n_tasks
@@ -106,7 +108,7 @@ def test_eval_sample_is_balanced(exported, n_tasks, size, seed):
 @pytest.mark.parametrize(("n_tasks", "size"), [(0, 5), (3, 0), (-1, 5)])
 def test_empty_eval_sample_is_refused(exported, n_tasks, size):
     with pytest.raises(BadInput, match="both must be 1 or more"):
-        exported.probe(n_tasks, size)
+        exported.eval_sample(n_tasks, size)
 
 
 SMALL = {"image_size": 16, "classes_per_task": 2, "factor_values": 3}

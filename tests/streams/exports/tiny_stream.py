@@ -17,7 +17,7 @@ class TinySettings(StreamSettings):
     rgb: bool = False
     factors: bool = True
     held_out: bool = True
-    gives_tasks: bool = False
+    provides_task_ids: bool = False
     n_tasks: int | None = 4
 
     def build(self) -> "TinyStream":
@@ -50,14 +50,14 @@ class TinyStream(Stream):
             images,
             2 * k + np.arange(n) % 2,
             self._factors(rng, n) if self.spec.factors else None,
-            np.full(n, k) if self.spec.gives_tasks else None,
+            np.full(n, k) if self.spec.provides_task_ids else None,
         )
 
     def _factors(self, rng, n: int) -> Factors:
         scale, angle, x, y = (rng.uniform(n, 0.1) for _ in range(4))
         return Factors(scale, angle, x, y, rng.uniform(3 * n).reshape(n, 3))
 
-    def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         return Batch.concatenate([self.task(k).test for k in range(n_tasks)])[:size]
 
 

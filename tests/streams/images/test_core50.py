@@ -90,7 +90,7 @@ def test_labels_follow_an_order_that_the_seed_decides(tree):
 
 
 def test_frames_can_be_left_out(tree):
-    stream = core50(**settings(tree, scenario="nc", every=2))
+    stream = core50(**settings(tree, scenario="nc", frame_step=2))
     assert {frame for task in stream for _, _, frame in told(task.train)} == {0, 2}
 
 

@@ -11,7 +11,7 @@ from .files import png, write_mnist, write_tree
 @pytest.fixture(params=["folder", "fashion"])
 def stream(request, tmp_path) -> Stream:
     """Single sessions of single classes: three classes with eight images to learn from in four sessions."""
-    nic = {"scenario": "nic", "first_classes": 2, "classes_per_task": 1, "sessions": 4, "image_size": 16}
+    nic = {"scenario": "nic", "first_classes": 2, "classes_per_task": 1, "n_sessions": 4, "image_size": 16}
     if request.param == "fashion":
         write_mnist(tmp_path, name="fashion-mnist", n_train=100)
         return fashion(data=tmp_path, n_classes=3, drawn_size=16, split=(8, 2, 2), **nic)

@@ -42,7 +42,7 @@ def data(tmp_path):
 def test_every_kind_makes_tasks(data):
     assert str(mnist(data=data)) == "<mnist/class-incremental-v1: 5 tasks>"
     assert str(fashion(data=data, variant="inverted")) == "<fashion/inverted-class-incremental-v1: 5 tasks>"
-    assert str(omniglot(data=data, poses=20)) == "<omniglot/posed-class-incremental-v1: 1 tasks>"
+    assert str(omniglot(data=data, n_poses=20)) == "<omniglot/posed-class-incremental-v1: 1 tasks>"
     assert str(folder(data=data / "pets", classes_per_task=1)) == "<folder/class-incremental-v1: 2 tasks>"
 
 
@@ -85,10 +85,10 @@ def test_every_boundary(data, boundaries):
     [
         {"stream": "mnist", "variant": "moving-inverted"},
         {"stream": "fashion", "variant": "coloured", "image_size": 32, "shuffled_classes": True},
-        {"stream": "omniglot", "poses": 10, "x": [0.25, 0.75], "angle": {"low": 0.0, "high": 3.0}},
+        {"stream": "omniglot", "n_poses": 10, "x": [0.25, 0.75], "angle": {"low": 0.0, "high": 3.0}},
         {
             "stream": "folder",
-            "poses": 12,
+            "n_poses": 12,
             "held_out": {"scale": [0.5, 0.6]},
             "classes_per_task": 3,
             "background": 0,
@@ -116,7 +116,7 @@ def test_variants_differ_and_seeds_differ(data):
 
 
 def test_a_folder_of_icons_in_poses(data):
-    stream = folder(data=data / "icons", poses=40, classes_per_task=3)
+    stream = folder(data=data / "icons", n_poses=40, classes_per_task=3)
     task = stream.task(1)
     assert stream.source.class_name(3) == "d"
     assert (len(task.train), len(task.val), len(task.test)) == (84, 12, 24)
@@ -130,7 +130,7 @@ def test_sizes(data):
     assert MnistSettings(image_size=28, drawn_size=28).drawn == 28
     assert FolderSettings().drawn == 64
     assert (
-        FolderSettings(poses=3).drawn
+        FolderSettings(n_poses=3).drawn
         == FolderSettings(variant="moving").drawn
         == FolderSettings(angle=4).drawn
         == 28
@@ -154,14 +154,14 @@ WRONG = {
     "unknown mnist setting 'varaint'": {"varaint": "moving"},
     "drawn_size is 80, more than image_size 64": {"drawn_size": 80},
     "held_out is only for streams with poses": {"held_out": 3},
-    "poses is 7, but the factors allow only 4": {"poses": 7, "variant": "static", "angle": 4},
+    "poses is 7, but the factors allow only 4": {"n_poses": 7, "variant": "static", "angle": 4},
     "split is": {"split": (0.5, 0.1, 0.1)},
     "image_size is -3": {"image_size": -3},
     "classes_per_task is 11": {"classes_per_task": 11},
     "give at least one": {"scale": []},
     "an empty range; low must be below high": {"scale": {"low": 1.0, "high": 0.5}},
     "contains everything; give one": {
-        "poses": 4,
+        "n_poses": 4,
         "variant": "static",
         "angle": 4,
         "held_out": {"angle": [0, 7]},
@@ -176,7 +176,7 @@ def test_wrong_settings_are_said(sentence, given):
 
 
 def test_one_image_per_class_needs_poses(data):
-    with pytest.raises(BadInput, match="say poses=100"):
+    with pytest.raises(BadInput, match="set n_poses=100"):
         folder(data=data / "icons")
 
 
@@ -190,7 +190,7 @@ def test_nobody_said_where():
 
 def test_settings_load_neither_numba_nor_images():
     code = (
-        "import sys; from everlearn.streams.images import OmniglotSettings; OmniglotSettings(poses=3); "
+        "import sys; from everlearn.streams.images import OmniglotSettings; OmniglotSettings(n_poses=3); "
         "print(sorted({'numba', 'PIL', 'torch'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -201,5 +201,5 @@ def test_the_real_data_sets(real_data):
     assert len(mnist(data=real_data)) == 5
     task = mnist(data=real_data, variant="moving", split=(50, 5, 10)).task(0)
     assert (len(task.train), len(task.test)) == (100, 20)
-    assert len(omniglot(data=real_data, poses=10)) == 25
+    assert len(omniglot(data=real_data, n_poses=10)) == 25
     assert OmniglotSettings(data=real_data).build().task(24).labels == (240, 241)

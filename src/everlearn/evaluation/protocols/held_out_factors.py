@@ -63,7 +63,7 @@ def transfer(learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000
 
 
 def _accuracy(learner: Learner, stream: Stream, batch: Batch) -> float:
-    answers = learner.predict(batch.images, batch.tasks if stream.gives_tasks else None)
+    answers = learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
     return float(np.mean(answers == batch.labels))
 
 

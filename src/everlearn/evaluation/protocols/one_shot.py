@@ -67,7 +67,7 @@ def one_shot(
     n_old = len(memory.classes())
     # Found for each count anew: equal counts give equal answers whatever else is asked.
     lessons = [_lesson(stream, n_tasks, n, max(1, size // n)) for n in sizes]
-    before, known = copy.deepcopy(learner.state()), stream.probe(n_tasks, size)
+    before, known = copy.deepcopy(learner.state()), stream.eval_sample(n_tasks, size)
     try:
         return OneShot(n_old, tuple(_shots(learner, *lesson, known, before) for lesson in lessons))
     finally:

@@ -134,13 +134,13 @@ def open_set(
     judge = rejecting(learner)
     check_range("accepted", accepted, 0, 1)
     check_range("size", size, 1, MAX_IMAGES)
-    known, new = stream.probe(n_tasks, size), _new_images(stream, n_tasks, size)
+    known, new = stream.eval_sample(n_tasks, size), _new_images(stream, n_tasks, size)
     validation = some_tasks(stream, n_tasks, "val", size)
     if not len(validation):
         raise BadInput(f"{stream.id} has no validation images to choose a threshold with; set its split")
     threshold = threshold_for(judge.novelty(validation.images), accepted)
     known_scores, new_scores = judge.novelty(known.images), judge.novelty(new.images)
-    is_right = learner.predict(known.images, known.tasks if stream.gives_tasks else None) == known.labels
+    is_right = learner.predict(known.images, known.tasks if stream.provides_task_ids else None) == known.labels
     return OpenSet(
         n_known=len(known),
         n_new=len(new),

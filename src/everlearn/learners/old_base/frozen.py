@@ -64,7 +64,7 @@ class Frozen(Classifier):
         if self.is_frozen and not was_frozen:
             self.head = self._fresh_head()
             self.optimiser = self._fresh_optimiser()
-            for piece in task.train.pieces(PREDICT_PIECE):
+            for piece in task.train.batches(PREDICT_PIECE):
                 self.learn(piece)
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:

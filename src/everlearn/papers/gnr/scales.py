@@ -200,7 +200,7 @@ SCALES = (
         stream="sprites-50",
         settings={
             "stream.image_size": 16,
-            "stream.frames": 3,
+            "stream.frames_per_session": 3,
             "stream.n_classes": 4,
             "stream.classes_per_task": 1,
             "stream.first_classes": 2,

@@ -188,7 +188,7 @@ SCALES = (
         stream="environments",
         settings={
             "stream.image_size": 16,
-            "stream.shapes": 2,
+            "stream.n_shapes": 2,
             "stream.images_per_shape": 40,
             "stream.images_per_stage": 64,
             "batch_size": 16,

@@ -56,7 +56,7 @@ class ExportedStream(Stream):
         self._codec = codec_for(manifest.to)
         self._records = {record.index: record for record in manifest.contents}
         part = manifest.contents[0].parts["train"]
-        self.image_shape, self.gives_tasks = part.image_shape, part.tasks
+        self.image_shape, self.provides_task_ids = part.image_shape, part.tasks
 
     def task(self, k: int) -> Task:
         if k not in self._records:
@@ -75,7 +75,7 @@ class ExportedStream(Stream):
     def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
         return super().fingerprint(self.manifest.tasks[:FINGERPRINT_TASKS] if tasks is None else tasks)
 
-    def probe(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """At most `size` test images, spread evenly over the labels of the first `n_tasks` exported tasks.
 
         At most `size` files are read, however many tasks there are.

@@ -13,10 +13,4 @@ from everlearn.streams.images.settings import (
     OmniglotSettings,
 )
 
-__all__ = [
-    "FashionSettings",
-    "FolderSettings",
-    "ImageSettings",
-    "MnistSettings",
-    "OmniglotSettings",
-]
+__all__ = ["FashionSettings", "FolderSettings", "ImageSettings", "MnistSettings", "OmniglotSettings"]

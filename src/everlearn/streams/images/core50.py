@@ -103,14 +103,14 @@ TESTED = (3, 7, 10)
 """The sessions that the data set's own protocol tests on."""
 
 
-def open_core50(data: Path | None, *, drawn_size: int, rgb: bool = True, every: int = 1) -> FilmGallery:
+def open_core50(data: Path | None, *, drawn_size: int, rgb: bool = True, frame_step: int = 1) -> FilmGallery:
     """The frames of CORe50, found by name and not yet opened.
 
     Args:
         data: the folder with s1, s2, ..., or one that holds it; what EVERLEARN_DATA names if not said.
         drawn_size: the size at which they will be shown, in pixels.
         rgb: keep colours, or only light and shade.
-        every: take only every so many-th frame.
+        frame_step: take only every so many-th frame.
     """
     root = _root(data)
     sessions = _numbered(root, "s")
@@ -118,7 +118,7 @@ def open_core50(data: Path | None, *, drawn_size: int, rgb: bool = True, every: 
     _check(root, objects)
     films = {}
     for o in sorted(next(iter(objects.values()))):
-        frames = {s: _frames(root, f"{name}/o{o}")[::every] for s, name in sessions.items()}
+        frames = {s: _frames(root, f"{name}/o{o}")[::frame_step] for s, name in sessions.items()}
         train = [files for s, files in frames.items() if s not in TESTED]
         films[f"object {o}"] = train, [files for s, files in frames.items() if s in TESTED]
     return FilmGallery(
@@ -184,22 +184,22 @@ class Core50Settings(ObjectSettings):
     """height and width in pixels, 16 to 512"""
     rgb: bool = True
     """colour images instead of gray ones"""
-    every: Annotated[int, Field(ge=1, le=1000)] = 1
+    frame_step: Annotated[int, Field(ge=1, le=1000)] = 1
     """take only every so many-th frame of a session"""
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenario_stream import ScenarioStream
 
         pass
         pass
         from everlearn.streams.images.source import Canvas
 
         canvas = Canvas(image_size=self.image_size, drawn_size=self.image_size, rgb=self.rgb)
-        frames = open_core50(self.data, drawn_size=self.image_size, rgb=self.rgb, every=self.every)
+        frames = open_core50(self.data, drawn_size=self.image_size, rgb=self.rgb, frame_step=self.frame_step)
         order = rng_at(self.seed, "class order").permutation(frames.n_classes)
         source = FilmedImages(collection=frames.reordered(order), canvas=canvas, seed=self.seed)
-        return ArrangedStream(spec=self, scenario=self.arrange(source))
+        return ScenarioStream(spec=self, scenario=self.arrange(source))
 
 
 core50 = builder(Core50Settings)

@@ -60,7 +60,7 @@ class ImageSettings(ScenarioSettings):
     """a number of hues (1 is white), a list of red-green-blue colours in 0..1, or a range of hues"""
     trimmed: bool | None = None
     """leave empty margins away, so that what is drawn fills drawn_size; yes with poses, else no"""
-    poses: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
+    n_poses: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
     """show each class's first drawing in so many poses, instead of every drawing once"""
     held_out: HeldOut = 0
     """poses never trained on: how many, or a box such as {"scale": [0.9, 1.0], "x": [0.0, 0.3]}"""
@@ -75,15 +75,15 @@ class ImageSettings(ScenarioSettings):
             if word not in VARIANTS:
                 raise unknown("variant", word, VARIANTS)
         check_drawn(self.drawn, self.image_size)
-        if self.poses is None and self.held_out:
-            raise BadInput("held_out is only for streams with poses; say poses= as well, or leave it out")
-        _ = self.space() if self.poses is None else self.pose_list()
+        if self.n_poses is None and self.held_out:
+            raise BadInput("held_out is only for streams with poses; set n_poses too, or leave it out")
+        _ = self.space() if self.n_poses is None else self.pose_list()
         return self
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words of the variant."""
-        return tuple((self.variant or ("posed" if self.poses else "static")).split("-"))
+        return tuple((self.variant or ("posed" if self.n_poses else "static")).split("-"))
 
     @property
     def title(self) -> str:
@@ -118,11 +118,11 @@ class ImageSettings(ScenarioSettings):
     def pose_list(self) -> Poses:
         """The poses in which the first drawing of a class may be shown."""
         space = self.space()
-        n = self.poses if space.size is None else None
+        n = self.n_poses if space.size is None else None
         poses = Poses(space, seed=self.seed, n=n, held_out=self.held_out)
-        if n is None and (self.poses or 0) > len(poses.not_held_out):
+        if n is None and (self.n_poses or 0) > len(poses.not_held_out):
             raise BadInput(
-                f"poses is {self.poses}, but the factors allow only {len(poses.not_held_out)}; "
+                f"n_poses is {self.n_poses}, but the factors allow only {len(poses.not_held_out)}; "
                 "ask for fewer, say variant='posed', or give a factor more values"
             )
         return poses
@@ -139,9 +139,9 @@ class ImageSettings(ScenarioSettings):
 
     def build(self) -> Stream:
         """The stream with these settings."""
-        from everlearn.streams.scenario_stream import ArrangedStream
+        from everlearn.streams.scenario_stream import ScenarioStream
 
-        return ArrangedStream(spec=self, scenario=self.arrange(self.source()))
+        return ScenarioStream(spec=self, scenario=self.arrange(self.source()))
 
 
 class MnistSettings(ImageSettings):
@@ -189,7 +189,7 @@ class OmniglotSettings(ImageSettings):
     transforms.
 
     Example:
-        >>> OmniglotSettings(poses=100).title
+        >>> OmniglotSettings(X.title
         'posed-class-incremental'
     """
 
@@ -206,7 +206,7 @@ class FolderSettings(ImageSettings):
     """A folder of images: a sub-folder per class, or one image per class (then say `poses`).
 
     Example:
-        >>> FolderSettings(data="my/icons", poses=50).drawn
+        >>> FolderSettings(data="my/icons", n_poses=50).drawn
         28
     """
 

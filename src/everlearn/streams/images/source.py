@@ -248,8 +248,8 @@ def make_source(settings: ImageSettings) -> ImageSource:
         order = rng_at(settings.seed, "class order").permutation(collection.n_classes)
         collection = Reordered(collection, order)
     canvas, split, seed = _canvas(settings), settings.split, settings.seed
-    if settings.poses is not None:
-        poses, n = settings.pose_list(), settings.poses
+    if settings.n_poses is not None:
+        poses, n = settings.pose_list(), settings.n_poses
         return OneDrawing(
             collection=collection, canvas=canvas, split=split, seed=seed, poses=poses, n_poses=n
         )
@@ -265,7 +265,7 @@ def _canvas(settings: ImageSettings) -> Canvas:
         background=settings.background,
         rgb=settings.in_colour,
         inverted="inverted" in settings.words,
-        trimmed=settings.poses is not None if settings.trimmed is None else settings.trimmed,
+        trimmed=settings.n_poses is not None if settings.trimmed is None else settings.trimmed,
     )
 
 
@@ -273,7 +273,7 @@ def _check_testable(collection: Collection) -> None:
     if all(collection.n_drawings(c) < 2 for c in range(collection.n_classes)):
         raise BadInput(
             "no class has more than one image, so none is left to be tested on; "
-            "say poses=100 to show each image in so many poses"
+            "set n_poses=100 to show each image in 100 poses"
         )
 
 

@@ -77,11 +77,11 @@ class Labelling:
 
     Attributes:
         modulus: labels start again from 0 after so many classes; None gives each class its own label.
-        tells_task: images say which task they are from, at test time too.
+        with_task_ids: images say which task they are from, at test time too.
     """
 
     modulus: int | None = None
-    tells_task: bool = False
+    with_task_ids: bool = False
 
     def labels(self, classes: IntArray) -> IntArray:
         """The labels of these classes."""
@@ -98,12 +98,12 @@ class Scenario(ABC):
         n_tasks: how many tasks there are; None means endless.
         labelling: what a learner is told classes are called.
         ordered: the order of the training rows is part of the stream.
-        classes_return: a class can be met in more than one task.
+        classes_recur: a class can be met in more than one task.
     """
 
     n_tasks: int | None
     ordered: bool = False
-    classes_return: bool = True
+    classes_recur: bool = True
 
     def __init__(self, source: Source, *, seed: int, labelling: Labelling = OWN_LABELS) -> None:
         self.source, self.seed, self.labelling = source, seed, labelling

@@ -47,7 +47,7 @@ class ClassSets:
 class Sharp(Scenario):
     """Task k holds all images of set k of the classes, and nothing else."""
 
-    classes_return = False
+    classes_recur = False
 
     def __init__(self, source: Source, *, sets: ClassSets, labelling: Labelling, seed: int) -> None:
         super().__init__(source, labelling=labelling, seed=seed)
@@ -79,7 +79,7 @@ class Gradual(Sharp):
     with an end nothing rises. A task is tested on set k alone.
     """
 
-    classes_return = True
+    classes_recur = True
     ordered = True
 
     def classes(self, k: int) -> IntArray:
@@ -113,7 +113,7 @@ class Recurring(Sharp):
     n // every are returns, so set and task number follow from one another without counting.
     """
 
-    classes_return = True
+    classes_recur = True
 
     def __init__(
         self, source: Source, *, sets: ClassSets, every: int, labelling: Labelling, seed: int

@@ -24,7 +24,7 @@ SESSIONS = 8
 
 _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "first_classes": ("scenario", ("nc", "nic")),
-    "sessions": ("scenario", ("ni", "nic")),
+    "n_sessions": ("scenario", ("ni", "nic")),
     "block_tasks": ("boundaries", ("blurry",)),
     "disjoint_percent": ("boundaries", ("blurry",)),
     "blurry_percent": ("boundaries", ("blurry",)),
@@ -57,7 +57,7 @@ class ScenarioSettings(OrderedSettings):
     """class-, domain- or task-incremental; nc (new classes, more at first), ni (new instances) or nic"""
     first_classes: Count | None = None
     """nc, nic: classes in the first task (twice classes_per_task for nc, classes_per_task for nic)"""
-    sessions: Count | None = None
+    n_sessions: Count | None = None
     """ni, nic: parts into which a class's training images are cut (8)"""
     boundaries: Boundaries = "sharp"
     """how one task ends and the next begins: sharp, blurry, gradual or recurring"""
@@ -94,7 +94,7 @@ class ScenarioSettings(OrderedSettings):
     def labelling(self) -> Labelling:
         """How classes are called in this scenario."""
         modulus = self.classes_per_task if self.scenario in _SHARED_LABELS else None
-        return Labelling(modulus, tells_task=self.scenario == "task-incremental")
+        return Labelling(modulus, with_task_ids=self.scenario == "task-incremental")
 
     def arrange(self, source: Source) -> Scenario:
         """The order that these settings give to a source's images."""
@@ -123,7 +123,7 @@ class ScenarioSettings(OrderedSettings):
         return n
 
     def _instances(self, source: Source, n_classes: int | None) -> Scenario:
-        sessions = self.sessions or (len(source.sessions(0)) if isinstance(source, Filmed) else SESSIONS)
+        sessions = self.n_sessions or (len(source.sessions(0)) if isinstance(source, Filmed) else SESSIONS)
         if self.scenario == "ni":
             n = n_classes or self.classes_per_task
             return NewInstances(source, n_classes=n, sessions=sessions, seed=self.seed)
