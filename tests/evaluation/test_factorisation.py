@@ -11,7 +11,9 @@ from everlearn.streams.stream import Images
 
 from .imagined import Flat, Mirror, Silent
 
-STREAM = environments(sequence=["sprites", "moving-sprites"], image_size=16, n_shapes=2, images_per_shape=2000)
+STREAM = environments(
+    sequence=["sprites", "moving-sprites"], image_size=16, n_shapes=2, images_per_shape=2000
+)
 
 
 class Knowing(Silent):

@@ -89,6 +89,6 @@ def test_pixels_are_what_they_were():
 
 @pytest.mark.parametrize("sessions", [4, 20])
 def test_other_sessions_than_were_filmed_are_cut_from_all_frames(sessions):
-    stream = sprites_50(image_size=16, frames_per_session=10, scenario="ni", sessions=sessions)
+    stream = sprites_50(image_size=16, frames_per_session=10, scenario="ni", n_sessions=sessions)
     assert len(stream) == sessions
     assert len(stream.task(0).train) == 50 * 80 // sessions

@@ -140,7 +140,9 @@ def open_set(
         raise BadInput(f"{stream.id} has no validation images to choose a threshold with; set its split")
     threshold = threshold_for(judge.novelty(validation.images), accepted)
     known_scores, new_scores = judge.novelty(known.images), judge.novelty(new.images)
-    is_right = learner.predict(known.images, known.tasks if stream.provides_task_ids else None) == known.labels
+    is_right = (
+        learner.predict(known.images, known.tasks if stream.provides_task_ids else None) == known.labels
+    )
     return OpenSet(
         n_known=len(known),
         n_new=len(new),
