@@ -31,21 +31,21 @@ def studio(*, records: Folder = None, port: Whole = 0, no_browser: NoBrowser = F
         screen: Where the address is shown.
     """
     try:
-        from everlearn.studio import open_door, serve
+        from everlearn.studio import listen, serve
     except ModuleNotFoundError as error:
         raise BadInput(
             f"the studio needs {error.name}; install it with pip install 'everlearn[studio]'"
         ) from None
 
     folder = _folder(records)
-    door = open_door(port)
-    facts = {"address": door.address, "records": str(folder)}
-    screen.show(Answer(facts, lambda: _line(door.address)))
+    endpoint = listen(port)
+    facts = {"url": endpoint.url, "records": str(folder)}
+    screen.show(Answer(facts, lambda: _line(endpoint.url)))
     sys.stdout.flush()  # whoever started this in a pipe waits for the line
     if not no_browser:
-        webbrowser.open(door.address)
+        webbrowser.open(endpoint.url)
     with contextlib.suppress(KeyboardInterrupt):  # this is how a studio is meant to end
-        serve(folder, door)
+        serve(folder, endpoint)
 
 
 def _folder(given: Path | None) -> Path:
@@ -54,7 +54,7 @@ def _folder(given: Path | None) -> Path:
         files.make_folder(RECORDS)
         return RECORDS
     if not check_path(given).is_dir():
-        raise BadInput(f"there is no folder {str(given)!r}; make it, or name another with --records")
+        raise BadInput(f"there is no folder {str(given)!r}; create it, or select another with --records")
     return given
 
 

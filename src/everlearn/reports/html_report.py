@@ -65,13 +65,21 @@ def _page(comparison: Comparison) -> str:
     )
 
 
-def _style() -> str:
-    """The style sheet, with every colour in its light and its dark form."""
+def colour_css() -> str:
+    """CSS variables for all colours, in light and dark.
+
+    Example:
+        >>> "--ink: light-dark(#1f2328, #e6e9ee);" in colour_css()
+        True
+    """
     paper, dark = LOOKS["paper"].roles, LOOKS["dark"].roles
     pairs = {role: (paper[role], dark[role]) for role in paper} | {"quiet": QUIET, "raised": RAISED}
-    colours = "".join(f"  --{role}: light-dark({day}, {night});\n" for role, (day, night) in pairs.items())
-    sheet = resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
-    return f":root {{\n{colours}}}\n{sheet}"
+    lines = (f"  --{role}: light-dark({day}, {night});\n" for role, (day, night) in pairs.items())
+    return f":root {{\n{''.join(lines)}}}\n"
+
+
+def _style() -> str:
+    return colour_css() + resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
 
 
 def _switch() -> str:

@@ -1,21 +1,21 @@
-"""Records and models in the browser.
+"""Web interface to records and models.
 
-Takes a folder of records; serves pages that draw shapes, follow runs, edit what a learner remembers and put
-images before it. Gives `create_app`, and `open_door` and `serve` that put it on this machine's own address
-and nowhere else.
+Input is a folder of records. The pages list and start runs, plot their curves, edit exemplar memories, and
+show how a learner recognizes or reconstructs an image. `serve` runs the server on the loopback interface,
+`create_app` returns the application.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from everlearn.studio.server import Door, create_app, open_door, serve
+    from everlearn.studio.server import Endpoint, create_app, listen, serve
 
-__all__ = ["Door", "create_app", "open_door", "serve"]
+__all__ = ["Endpoint", "create_app", "listen", "serve"]
 
 
 def __getattr__(name: str) -> Any:
-    # The web framework is an extra; whoever only looks at this room must not need it.
+    # The web framework is an optional dependency, so it is imported on first use.
     if name in __all__:
         return getattr(importlib.import_module("everlearn.studio.server"), name)
     raise AttributeError(f"module 'everlearn.studio' has no attribute {name!r}")

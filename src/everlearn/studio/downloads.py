@@ -1,10 +1,10 @@
-"""The colours of reports, for pages: both are one product."""
+"""Curves and score matrices as SVG, PNG and CSV files."""
 
+import csv
 import io
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from csv import writer
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,92 +12,44 @@ import numpy as np
 from everlearn.errors import BadInput
 from everlearn.reports.axes import canvas, draw_lines, draw_table, mean_table, name_lines
 from everlearn.reports.groups import Line
-from everlearn.reports.html_report import QUIET, RAISED
 from everlearn.reports.style import LOOKS, Look, encoded, worn
 from everlearn.runs import Record
-from everlearn.studio.live_curves import CURVES, Point, curves, thinned, within
+from everlearn.studio.live_curves import CURVES, Point, crop, downsample, read_curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FigureFormat = Literal["svg", "png"]
 
-FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
-"""First letters, narrow and wide, that make a spreadsheet compute what a cell says."""
+FORMULA_STARTS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+"""First characters, normal and full-width, of cells that a spreadsheet evaluates."""
+MAX_ANNOTATED_TASKS = 12
+"""Tasks up to which the cells of a score matrix show their values."""
 
-
-def curves_csv(records: Sequence[Record], names: Sequence[str]) -> str:
-    """One line a point: which record, which curve, how many tasks were learned, what was measured."""
-    head = ("record", "name", "curve", "tasks", "value")
-    return _csv(
-        head,
-        (
-            (*_about(record), curve, x, y)
-            for record in records
-            for curve, points in curves(record).items()
-            if curve in names
-            for x, y in points
-        ),
-    )
+_plot_lock = threading.Lock()
+"""Matplotlib styles apply to the whole process."""
 
 
-def scores_csv(record: Record) -> str:
-    """One line a score: which record, after which task, on which task (both from 1), the accuracy."""
-    about = _about(record)
-    return _csv(
-        ("record", "name", "after", "on", "accuracy"),
-        (
-            (*about, row.after + 1, task + 1, score)
-            for row in record.score_table().rows()
-            for task, score in zip(row.tasks.tolist(), row.scores.tolist(), strict=True)
-        ),
-    )
-
-
-def _csv(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    table = writer(text)
-    table.writerow(head)
-    table.writerows(rows)
-    return text.getvalue()
-
-
-def _about(record: Record) -> tuple[str, str]:
-    return _harmless(record.folder.name), _harmless(record.name)
-
-
-def _harmless(words: str) -> str:
-    """Words that a spreadsheet shows instead of obeying.
-
-    Example:
-        >>> _harmless("=1+1"), _harmless(" =1+1"), _harmless("dcl")
-        ("'=1+1", "' =1+1", 'dcl')
-    """
-    return "'" + words if words.lstrip().startswith(FORMULAS) or words.startswith(FORMULAS) else words
-
-
-Ending = Literal["svg", "png"]
-
-WRITTEN = 12
-"""Up to so many tasks each score is also written into its cell."""
-
-_one_at_a_time = threading.Lock()
-
-
-def curve_plot(
-    records: Sequence[Record], curve: str, *, ending: Ending, dark: bool, span: tuple[float, float] | None
+def curve_figure(
+    records: Sequence[Record],
+    curve: str,
+    *,
+    file_format: FigureFormat,
+    dark: bool,
+    task_range: tuple[float, float] | None,
 ) -> bytes:
-    """One curve of each of some records, as an SVG or PNG file.
+    """One curve of several records, as an image file.
 
     Args:
         records: the runs, in the order of their colours.
         curve: one of `CURVES`.
-        ending: "svg" or "png".
-        dark: whether it is for dark slides.
-        span: from how many tasks to how many; all of it if not said.
+        file_format: "svg" or "png".
+        dark: use the dark theme.
+        task_range: the part to plot; None for all of it.
     """
-    lines = [_line(curves(record)[curve], span) for record in records]
+    lines = [_line(read_curves(record)[curve], task_range) for record in records]
     if not any(len(line.x) for line in lines):
-        raise BadInput(f"there is nothing to draw: no {CURVES[curve]} was measured here yet")
+        raise BadInput(f"there is no data to plot: {CURVES[curve]} has not been measured yet")
 
     def draw(look: Look) -> "Figure":
         from matplotlib.ticker import EngFormatter
@@ -107,58 +59,94 @@ def curve_plot(
         axes.set_ylabel(CURVES[curve])
         if curve == "bytes":
             axes.yaxis.set_major_formatter(EngFormatter("B"))
-        axes.set_xlim(span)
-        name_lines(axes, [_plain(record.name or record.folder.name) for record in records], look)
+        axes.set_xlim(task_range)
+        name_lines(axes, [_title(record) for record in records], look)
         return figure
 
-    return _drawn(draw, ending, dark)
+    return _render(draw, file_format, dark)
 
 
-def score_plot(record: Record, *, ending: Ending, dark: bool) -> bytes:
-    """The score table of a record, as an SVG or PNG file."""
+def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> bytes:
+    """The score matrix of a record, as an image file."""
     scores = record.score_table()
-    table, n = mean_table([scores]), scores.n_tasks
-    if not n:
-        raise BadInput("there is nothing to draw: no task was scored yet")
+    table, n_tasks = mean_table([scores]), scores.n_tasks
+    if not n_tasks:
+        raise BadInput("there is no data to plot: no task has been evaluated yet")
 
     def draw(look: Look) -> "Figure":
         figure, (axes,) = canvas(1, panel_height=3.2, width=4.2)
-        heat = draw_table(axes, table, n, look, written=n <= WRITTEN)
-        axes.set_title(_plain(record.name or record.folder.name))
+        heat = draw_table(axes, table, n_tasks, look, written=n_tasks <= MAX_ANNOTATED_TASKS)
+        axes.set_title(_title(record))
         axes.set_ylabel("after task")
         figure.colorbar(heat, ax=axes, label="accuracy", fraction=0.05).outline.set_visible(False)
         return figure
 
-    return _drawn(draw, ending, dark)
+    return _render(draw, file_format, dark)
 
 
-def _drawn(draw: Callable[[Look], "Figure"], ending: Ending, dark: bool) -> bytes:
-    look = LOOKS["dark" if dark else "paper"]
-    # A look is worn by the whole process; letters that the font lacks are no reason to warn.
-    with _one_at_a_time, warnings.catch_warnings(action="ignore", category=UserWarning), worn(look):
-        return encoded(draw(look), ending)
-
-
-def _line(points: Sequence[Point], span: tuple[float, float] | None) -> Line:
-    shown = thinned(within(points, *span) if span else points)
+def _line(points: Sequence[Point], task_range: tuple[float, float] | None) -> Line:
+    shown = downsample(crop(points, *task_range) if task_range else points)
     x, y = np.array(shown, np.float64).reshape(-1, 2).T
-    nothing = np.full(len(x), np.nan)
-    return Line(x, y, nothing, nothing)
+    no_band = np.full(len(x), np.nan)
+    return Line(x, y, no_band, no_band)
 
 
-def _plain(words: str) -> str:
-    """Words in which a dollar is a dollar and begins no formula."""
-    return words.replace("$", r"\$")
+def _title(record: Record) -> str:
+    """The name of a record, with dollar signs escaped, which would start a formula."""
+    return (record.name or record.folder.name).replace("$", r"\$")
 
 
-def colours() -> str:
-    """A style sheet that names every colour in its light and its dark form.
+def _render(draw: Callable[[Look], "Figure"], file_format: FigureFormat, dark: bool) -> bytes:
+    look = LOOKS["dark" if dark else "paper"]
+    # Matplotlib warns about characters that the font lacks.
+    with _plot_lock, warnings.catch_warnings(action="ignore", category=UserWarning), worn(look):
+        return encoded(draw(look), file_format)
+
+
+def curves_csv(records: Sequence[Record], names: Sequence[str]) -> str:
+    """One row per point: record, name, curve, tasks trained on, value."""
+    return _csv(
+        ("record", "name", "curve", "tasks", "value"),
+        (
+            (*_names(record), curve, x, y)
+            for record in records
+            for curve, points in read_curves(record).items()
+            if curve in names
+            for x, y in points
+        ),
+    )
+
+
+def scores_csv(record: Record) -> str:
+    """One row per score: record, name, last task trained on, evaluated task (both from 1), accuracy."""
+    return _csv(
+        ("record", "name", "after", "on", "accuracy"),
+        (
+            (*_names(record), row.after + 1, task + 1, score)
+            for row in record.score_table().rows()
+            for task, score in zip(row.tasks.tolist(), row.scores.tolist(), strict=True)
+        ),
+    )
+
+
+def _csv(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _names(record: Record) -> tuple[str, str]:
+    return _escape_formula(record.folder.name), _escape_formula(record.name)
+
+
+def _escape_formula(text: str) -> str:
+    """Prefix a quote to text that a spreadsheet would evaluate.
 
     Example:
-        >>> "--ink: light-dark(#1f2328, #e6e9ee);" in colours()
-        True
+        >>> _escape_formula("=1+1"), _escape_formula(" =1+1"), _escape_formula("dcl")
+        ("'=1+1", "' =1+1", 'dcl')
     """
-    day, night = LOOKS["paper"].roles, LOOKS["dark"].roles
-    pairs = {role: (day[role], night[role]) for role in day} | {"quiet": QUIET, "raised": RAISED}
-    lines = [f"  --{role}: light-dark({light}, {dark});\n" for role, (light, dark) in pairs.items()]
-    return ":root {\n" + "".join(lines) + "}\n"
+    is_formula = text.lstrip().startswith(FORMULA_STARTS) or text.startswith(FORMULA_STARTS)
+    return "'" + text if is_formula else text

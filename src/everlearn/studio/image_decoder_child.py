@@ -1,12 +1,10 @@
-"""The child that opens image files from strangers, within limits of memory and time.
+"""The child process that decodes untrusted image files, with limits on memory and CPU time.
 
-It reads files from its input, each after its length in eight bytes, and answers each in the same way: with
-a PNG file of at most 512 pixels a side after the letter P, or with a sentence after the letter E.
+It reads files from stdin, each preceded by its length in eight bytes, and answers each on stdout in the same
+way: `IMAGE` and a PNG file with sides of at most 512 pixels, or `ERROR` and a message.
 """
 
-import base64
 import io
-import math
 import resource
 import signal
 import sys
@@ -17,66 +15,24 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from everlearn.errors import BadInput
-from everlearn.streams.images.decode import FORMATS, decode, fitted
+from everlearn.streams.images.decode import FORMATS, decode
 from everlearn.streams.stream import Images
 
-SMALLEST, LARGEST = 8, 512
-"""Sides of a canvas."""
-CHANNELS = 4
-
-
-def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
-    r"""The pixels of a square canvas, red, green, blue and alpha, as one image (H, W) or (H, W, 3).
-
-    Example:
-        >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
-        (8, 8)
-    """
-    side = math.isqrt(len(body) // CHANNELS)
-    if side * side * CHANNELS != len(body) or not SMALLEST <= side <= LARGEST:
-        raise BadInput(
-            f"{len(body):,} bytes are no square image of {SMALLEST} to {LARGEST} pixels a side, four bytes "
-            "each; send a canvas's pixels"
-        )
-    return fitted(np.frombuffer(body, np.uint8).reshape(side, side, CHANNELS), shape)
-
-
-def colour_behind(image: Images) -> str:
-    """The colour of an image's corner, as pages write colours.
-
-    Example:
-        >>> colour_behind(np.full((8, 8), 169, np.uint8))
-        '#a9a9a9'
-    """
-    levels = np.broadcast_to(image[0, 0], 3)
-    return "#" + bytes(levels.tolist()).hex()
-
-
-def png(image: Images) -> bytes:
-    """An image as a PNG file, made fast rather than small."""
-    file = io.BytesIO()
-    Image.fromarray(image).save(file, "PNG", compress_level=1)
-    return file.getvalue()
-
-
-def data_url(image: Images) -> str:
-    """An image as an address that holds it."""
-    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
-
-
 MAX_PIXELS = 16_000_000
+MAX_SIDE = 512
+"""Of the decoded image."""
 MAX_MEMORY = 1_000_000_000
-MAX_SECONDS = 0.8
-"""Of the processor, for one file; then the system ends this child."""
-HEAD = 8
-PICTURE, COMPLAINT = b"P", b"E"
+MAX_CPU_SECONDS = 0.8
+"""For one file; then the system ends this process."""
+LENGTH_BYTES = 8
+IMAGE, ERROR = b"P", b"E"
 NAME = "the file"
 
 
-def opened(content: bytes) -> bytes:
-    """An image file as a small PNG file that holds its pixels and nothing else.
+def decode_untrusted(content: bytes) -> bytes:
+    """Decode an image file and encode its pixels, without metadata, as a small PNG file.
 
-    Its own size is read first; nothing that says it is too large is decoded.
+    The size is read first; a file that states too many pixels is not decoded.
     """
     try:
         with (
@@ -85,28 +41,35 @@ def opened(content: bytes) -> bytes:
         ):
             width, height = image.size
     except UnidentifiedImageError:
-        raise BadInput(f"{NAME} is not an image; give one of {', '.join(FORMATS)}") from None
-    except Exception as error:  # headers made to harm make the decoders raise nearly anything
-        raise BadInput(f"{NAME} is not an image that can be opened ({error})") from None
+        raise BadInput(f"{NAME} is not an image; choose one of {', '.join(FORMATS)}") from None
+    except Exception as error:  # Pillow raises many types of errors for malformed headers
+        raise BadInput(f"{NAME} is not a valid image ({error})") from None
     if width * height > MAX_PIXELS:
-        raise BadInput(f"{NAME} has {width} x {height} pixels; give one of at most {MAX_PIXELS:,}")
+        raise BadInput(f"{NAME} has {width} x {height} pixels; the maximum is {MAX_PIXELS:,}")
     small = Image.fromarray(decode(content, NAME))
-    small.thumbnail((LARGEST, LARGEST))
-    return png(np.asarray(small))
+    small.thumbnail((MAX_SIDE, MAX_SIDE))
+    return encode_png(np.asarray(small))
+
+
+def encode_png(image: Images) -> bytes:
+    """An image as a PNG file, with fast compression."""
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG", compress_level=1)
+    return file.getvalue()
 
 
 def main(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
-    while head := source.read(HEAD):
-        content = source.read(int.from_bytes(head))
-        signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    while length := source.read(LENGTH_BYTES):
+        content = source.read(int.from_bytes(length))
+        signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
         try:
-            answer = PICTURE + opened(content)
+            answer = IMAGE + decode_untrusted(content)
         except (BadInput, MemoryError) as error:
-            answer = COMPLAINT + str(error or "the file needs too much memory").encode()
+            answer = ERROR + str(error or f"{NAME} needs too much memory").encode()
         signal.setitimer(signal.ITIMER_PROF, 0)
-        sink.write(len(answer).to_bytes(HEAD) + answer)
+        sink.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
         sink.flush()
 
 

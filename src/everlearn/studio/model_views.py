@@ -1,4 +1,4 @@
-"""What a learner makes of one image: how it sees it, what it takes it for, how sure it is."""
+"""What pages show of a trained learner: matching of an image with exemplars, environments and traversals."""
 
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
@@ -7,7 +7,8 @@ import numpy as np
 
 from everlearn import learners
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.traversal import images, walk
+from everlearn.evaluation.protocols.traversal import images as decoded_images
+from everlearn.evaluation.protocols.traversal import walk
 from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
@@ -15,169 +16,76 @@ from everlearn.networks.pose import poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Play, Record
 from everlearn.streams.stream import Images
-from everlearn.studio.image_decoder_child import data_url
-from everlearn.studio.live_curves import Points, moment, thinned
-from everlearn.studio.security import NotThere
+from everlearn.studio.image_decoder import data_url
+from everlearn.studio.live_curves import Curves, downsample, tasks_trained
+from everlearn.studio.security import NotFound
 
-OVER_TIME = ("environment", "active_latents", "capacity", "reconstruction")
-"""What such a learner tells of every step."""
-WALK = np.linspace(-2.5, 2.5, 11)
-"""Values that a latent takes in a traversal; nearly all of N(0, 1) lies between the ends."""
-ROWS = 12
-"""Latents that are traversed, those that say most first."""
+N_CANDIDATES = 6
+"""Exemplars shown beside a prediction."""
+ENVIRONMENT_CURVES = ("environment", "active_latents", "capacity", "reconstruction")
+"""Values that a learner that infers environments logs at each step."""
+TRAVERSAL_VALUES = np.linspace(-2.5, 2.5, 11)
+"""Values of a latent; nearly all of N(0, 1) is between the ends."""
+MAX_TRAVERSALS = 12
 
 
 @runtime_checkable
 class EnvironmentModel(Generates, InfersEnvironment, Protocol):
-    """Infers environments, and decodes latents in each of them."""
+    """Infers environments, and decodes latents in each."""
 
 
 @cache
-def dreams(name: str) -> bool:
-    """Whether a learner tells environments apart and draws in each; False for one that is not known here.
+def matches_exemplars(name: str) -> bool:
+    """Whether a learner compares images with stored exemplars; False for an unknown learner.
 
     Example:
-        >>> dreams("vase"), dreams("dcl")
-        (True, False)
-    """
-    return name in learners.names() and issubclass(learners.learner_class(name), EnvironmentModel)
-
-
-def dreaming(learner: Learner) -> EnvironmentModel:
-    """The learner itself, if it is one that dreams."""
-    if not isinstance(learner, EnvironmentModel):
-        raise BadInput("this learner tells no environments apart; look at a record of vase")
-    return learner
-
-
-def over_time(record: Record) -> Points:
-    """Where the learner believed to be, and what it could say there, from its first step on."""
-    points: Points = {name: [] for name in OVER_TIME}
-    for event in record.events():
-        if event["event"] == "learned":
-            for name in points.keys() & event["losses"].keys():
-                points[name].append((moment(event, record.spec["epochs"]), event["losses"][name]))
-    return {name: thinned(some) for name, some in points.items()}
-
-
-def environments(play: Play) -> dict[str, Any]:
-    """Every environment the learner has met, and the stages it was really shown."""
-    learner = dreaming(play.learner)
-    changes = learner.environment_changes()
-    known = [
-        {
-            "number": number,
-            "batches": each.n_batches,
-            "active_latents": int(each.active.sum()),
-            "used": np.flatnonzero(each.used).tolist(),
-            "capacity": each.capacity,
-            "nll": each.nll,
-        }
-        for number, each in enumerate(learner.environment_info())
-    ]
-    tasks = [play.stream.task(number) for number in range(max(1, play.position.task))]
-    stages = [task.name or f"task {number + 1}" for number, task in enumerate(tasks)]
-    return {"environments": known, "current": changes[-1][1] if changes else 0, "stages": stages}
-
-
-def sample(play: Play, task: int, number: int) -> Images:
-    """A test image of a stage; after the last comes the first."""
-    if task >= max(1, play.position.task):
-        raise NotThere(f"stage {task + 1} was not played yet")
-    images = play.stream.task(task).test.images
-    image: Images = images[number % len(images)]
-    return image
-
-
-def imagined(learner: EnvironmentModel, image: Images, environment: int | None) -> dict[str, Any]:
-    """An image drawn again in every environment, and walked along each latent in one of them.
-
-    Args:
-        learner: one that dreams.
-        image: (H, W) or (H, W, 3), of the learner's own size.
-        environment: where to walk; the likeliest one if not said.
-    """
-    known = learner.environment_info()
-    chances = learner.environment_probabilities(image[None])[0]
-    chosen = int(chances.argmax()) if environment is None else environment
-    if chosen >= len(known):
-        raise NotThere(f"there is no environment {chosen}; {len(known)} were met")
-    latents = learner.encode(image[None])
-    again = [
-        {
-            "environment": s,
-            "chance": float(chances[s]),
-            "image": data_url(images(learner, latents * known[s].active, s)[0]),
-        }
-        for s in range(len(known))
-    ]
-    return {
-        "seen": data_url(image),
-        "again": again,
-        "chosen": chosen,
-        "walks": _walks(learner, latents, chosen),
-    }
-
-
-def _walks(learner: EnvironmentModel, latents: FloatArray, environment: int) -> list[dict[str, Any]]:
-    """The image as each latent that an environment uses goes from low to high, the others staying."""
-    there = learner.environment_info()[environment]
-    used = np.flatnonzero(there.used & there.active)
-    by_kl = used[np.argsort(-there.kl[used], kind="stable")][:ROWS]
-    rows = []
-    for latent in by_kl.tolist():
-        drawn = walk(learner, latents[0] * there.active, latent, WALK.tolist(), environment)
-        shown = [data_url(each) for each in drawn]
-        rows.append({"latent": latent, "kl": float(there.kl[latent]), "images": shown})
-    return rows
-
-
-LEADING = 6
-"""Remembered images that are shown beside the answer."""
-
-
-@cache
-def remembers(name: str) -> bool:
-    """Whether a learner keeps images of what it knows; False for one that is not known here.
-
-    Example:
-        >>> remembers("dcl"), remembers("er")
+        >>> matches_exemplars("dcl"), matches_exemplars("er")
         (True, False)
     """
     return name in learners.names() and issubclass(learners.learner_class(name), MatchesExemplars)
 
 
-def recognised(learner: Learner, image: Images) -> dict[str, Any]:
-    """The image as the learner turns it upright, the images most like it, and how new it seems.
+@cache
+def infers_environments(name: str) -> bool:
+    """Whether a learner infers environments and decodes latents in each; False for an unknown learner.
+
+    Example:
+        >>> infers_environments("vase"), infers_environments("dcl")
+        (True, False)
+    """
+    return name in learners.names() and issubclass(learners.learner_class(name), EnvironmentModel)
+
+
+def recognition(learner: Learner, image: Images) -> dict[str, Any]:
+    """The prediction for an image, its novelty score, its normalised pose, and the best candidates.
 
     Args:
-        learner: one that recognises by what it remembers.
-        image: (H, W) or (H, W, 3), of the learner's own size.
+        learner: a learner that matches exemplars.
+        image: (H, W) or (H, W, 3), in the learner's image shape.
     """
     if not isinstance(learner, MatchesExemplars) or not isinstance(learner, EditsMemory):
-        raise BadInput("this learner does not answer with an image it remembers; try a record of dcl")
+        raise BadInput("this learner does not match exemplars; choose a record of dcl")
     if not len(learner.memory):
-        raise BadInput("this learner remembers nothing; add a class on the memory page first")
+        raise BadInput("the memory of this learner is empty; add a class on the memory page first")
     images = image[None]
-    answer, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
+    label, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
     factors = learner.estimate(images)
-    upright = to_canonical(to_tensor(images), poses_from_factors(factors))
+    normalised = to_canonical(to_tensor(images), poses_from_factors(factors))
     return {
-        "label": answer,
-        "name": learner.memory.name(answer),
+        "label": label,
+        "name": learner.memory.name(label),
         "novelty": novelty,
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
-        "seen": data_url(image),
-        "upright": data_url(to_uint8(upright)[0]),
-        "leading": _leading(learner, learner.memory, images),
+        "input": data_url(image),
+        "normalised": data_url(to_uint8(normalised)[0]),
+        "candidates": _candidates(learner, learner.memory, images),
     }
 
 
-def _leading(learner: MatchesExemplars, memory: ExemplarMemory, images: Images) -> list[dict[str, Any]]:
-    """The nearest exemplars, each aligned to the image, best first."""
-    rows, squared = learner.nearest_exemplars(images, LEADING)
-    residuals = np.sqrt(squared[0] / images.size)  # per pixel, in gray levels
-    found = [(float(residuals[i]), int(row)) for i, row in enumerate(rows[0])]
+def _candidates(learner: MatchesExemplars, memory: ExemplarMemory, images: Images) -> list[dict[str, Any]]:
+    """The nearest exemplars, each aligned to the image, by increasing residual."""
+    rows, squared = learner.nearest_exemplars(images, N_CANDIDATES)
+    residuals = np.sqrt(squared[0] / images.size)  # root mean square, in gray levels
     return [
         {
             "label": int(memory.labels[row]),
@@ -185,5 +93,99 @@ def _leading(learner: MatchesExemplars, memory: ExemplarMemory, images: Images) 
             "residual": residual,
             "image": data_url(memory.images[row]),
         }
-        for residual, row in sorted(found)
+        for residual, row in sorted(zip(residuals.tolist(), rows[0].tolist(), strict=True))
+    ]
+
+
+def environment_learner(learner: Learner) -> EnvironmentModel:
+    """The learner, if it infers environments."""
+    if not isinstance(learner, EnvironmentModel):
+        raise BadInput("this learner does not infer environments; choose a record of vase")
+    return learner
+
+
+def environment_curves(record: Record) -> Curves:
+    """The inferred environment, active latents, capacity and reconstruction error over training."""
+    curves: Curves = {name: [] for name in ENVIRONMENT_CURVES}
+    for event in record.events():
+        if event["event"] == "learned":
+            x, values = tasks_trained(event, record.spec["epochs"]), event["losses"]
+            for name in curves.keys() & values.keys():
+                curves[name].append((x, values[name]))
+    return {name: downsample(points) for name, points in curves.items()}
+
+
+def environment_table(run: Play) -> dict[str, Any]:
+    """The environments that a learner has inferred, and the names of the tasks it was trained on."""
+    learner = environment_learner(run.learner)
+    changes = learner.environment_changes()
+    rows = [
+        {
+            "index": index,
+            "n_batches": each.n_batches,
+            "n_active": int(each.active.sum()),
+            "n_used": int(each.used.sum()),
+            "capacity": each.capacity,
+            "error": each.nll,
+        }
+        for index, each in enumerate(learner.environment_info())
+    ]
+    tasks = [run.stream.task(index) for index in range(max(1, run.position.task))]
+    names = [task.name or f"task {index + 1}" for index, task in enumerate(tasks)]
+    return {"environments": rows, "current": changes[-1][1] if changes else 0, "tasks": names}
+
+
+def task_image(run: Play, task: int, index: int) -> Images:
+    """A test image of a task that was trained on; indices wrap around."""
+    if task >= max(1, run.position.task):
+        raise NotFound(f"task {task + 1} has not been trained on yet")
+    images = run.stream.task(task).test.images
+    image: Images = images[index % len(images)]
+    return image
+
+
+def reconstructions(learner: EnvironmentModel, image: Images, environment: int | None) -> dict[str, Any]:
+    """Reconstructions of an image in every environment, and latent traversals in one of them.
+
+    Args:
+        learner: a learner that infers environments.
+        image: (H, W) or (H, W, 3), in the learner's image shape.
+        environment: of the traversals; None for the most probable one.
+    """
+    known = learner.environment_info()
+    probabilities = learner.environment_probabilities(image[None])[0]
+    selected = int(probabilities.argmax()) if environment is None else environment
+    if selected >= len(known):
+        raise NotFound(f"there is no environment {selected}; the learner has inferred {len(known)}")
+    latents = learner.encode(image[None])
+    return {
+        "input": data_url(image),
+        "reconstructions": [
+            {
+                "environment": index,
+                "probability": float(probabilities[index]),
+                "image": data_url(decoded_images(learner, latents * each.active, index)[0]),
+            }
+            for index, each in enumerate(known)
+        ],
+        "environment": selected,
+        "traversals": _traversals(learner, latents, selected),
+    }
+
+
+def _traversals(learner: EnvironmentModel, latents: FloatArray, environment: int) -> list[dict[str, Any]]:
+    """Traversals of the latents that an environment uses, by decreasing KL divergence."""
+    known = learner.environment_info()[environment]
+    used = np.flatnonzero(known.used & known.active)
+    order = used[np.argsort(-known.kl[used], kind="stable")][:MAX_TRAVERSALS].tolist()
+    values = TRAVERSAL_VALUES.tolist()
+    return [
+        {
+            "latent": latent,
+            "kl": float(known.kl[latent]),
+            "images": [
+                data_url(each) for each in walk(learner, latents[0] * known.active, latent, values, environment)
+            ],
+        }
+        for latent in order
     ]

@@ -1,4 +1,4 @@
-"""How the studio says no: one sentence, and the code that fits it."""
+"""Access control, limits on request bodies, and error responses."""
 
 import asyncio
 import re
@@ -15,82 +15,85 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.errors import BadInput
 
-LOOPBACK = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE)
+LOOPBACK_HOST = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 TOKEN_HEADER = b"x-everlearn-token"
-READING = ("GET", "HEAD")
+SAFE_METHODS = ("GET", "HEAD")
 OWN_SITES = (b"same-origin", b"none")
-"""What a browser says of a request that our own page, or the person at the address bar, made."""
-POLICY = (
+"""Values of Sec-Fetch-Site for requests of our own pages and of the address bar."""
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
+SECURITY_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+MAX_BODY_BYTES = 10_000_000
+BODY_TIMEOUT = 10.0
+"""Seconds in which the whole body of a request must be received."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class Guard:
-    """Refuses whatever does not come from this machine's own page, or does not know the token.
+class AccessControl:
+    """Middleware that rejects requests from other sites and requests without the token.
 
-    The pages themselves hold nothing secret and are open; everything else wants the token, in a header or,
-    for reading, in the address, because images and event streams cannot send headers.
+    Static pages are public. All other requests need the token: in a header or, for safe methods, in the URL,
+    because images and event streams cannot send headers.
 
     Args:
-        app: what is guarded.
-        token: what whoever asks must know.
-        is_open: whether a path is that of a page.
+        app: the application.
+        token: the secret of this server.
+        is_public: whether a path is a static page.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, is_open: Callable[[str], bool]) -> None:
-        self._app, self._token, self._is_open = app, token.encode(), is_open
+    def __init__(self, app: ASGIApp, *, token: str, is_public: Callable[[str], bool]) -> None:
+        self._app, self._token, self._is_public = app, token.encode(), is_public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let the app answer, with headers that keep a browser from doing more than it should."""
+        """Pass the request on or answer 403; add security headers to either response."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a web socket that is never accepted is a refused one
+            return  # returning without accepting a web socket rejects it
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
             await send(message)
 
         problem = self._problem(scope)
-        answer = self._app if problem is None else JSONResponse({"error": problem}, 403)
-        await answer(scope, receive, send_guarded)
+        response = self._app if problem is None else JSONResponse({"error": problem}, 403)
+        await response(scope, receive, send_with_headers)
 
     def _problem(self, scope: Scope) -> str | None:
-        """Why a request is refused, in a sentence; None if it is not."""
+        """Why a request is rejected; None if it is allowed."""
         hosts = _values(scope["headers"], b"host")
-        if len(hosts) != 1 or not LOOPBACK.fullmatch(hosts[0]):
-            return "the studio answers only under localhost or 127.0.0.1; open the address it printed"
-        if not _is_own_page(scope["headers"], hosts[0]):
-            return "another web page asked for this; the studio answers only its own"
-        is_reading = scope["method"] in READING
-        if is_reading and self._is_open(scope["path"]):
+        if len(hosts) != 1 or not LOOPBACK_HOST.fullmatch(hosts[0]):
+            return "the host must be localhost or 127.0.0.1; open the address that `everlearn studio` printed"
+        if not _is_same_site(scope["headers"], hosts[0]):
+            return "requests from other web sites are not allowed"
+        is_safe = scope["method"] in SAFE_METHODS
+        if is_safe and self._is_public(scope["path"]):
             return None
-        if not self._knows_token(scope, is_reading):
+        if not self._has_token(scope, is_safe):
             return "the token is missing or wrong; open the address that `everlearn studio` printed"
         return None
 
-    def _knows_token(self, scope: Scope, is_reading: bool) -> bool:
-        given = _values(scope["headers"], TOKEN_HEADER)
-        if not given and is_reading:
+    def _has_token(self, scope: Scope, is_safe: bool) -> bool:
+        tokens = _values(scope["headers"], TOKEN_HEADER)
+        if not tokens and is_safe:
             query = parse_qs(scope["query_string"].decode("latin-1"))
-            given = [each.encode("latin-1", "replace") for each in query.get("token", [])]
-        return len(given) == 1 and secrets.compare_digest(given[0], self._token)
+            tokens = [token.encode("latin-1", "replace") for token in query.get("token", [])]
+        return len(tokens) == 1 and secrets.compare_digest(tokens[0], self._token)
 
 
-def _is_own_page(headers: Headers, host: bytes) -> bool:
+def _is_same_site(headers: Headers, host: bytes) -> bool:
     origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
     return all(origin == b"http://" + host for origin in origins) and all(site in OWN_SITES for site in sites)
 
@@ -99,108 +102,102 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
     return [value for key, value in headers if key.lower() == name]
 
 
-MAX_BYTES = 10_000_000
-"""The largest body: an image file."""
-PATIENCE = 10.0
-"""Seconds in which a body must have arrived."""
+class BodyTooLarge(Exception):
+    """The body exceeds `MAX_BODY_BYTES`."""
 
 
-class TooMuch(Exception):
-    """The body is larger than any that is expected."""
-
-
-class BoundedBodies:
-    """Reads the whole body before the app sees it, and gives up on one that is too large or too slow.
+class BodyLimits:
+    """Middleware that reads the whole body first and rejects one that is too large or too slow.
 
     Args:
-        app: who gets the body.
+        app: the application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its body at hand, or refuse it."""
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+        """Pass the request on with its buffered body, or answer 408 or 413."""
+        if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
             await self._app(scope, receive, send)
             return
         try:
-            async with asyncio.timeout(PATIENCE):
-                body = await _whole(scope, receive)
-        except TooMuch:
-            error, code = f"a body may have at most {MAX_BYTES:,} bytes; send something smaller", 413
-            await JSONResponse({"error": error}, code, {"connection": "close"})(scope, receive, send)
+            async with asyncio.timeout(BODY_TIMEOUT):
+                body = await _read_body(scope, receive)
+        except BodyTooLarge:
+            error, code = f"the body has more than {MAX_BODY_BYTES:,} bytes; send less", 413
         except TimeoutError:
-            error = f"the body did not arrive within {PATIENCE:g} seconds; try again"
-            await JSONResponse({"error": error}, 408, {"connection": "close"})(scope, receive, send)
+            error, code = f"the body was not received within {BODY_TIMEOUT:g} seconds; try again", 408
         else:
-            await self._app(scope, _replayed(body, receive), send)
+            await self._app(scope, _buffered(body, receive), send)
+            return
+        await JSONResponse({"error": error}, code, {"connection": "close"})(scope, receive, send)
 
 
-async def _whole(scope: Scope, receive: Receive) -> bytes:
-    announced = dict(scope["headers"]).get(b"content-length", b"0")
-    if not announced.isdigit() or int(announced[:20]) > MAX_BYTES:
-        raise TooMuch
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    if not length.isdigit() or int(length[:20]) > MAX_BODY_BYTES:
+        raise BodyTooLarge
     body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > MAX_BYTES:
-            raise TooMuch
+        if len(body) > MAX_BODY_BYTES:
+            raise BodyTooLarge
         if not message.get("more_body", False):
             return bytes(body)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A channel that gives the body at once, and then waits for the other side to leave."""
+def _buffered(body: bytes, receive: Receive) -> Receive:
+    """A channel that yields the body as one message and then waits for the client to disconnect."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replay() -> Message:
+    async def receive_buffered() -> Message:
         return messages.pop() if messages else await receive()
 
-    return replay
+    return receive_buffered
 
 
-class NotThere(BadInput):
-    """There is nothing of that name."""
+class NotFound(BadInput):
+    """The named object does not exist."""
 
 
 class Conflict(BadInput):
-    """Somebody else was faster, or is at work there now."""
+    """The request contradicts a concurrent change or the state of the run."""
 
 
-CODES = {NotThere: 404, Conflict: 409}
-"""Complaints with a code of their own; all others are 400."""
-NO_WORDS = {404: "there is no such page or route", 405: "this cannot be done to this address"}
+STATUS_CODES = {NotFound: 404, Conflict: 409}
+"""Status codes of errors; 400 for all others."""
+HTTP_MESSAGES = {404: "there is no such page or route", 405: "this route does not support this method"}
 
 
-def answer_complaints(app: FastAPI) -> None:
-    """Let every complaint leave an app as JSON with one sentence under "error"."""
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer errors with JSON: one sentence under "error"."""
 
     @app.exception_handler(BadInput)
     def bad_input(request: Request, error: BadInput) -> JSONResponse:
-        return _refusal(str(error), CODES.get(type(error), 400))
+        return _error_response(str(error), STATUS_CODES.get(type(error), 400))
 
     @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return _refusal(_sentence(error.errors()[0]), 400)
+    def invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
+        return _error_response(_validation_message(error.errors()[0]), 400)
 
     @app.exception_handler(HTTPException)
-    def refused(request: Request, error: HTTPException) -> JSONResponse:
-        return _refusal(NO_WORDS.get(error.status_code, str(error.detail)), error.status_code)
+    def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        return _error_response(HTTP_MESSAGES.get(error.status_code, str(error.detail)), error.status_code)
 
     @app.exception_handler(OSError)
-    def broken(request: Request, error: OSError) -> JSONResponse:
-        return _refusal(f"the system refused: {error.strerror or error}", 500)
+    def os_error(request: Request, error: OSError) -> JSONResponse:
+        return _error_response(f"error of the operating system: {error.strerror or error}", 500)
 
 
-def _refusal(sentence: str, code: int) -> JSONResponse:
-    return JSONResponse({"error": " ".join(sentence.split())}, code)
+def _error_response(message: str, code: int) -> JSONResponse:
+    return JSONResponse({"error": " ".join(message.split())}, code)
 
 
-def _sentence(error: dict[str, Any]) -> str:
+def _validation_message(error: dict[str, Any]) -> str:
     name = ".".join(str(part) for part in error["loc"][1:]) or "the body"
     if error["type"] == "missing":
         return f"{name} is missing"
-    said = error["msg"][:1].lower() + error["msg"][1:]
-    return f"{name} is {error['input']!r:.60}; {said}"
+    problem = error["msg"][:1].lower() + error["msg"][1:]
+    return f"{name} is {error['input']!r:.60}; {problem}"

@@ -1,4 +1,4 @@
-"""The studio on this machine's own address."""
+"""The studio as an application, and a server for it on the loopback interface."""
 
 import errno
 import resource
@@ -13,90 +13,44 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp
 
 from everlearn.errors import BadInput, check_range
-from everlearn.studio.dependencies import Rooms
-from everlearn.studio.processes import Starter
-from everlearn.studio.record_index import Shelf
-from everlearn.studio.routes import downloads, memory, models, records, runs
-from everlearn.studio.security import BoundedBodies, Guard, answer_complaints
-
-
-def create_app(folder: Path, token: str) -> FastAPI:
-    """The application over a folder of records, for whoever knows the token.
-
-    Args:
-        folder: holds the records; it must exist.
-        token: what every request but those for the pages themselves must bring.
-    """
-    if not folder.is_dir():
-        raise BadInput(f"there is no folder {str(folder)!r}; make it, or name another with --records")
-    if not token.isascii() or not token.isprintable() or not token:
-        raise BadInput("the token must be some plain letters and digits")
-    app = FastAPI(
-        docs_url=None,  # FastAPI's own pages load scripts from elsewhere
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,  # a name with a slash too many is a wrong name
-        lifespan=_life,
-        middleware=[Middleware(Guard, token=token, is_open=downloads.is_page), Middleware(BoundedBodies)],
-    )
-    shelf = Shelf(folder)
-    app.state.rooms = Rooms(shelf, Starter(shelf.root))
-    answer_complaints(app)
-    for router in (
-        downloads.pages_router,
-        models.sprites_router,
-        records.router,
-        downloads.router,
-        runs.router,
-        memory.router,
-        models.recognition_router,
-        models.router,
-    ):
-        app.router.routes.extend(router.routes)  # plainly, so that `app.routes` lists every route
-    return app
-
-
-@asynccontextmanager
-async def _life(app: FastAPI) -> AsyncIterator[None]:
-    yield
-    app.state.rooms.decoder.close()
-
+from everlearn.studio.dependencies import Dependencies
+from everlearn.studio.routes import memory, models, pages, records, runs
+from everlearn.studio.security import AccessControl, BodyLimits, add_error_handlers
 
 HOST = "127.0.0.1"
 BACKLOG = 2048
 KEEP_ALIVE = 75
-"""Seconds that a connection may be idle; shorter, and a browser's next request may meet its end."""
-CONNECTIONS = 8192
-"""Files and connections that may be open at a time; many systems begin with 1024."""
-GRACE = 1
-"""Seconds that answers under way may still take when the server is asked to end."""
+"""Seconds before an idle connection is closed; a browser may reuse one for about a minute."""
+MAX_OPEN_FILES = 8192
+"""Open connections and files; many systems allow 1024 by default."""
+SHUTDOWN_TIMEOUT = 1
+"""Seconds for pending responses when the server stops."""
 
 
 @dataclass(frozen=True)
-class Door:
-    """A place where the studio can be reached.
+class Endpoint:
+    """Where a studio is reached.
 
     Attributes:
-        listener: the socket that is listened on.
-        token: what whoever enters must know.
+        socket: the listening socket.
+        token: the secret that requests must contain.
     """
 
-    listener: socket.socket
+    socket: socket.socket
     token: str
 
     @property
-    def address(self) -> str:
-        """What to open in a browser."""
-        return f"http://{HOST}:{self.listener.getsockname()[1]}/?token={self.token}"
+    def url(self) -> str:
+        """The URL to open in a browser."""
+        return f"http://{HOST}:{self.socket.getsockname()[1]}/?token={self.token}"
 
 
-def open_door(port: int = 0) -> Door:
-    """Take a port of this machine that nobody else can reach; any free one if it is 0."""
+def listen(port: int = 0) -> Endpoint:
+    """Listen on a port of the loopback interface; 0 selects a free one."""
     check_range("port", port, 0, 65535)
-    # Said to be TCP, asyncio sends small answers at once; else each would wait 40 ms for an acknowledgement.
+    # asyncio disables Nagle's algorithm only if the protocol is given; otherwise responses wait 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -106,32 +60,64 @@ def open_door(port: int = 0) -> Door:
         listener.close()
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        why = "is in use" if error.errno == errno.EADDRINUSE else "may not be used by you"
-        raise BadInput(f"port {port} {why}; leave --port out to get a free one") from None
-    return Door(listener, secrets.token_urlsafe(18))
+        reason = "is in use" if error.errno == errno.EADDRINUSE else "needs other permissions"
+        raise BadInput(f"port {port} {reason}; omit --port to use a free one") from None
+    return Endpoint(listener, secrets.token_urlsafe(18))
 
 
-def serve(folder: Path, door: Door) -> None:
+def serve(folder: Path, endpoint: Endpoint) -> None:
     """Serve a folder of records until Ctrl-C or SIGTERM."""
-    app = create_app(folder, door.token)
-    _make_room()
-    threading.Thread(target=app.state.rooms.warm_up, daemon=True).start()
-    _Server(app).run(sockets=[door.listener])
+    app = create_app(folder, endpoint.token)
+    _raise_file_limit()
+    threading.Thread(target=app.state.dependencies.warm_up, daemon=True).start()
+    Server(app).run(sockets=[endpoint.socket])
 
 
-def _make_room() -> None:
-    """Let this process hold many connections, so that those who only wait keep nobody out."""
+def create_app(folder: Path, token: str) -> FastAPI:
+    """The application for a folder of records.
+
+    Args:
+        folder: an existing folder.
+        token: the secret that all requests except those for static pages must contain.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"there is no folder {str(folder)!r}; create it, or select another with --records")
+    if not token.isascii() or not token.isprintable() or not token:
+        raise BadInput("the token must consist of printable ASCII characters")
+    app = FastAPI(
+        docs_url=None,  # the documentation pages of FastAPI load scripts from a CDN
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=_close_decoder,
+        middleware=[Middleware(AccessControl, token=token, is_public=pages.is_page), Middleware(BodyLimits)],
+    )
+    app.state.dependencies = Dependencies.for_folder(folder)
+    add_error_handlers(app)
+    for module in (pages, records, runs, memory, models):
+        app.router.routes.extend(module.router.routes)  # `include_router` would hide them from `app.routes`
+    return app
+
+
+@asynccontextmanager
+async def _close_decoder(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.dependencies.decoder.close()
+
+
+def _raise_file_limit() -> None:
+    """Raise the limit on open files, so that idle connections do not block new ones."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wished = CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wished:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wished, hard))
+    limit = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
-class _Server(uvicorn.Server):
-    """A server that ends what is endless before it waits for what is under way."""
+class Server(uvicorn.Server):
+    """A server that ends event streams before it waits for pending responses."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._rooms = app.state.rooms  # type: ignore[attr-defined]  # the state is FastAPI's own
+    def __init__(self, app: FastAPI) -> None:
+        self._dependencies: Dependencies = app.state.dependencies
         super().__init__(
             uvicorn.Config(
                 app,
@@ -141,11 +127,11 @@ class _Server(uvicorn.Server):
                 date_header=False,
                 ws="none",
                 timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=GRACE,
+                timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
             )
         )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End."""
-        self._rooms.is_closing = True
+        """Stop serving."""
+        self._dependencies.is_closing = True
         await super().shutdown(sockets)

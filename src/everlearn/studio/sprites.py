@@ -1,4 +1,4 @@
-"""Any shape under any factors, and the line of code that draws it."""
+"""Images of any shape under any factors, and the Python code that renders them."""
 
 from typing import Annotated, Any
 
@@ -12,17 +12,15 @@ from everlearn.streams.settings import ImageSize, Unit
 from everlearn.streams.stream import Images
 
 WHITE = "#ffffff"
-LAST = 2**53 - 1
-"""The largest whole number that a browser counts to exactly."""
-SHEET = 64
-COLUMNS = 8
-TILE = 64
+MAX_INTEGER = 2**53 - 1
+"""The largest integer that JavaScript represents exactly."""
+SHEET_SHAPES, SHEET_COLUMNS, SHEET_IMAGE_SIZE = 64, 8, 64
 
-Number = Annotated[int, Field(ge=0, le=LAST)]
+Index = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 
 
 class Sprite(BaseModel):
-    """One image: which shape, in which pose and colour, how hard to read.
+    """One image: a shape, its factors and its nuisances.
 
     Example:
         >>> Sprite(shape=7, angle=1.5).code()
@@ -31,8 +29,8 @@ class Sprite(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    shape: Number = 0
-    seed: Number = 0
+    shape: Index = 0
+    seed: Index = 0
     difficulty: Unit = 0.0
     scale: Annotated[float, Field(ge=0.05, le=2)] = 1.0
     angle: Annotated[float, Field(ge=-100, le=100)] = 0.0
@@ -49,26 +47,26 @@ class Sprite(BaseModel):
     image_size: ImageSize = 256
 
     def image(self) -> Images:
-        """The image itself."""
-        image: Images = self._drawn([self.shape], self.image_size)[0]
+        """The rendered image."""
+        image: Images = self._render([self.shape], self.image_size)[0]
         return image
 
     def sheet(self) -> Images:
-        """This shape and the next ones of its family in the same pose, (64, H, W[, 3])."""
-        first = min(self.shape, LAST - SHEET)
-        return self._drawn(list(range(first, first + SHEET)), TILE)
+        """This shape and the next ones of its family under the same factors, (64, H, W[, 3])."""
+        first = min(self.shape, MAX_INTEGER - SHEET_SHAPES)
+        return self._render(list(range(first, first + SHEET_SHAPES)), SHEET_IMAGE_SIZE)
 
     def code(self) -> str:
-        """The line that draws the image."""
-        family = _call("ShapeFamily", self._family())
-        parts = [f"{family}.outline({self.shape})", _call("Factors", self._factors())]
-        options: dict[str, Any] = {"image_size": self.image_size, **self._options()}
-        parts += [f"{name}={value!r}" for name, value in options.items()]
-        parts += [f"nuisances={_call('Nuisances', self._nuisances())}"] if self._nuisances() else []
-        return f"render({', '.join(parts)})"
+        """The expression that renders the image."""
+        outline = f"{_call('ShapeFamily', self._family())}.outline({self.shape})"
+        arguments = [outline, _call("Factors", self._factors()), f"image_size={self.image_size!r}"]
+        arguments += [f"{name}={value!r}" for name, value in self._options().items()]
+        if nuisances := self._nuisances():
+            arguments.append(f"nuisances={_call('Nuisances', nuisances)}")
+        return f"render({', '.join(arguments)})"
 
     def imports(self) -> str:
-        """What the line needs."""
+        """The imports of that expression."""
         lines = [
             "from everlearn.factors import Factors",
             "from everlearn.rendering import " + ("Nuisances, render" if self._nuisances() else "render"),
@@ -76,7 +74,7 @@ class Sprite(BaseModel):
         ]
         return "\n".join(lines)
 
-    def _drawn(self, shapes: list[int], image_size: int) -> Images:
+    def _render(self, shapes: list[int], image_size: int) -> Images:
         images: Images = render(
             ShapeFamily(**self._family()).outlines(np.array(shapes)),
             Factors(**self._factors()),
@@ -89,22 +87,24 @@ class Sprite(BaseModel):
     def _family(self) -> dict[str, Any]:
         return self._changed("seed", "difficulty")
 
+    def _factors(self) -> dict[str, Any]:
+        pose = self._changed("scale", "angle", "x", "y")
+        if self._is_gray:
+            return pose
+        return {**pose, "colour": tuple(round(level / 255, 4) for level in bytes.fromhex(self.colour[1:]))}
+
     def _nuisances(self) -> dict[str, Any]:
         return self._changed("noise", "blur", "occluder", "clutter", "lighting", "texture")
 
     def _options(self) -> dict[str, Any]:
-        """Options of the renderer that differ from its own defaults."""
-        rgb = {} if self.colour.lower() == WHITE else {"rgb": True}
-        return {**rgb, **self._changed("marker")}
+        return {**({} if self._is_gray else {"rgb": True}), **self._changed("marker")}
 
-    def _factors(self) -> dict[str, Any]:
-        pose = self._changed("scale", "angle", "x", "y")
-        if self.colour.lower() == WHITE:
-            return pose
-        return {**pose, "colour": tuple(round(level / 255, 4) for level in bytes.fromhex(self.colour[1:]))}
+    @property
+    def _is_gray(self) -> bool:
+        return self.colour.lower() == WHITE
 
     def _changed(self, *names: str) -> dict[str, Any]:
-        """Those of some settings that are not as they are by default."""
+        """The values that differ from their defaults."""
         fields = type(self).model_fields
         return {name: getattr(self, name) for name in names if getattr(self, name) != fields[name].default}
 

@@ -1,78 +1,74 @@
-// Which page is shown: the part of the address after #.
+// Selects the page to show by the part of the address after #.
 
-import { hasToken } from "./ask.js";
-import { complaints, empty, fill, h } from "./dom.js";
+import { hasToken } from "./api.js";
+import { emptyState, errorBox, fill, h } from "./dom.js";
 
-const PAGES = { runs: "Runs", sprites: "Sprites", memory: "Memory", try: "Try it", vase: "VASE" };
-const FILES = { runs: "runs", sprites: "sprites", memory: "memory", try: "trying", vase: "vase" };
+const PAGES = {
+  runs: { title: "Runs", file: "runs" },
+  sprites: { title: "Sprites", file: "sprites" },
+  memory: { title: "Memory", file: "memory" },
+  try: { title: "Try it", file: "recognition" },
+  vase: { title: "VASE", file: "vase" },
+};
 
-let leave = () => {};
-let turn = 0;
+let leavePage = () => {};
+let navigation = 0;
 
-async function show() {
+async function showPage() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const name = path in PAGES ? path : "runs";
-  const mine = ++turn;
-  leave();
-  leave = () => {};
-  mark(name);
-  const main = document.getElementById("page");
-  const trouble = complaints();
-  const room = h("div", {});
-  fill(main, trouble.box, room);
-  if (!hasToken()) {
-    fill(
-      room,
-      empty(
-        "The address is not complete",
-        h(
-          "p",
-          {},
-          "Open the whole address that `everlearn studio` printed in the terminal; its token is the key to this page.",
-        ),
-      ),
-    );
-    return;
-  }
-  await trouble.attempt(async () => {
-    const page = await import(`./${FILES[name]}.js`);
-    const left = await page.show(room, new URLSearchParams(query ?? ""));
-    if (mine === turn) leave = left ?? (() => {});
-    else left?.();
+  const current = ++navigation;
+  leavePage();
+  leavePage = () => {};
+  markCurrent(name);
+  const errors = errorBox();
+  const content = h("div", {});
+  fill(document.getElementById("page"), errors.box, content);
+  if (!hasToken()) return void fill(content, missingToken());
+  await errors.attempt(async () => {
+    const page = await import(`./${PAGES[name].file}.js`);
+    const leave = (await page.show(content, new URLSearchParams(query ?? ""))) ?? (() => {});
+    if (current === navigation) leavePage = leave;
+    else leave();
   });
 }
 
-function mark(name) {
-  document.title = `${PAGES[name]} – everlearn studio`;
+function missingToken() {
+  const text =
+    "Open the whole address that `everlearn studio` printed in the terminal; it contains the access token.";
+  return emptyState("The address is incomplete", h("p", {}, text));
+}
+
+function markCurrent(name) {
+  document.title = `${PAGES[name].title} – everlearn studio`;
   for (const link of document.querySelectorAll("nav a")) {
-    const isHere = link.getAttribute("href") === `#/${name}`;
-    if (isHere) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }
 
-function keepLook() {
-  for (const radio of document.querySelectorAll("[name=look]")) {
-    radio.checked = radio.id === (localStorage.getItem("look") ?? "auto");
+/** Stores the selected theme and notifies figures, which are canvases, about changes. */
+function setUpTheme() {
+  const notify = () => dispatchEvent(new Event("themechange"));
+  for (const radio of document.querySelectorAll("[name=theme]")) {
+    radio.checked = radio.id === (localStorage.getItem("theme") ?? "auto");
     radio.addEventListener("change", () => {
-      localStorage.setItem("look", radio.id);
-      dispatchEvent(new Event("look"));
+      localStorage.setItem("theme", radio.id);
+      notify();
     });
   }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
-    dispatchEvent(new Event("look")),
-  );
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", notify);
 }
 
-/** The address after # names a page here, so the way past the links must not be an address. */
-function keepSkip() {
+/** The part of the address after # selects a page, so the skip link must not change it. */
+function setUpSkipLink() {
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("page").focus();
   });
 }
 
-keepLook();
-keepSkip();
-addEventListener("hashchange", show);
-show();
+setUpTheme();
+setUpSkipLink();
+addEventListener("hashchange", showPage);
+showPage();

@@ -1,107 +1,107 @@
-// Curves that can be read and zoomed into, by the pointer or by keys.
+// A line chart with a cursor and zoom, by pointer or keyboard.
 
-import { paint, short, toValue } from "./painting.js";
+import { format, render, toValue } from "./chart_render.js";
 
-const STEPS = 20;
-const LEAST = 8;
+const CURSOR_STEPS = 20;
+const MIN_DRAG_PIXELS = 8;
 
-/** A figure whose lines are set by key, each with a label and a number; it redraws at most once a frame.
+/** A chart on a canvas; it is rendered at most once per frame.
 
-`zoomed` is called with the part that is shown, from how many tasks to how many, or with null for all.
-With `steps` a line keeps its height until the next point. */
+`onzoom` is called with the visible range of x, or null for all. With `steps`, a value holds until the next point. */
 export class Chart {
-  constructor(canvas, { title, words = short, zero = false, top, steps = false, zoomed = () => {} }) {
-    Object.assign(this, { canvas, title, words, zero, top, steps, zoomed });
+  constructor(canvas, { title, formatY = format, zero = false, top, steps = false, onzoom = () => {} }) {
+    Object.assign(this, { canvas, title, formatY, zero, top, steps, onzoom });
     this.lines = new Map();
-    this.span = null;
-    this.cross = null;
+    this.range = null;
+    this.cursor = null;
     this.listen();
   }
 
-  set(key, { label, points, number }) {
-    this.lines.set(key, { ...this.lines.get(key), label, points, number });
+  /** Sets the line of a key; `line` is the number of its colour and dash pattern. */
+  set(key, { label, points, line }) {
+    this.lines.set(key, { ...this.lines.get(key), label, points, line });
     this.draw();
   }
 
-  /** Show the part that is zoomed into as these points; the others were thinned for a longer view. */
+  /** Sets the points of a line within the zoomed range; the others are downsampled for the whole curve. */
   refine(key, points) {
-    if (this.lines.has(key)) this.lines.get(key).fine = points;
+    if (this.lines.has(key)) this.lines.get(key).refined = points;
     this.draw();
   }
 
-  /** The points of a line as they are drawn now. */
-  shown({ points, fine }) {
-    if (!fine || !this.span) return points;
-    const end = fine.at(-1)?.[0] ?? -Infinity;
-    return [...fine, ...points.filter(([x]) => x > end && x <= this.span[1])]; // what was told since
+  /** The points of a line at the present zoom. */
+  visible({ points, refined }) {
+    if (!refined || !this.range) return points;
+    const end = refined.at(-1)?.[0] ?? -Infinity;
+    return [...refined, ...points.filter(([x]) => x > end && x <= this.range[1])]; // newer points
   }
 
   draw() {
-    this.canvas.dataset.points = [...this.lines.values()].reduce(
-      (sum, line) => sum + this.shown(line).length,
-      0,
-    );
+    const count = (sum, line) => sum + this.visible(line).length;
+    this.canvas.dataset.points = [...this.lines.values()].reduce(count, 0);
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
-      paint(this);
+      render(this);
     });
   }
 
-  zoom(span) {
-    this.span = span;
-    for (const line of this.lines.values()) delete line.fine;
+  zoom(range) {
+    this.range = range;
+    for (const line of this.lines.values()) delete line.refined;
     this.draw();
-    this.zoomed(span);
+    this.onzoom(range);
   }
 
-  /** Everything across that there is to see: from before the first task to the last point. */
-  whole() {
+  /** The whole range of x. */
+  extent() {
     const ends = [...this.lines.values()].map(({ points }) => points.at(-1)?.[0] ?? 0);
     return [0, Math.max(1, ...ends)];
   }
 
   listen() {
-    let from = null;
+    let start = null;
     const at = (event) => toValue(this, event.offsetX);
     this.canvas.tabIndex = 0;
     this.canvas.addEventListener("pointerdown", (event) => {
-      from = event.offsetX;
+      start = event.offsetX;
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      this.cross = at(event);
-      this.brush = from === null ? null : [from, event.offsetX];
+      this.cursor = at(event);
+      this.selection = start === null ? null : [start, event.offsetX];
       this.draw();
     });
     this.canvas.addEventListener("pointerup", (event) => {
-      if (from !== null && Math.abs(event.offsetX - from) > LEAST)
-        this.zoom([toValue(this, from), at(event)].sort((a, b) => a - b));
-      from = this.brush = null;
+      if (start !== null && Math.abs(event.offsetX - start) > MIN_DRAG_PIXELS)
+        this.zoom([toValue(this, start), at(event)].sort((a, b) => a - b));
+      start = this.selection = null;
     });
-    this.canvas.addEventListener("pointerleave", () => ((this.cross = null), this.draw()));
+    this.canvas.addEventListener("pointerleave", () => ((this.cursor = null), this.draw()));
     this.canvas.addEventListener("dblclick", () => this.zoom(null));
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.canvas.addEventListener("keydown", (event) => this.onkey(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
-    const look = () => (this.canvas.isConnected ? this.draw() : removeEventListener("look", look));
-    addEventListener("look", look);
+    const redraw = () =>
+      this.canvas.isConnected ? this.draw() : removeEventListener("themechange", redraw);
+    addEventListener("themechange", redraw);
   }
 
-  key(event) {
-    const whole = this.whole();
-    const [low, high] = this.span ?? whole;
-    const length = high - low;
-    const middle = this.cross ?? (low + high) / 2;
-    const wider = [Math.max(whole[0], middle - length), Math.min(whole[1], middle + length)];
-    const acts = {
-      ArrowLeft: () => (this.cross = Math.max(low, middle - length / STEPS)),
-      ArrowRight: () => (this.cross = Math.min(high, middle + length / STEPS)),
-      "+": () => this.zoom([Math.max(whole[0], middle - length / 4), Math.min(whole[1], middle + length / 4)]),
-      "-": () => this.zoom(wider[1] - wider[0] < whole[1] - whole[0] ? wider : null),
-      Escape: () => ((this.cross = null), this.zoom(null)),
+  onkey(event) {
+    const [first, last] = this.extent();
+    const [low, high] = this.range ?? [first, last];
+    const width = high - low;
+    const middle = this.cursor ?? (low + high) / 2;
+    const around = (half) => [Math.max(first, middle - half), Math.min(last, middle + half)];
+    const wider = around(width);
+    const actions = {
+      ArrowLeft: () => (this.cursor = Math.max(low, middle - width / CURSOR_STEPS)),
+      ArrowRight: () => (this.cursor = Math.min(high, middle + width / CURSOR_STEPS)),
+      "+": () => this.zoom(around(width / 4)),
+      "-": () => this.zoom(wider[1] - wider[0] < last - first ? wider : null),
+      Escape: () => ((this.cursor = null), this.zoom(null)),
     };
-    if (!(event.key in acts)) return;
+    if (!(event.key in actions)) return;
     event.preventDefault();
-    acts[event.key]();
+    actions[event.key]();
     this.draw();
   }
 }

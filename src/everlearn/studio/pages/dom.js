@@ -1,6 +1,6 @@
-// Elements in a line; text is always text, so that nothing a record says can become markup.
+// DOM helpers. Text is always inserted as text, so that no name in a record can become markup.
 
-/** An element: h("a", {href: "#", onclick: f, "aria-label": "x"}, "words", child). */
+/** An element: h("a", {href: "#", onclick: f, "aria-label": "x"}, "text", child). */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -9,48 +9,61 @@ export function h(tag, attributes = {}, ...children) {
     else if (name in element && !name.includes("-") && name !== "list") element[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(
-    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
-  );
-  return element;
+  return fill(element, ...children);
 }
 
-/** Put new children in the place of all that an element holds. */
+/** Replaces all children of an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(
-    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  const isShown = (child) => child !== null && child !== undefined && child !== false;
+  element.replaceChildren(...children.flat().filter(isShown));
   return element;
 }
 
-/** Does something when it was not asked for again for a moment. */
-export function late(act) {
+/** A function that runs once the calls have paused. */
+export function debounced(run) {
   let timer;
   return (...given) => {
     clearTimeout(timer);
-    timer = setTimeout(() => act(...given), 120);
+    timer = setTimeout(() => run(...given), 120);
   };
 }
 
-let silence;
-
-/** Say something in passing, to eyes and screen readers alike. */
-export function say(words) {
-  const place = document.getElementById("word");
-  place.textContent = words;
-  clearTimeout(silence);
-  silence = setTimeout(() => (place.textContent = ""), 5000);
+/** An async function that runs once at a time; calls during a run lead to one more run after it. */
+export function latest(run) {
+  let isBusy = false;
+  let isStale = false;
+  const call = async () => {
+    isStale = isBusy;
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      await run();
+    } finally {
+      isBusy = false;
+    }
+    if (isStale) call();
+  };
+  return call;
 }
 
-/** A box for what went wrong; empty while nothing has. */
-export function complaints() {
+let statusTimer;
+
+/** Shows a message for some seconds, on screen and to screen readers. */
+export function showStatus(text) {
+  const status = document.getElementById("status");
+  status.textContent = text;
+  clearTimeout(statusTimer);
+  statusTimer = setTimeout(() => (status.textContent = ""), 5000);
+}
+
+/** A box for error messages. `attempt` runs a function and shows the error that it throws. */
+export function errorBox() {
   const box = h("div", { role: "alert" });
-  const show = (words) => fill(box, words ? h("p", { className: "refused" }, words) : null);
-  /** Do something, and show why it failed if it does. */
-  const attempt = async (act) => {
+  const show = (text) => fill(box, text ? h("p", { className: "error" }, text) : null);
+  const attempt = async (run) => {
     show("");
     try {
-      return await act();
+      return await run();
     } catch (error) {
       show(error.message);
       return undefined;
@@ -59,15 +72,16 @@ export function complaints() {
   return { box, show, attempt };
 }
 
-/** What to do while there is nothing to see. */
-export const empty = (title, ...words) => h("section", { className: "empty" }, h("h2", {}, title), ...words);
+/** What to do next on a page without content. */
+export const emptyState = (title, ...children) =>
+  h("section", { className: "empty" }, h("h2", {}, title), ...children);
 
-/** A slider with its name and its value in words. */
-export function slider({ name, label, low, high, step, value, words = (x) => x, oninput }) {
-  const output = h("output", { htmlFor: `s-${name}` });
-  const input = h("input", { type: "range", id: `s-${name}`, min: low, max: high, step, value });
+/** A slider with its label and formatted value. */
+export function slider({ name, label, min, max, step, value, format = (x) => x, oninput }) {
+  const output = h("output", { htmlFor: `slider-${name}` });
+  const input = h("input", { type: "range", id: `slider-${name}`, min, max, step, value });
   const show = () => {
-    output.textContent = words(Number(input.value));
+    output.textContent = format(Number(input.value));
     input.setAttribute("aria-valuetext", output.textContent);
   };
   input.addEventListener("input", () => {
@@ -75,7 +89,7 @@ export function slider({ name, label, low, high, step, value, words = (x) => x, 
     oninput(Number(input.value));
   });
   show();
-  const row = h("div", { className: "slider" }, h("label", { htmlFor: `s-${name}` }, label), input, output);
+  const row = h("div", { className: "slider" }, h("label", { htmlFor: input.id }, label), input, output);
   row.set = (to) => {
     input.value = to;
     show();
@@ -83,46 +97,39 @@ export function slider({ name, label, low, high, step, value, words = (x) => x, 
   return row;
 }
 
-/** A question before something that cannot be taken back lightly; true if the answer is yes. */
-export function confirmed(title, words, yes) {
-  return new Promise((resolve) => {
-    const box = h(
-      "dialog",
-      { "aria-label": title, onclose: () => (box.remove(), resolve(box.returnValue === "yes")) },
-      h("h2", {}, title),
-      h("p", {}, words),
-      h(
-        "form",
-        { method: "dialog", className: "bar", "aria-label": title },
-        h("button", { value: "yes", className: "main" }, yes),
-        h("button", { value: "no" }, "Cancel"),
-      ),
-    );
-    document.body.append(box);
-    box.showModal();
-  });
+export const digits = (n) => (value) => value.toFixed(n);
+export const degrees = (radians) => `${Math.round(((((radians * 180) / Math.PI) % 360) + 360) % 360)}°`;
+
+/** The title of a class: its name, or its label if it has no name. */
+export const classTitle = ({ label, name }) => (name === String(label) ? `class ${label}` : name);
+
+/** Asks for confirmation; resolves to a boolean. */
+export async function confirmed(title, text, action) {
+  return (await modal(title, h("p", {}, text), action)) === "ok";
 }
 
-/** A question for a few words; null if it is not answered. */
-export function asked(title, label, value = "") {
+/** Asks for a text; resolves to null if it is cancelled. */
+export async function prompted(title, label, value) {
+  const input = h("input", { value, id: "prompt", required: true, maxLength: 200, autocomplete: "off" });
+  const fields = [h("p", {}, h("label", { htmlFor: "prompt" }, label)), h("p", {}, input)];
+  return (await modal(title, fields, "OK", () => input.select())) === "ok" ? input.value.trim() : null;
+}
+
+function modal(title, fields, action, opened = () => {}) {
   return new Promise((resolve) => {
-    const input = h("input", { value, id: "asked", required: true, maxLength: 200, autocomplete: "off" });
-    const form = h(
-      "form",
-      { method: "dialog", "aria-label": title },
-      h("p", {}, h("label", { htmlFor: "asked" }, label)),
-      h("p", {}, input),
-      h(
-        "div",
-        { className: "bar" },
-        h("button", { value: "yes", className: "main" }, "OK"),
-        h("button", { value: "no", formNoValidate: true }, "Cancel"),
-      ),
+    const buttons = [
+      h("button", { value: "ok", className: "main" }, action),
+      h("button", { value: "cancel", formNoValidate: true }, "Cancel"),
+    ];
+    const form = { method: "dialog", "aria-label": title };
+    const dialog = h(
+      "dialog",
+      { "aria-label": title, onclose: () => (dialog.remove(), resolve(dialog.returnValue)) },
+      h("h2", {}, title),
+      h("form", form, fields, h("div", { className: "bar" }, buttons)),
     );
-    const done = () => (box.remove(), resolve(box.returnValue === "yes" ? input.value.trim() : null));
-    const box = h("dialog", { "aria-label": title, onclose: done }, h("h2", {}, title), form);
-    document.body.append(box);
-    box.showModal();
-    input.select();
+    document.body.append(dialog);
+    dialog.showModal();
+    opened();
   });
 }

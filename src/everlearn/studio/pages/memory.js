@@ -1,218 +1,179 @@
-// What a learner remembers: a wall of images to search, add to, rename and forget.
+// The memory page: the exemplars of a learner by class, to search, add, rename and forget.
 
-import { address, ask, tell } from "./ask.js";
-import { aboutMemory } from "./choosing.js";
-import { asked, complaints, confirmed, fill, h, say } from "./dom.js";
-import { Pad, tools } from "./pad.js";
+import { get, post, url } from "./api.js";
+import { classTitle, confirmed, errorBox, fill, h, prompted, showStatus } from "./dom.js";
+import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
+import { showMemoryPage } from "./record_select.js";
 
-const AT_ONCE = 96;
+const PAGE_SIZE = 96;
+const ABOUT =
+  "The exemplars of the learner, by class. Adding an image makes a class known and forgetting a class removes it, both without training. Changes are written only when you save.";
+const FORGET =
+  "Its exemplars are erased. You can undo this until you save; then they are removed from all files of the record.";
 
-export function show(room, query) {
-  return aboutMemory(room, query, {
-    page: "memory",
-    title: "Memory",
-    words:
-      "What the learner knows of each class is an image. Add one and the class is known; forget it and it is gone. Nothing is trained, and nothing is written before you save.",
-    body: (place, record) => new MemoryPage(place, record).list(),
-  });
+export function show(content, query) {
+  const body = (element, record) => new MemoryPage(element, record).refresh();
+  return showMemoryPage(content, query, { page: "memory", title: "Memory", about: ABOUT, body });
 }
 
 class MemoryPage {
-  constructor(place, record) {
+  constructor(element, record) {
     this.record = record;
-    this.trouble = complaints();
-    this.shown = AT_ONCE;
+    this.errors = errorBox();
+    this.nShown = PAGE_SIZE;
     this.search = h("input", {
       type: "search",
-      className: "whole",
+      className: "full-width",
       placeholder: "Search by name or label",
       "aria-label": "Search by name or label",
-      oninput: () => ((this.shown = AT_ONCE), this.draw()),
+      oninput: () => ((this.nShown = PAGE_SIZE), this.draw()),
     });
     this.unsaved = h("div", {});
     this.accuracy = h("p", { "aria-live": "polite" });
     this.count = h("span", {});
-    this.wall = h("ul", { className: "wall" });
+    this.gallery = h("ul", { className: "gallery" });
     this.more = h("div", { className: "bar" });
-    const add = h("button", { className: "main", onclick: () => this.add() }, "Add a class");
-    const judge = h("button", { onclick: () => this.judge() }, "Accuracy before and after");
+    const add = h("button", { className: "main", onclick: () => this.openAddDialog() }, "Add a class");
+    const evaluate = h("button", { onclick: () => this.evaluate() }, "Accuracy before and after");
     fill(
-      place,
-      this.trouble.box,
-      h("div", { className: "bar" }, h("div", { className: "grow" }, this.search), add, judge),
+      element,
+      this.errors.box,
+      h("div", { className: "bar" }, h("div", { className: "grow" }, this.search), add, evaluate),
       this.unsaved,
       this.accuracy,
       h("p", {}, this.count),
-      this.wall,
+      this.gallery,
       this.more,
     );
   }
 
-  async list() {
-    if (!this.found) this.count.textContent = "Opening the learner…";
-    const found = await this.trouble.attempt(() => ask("memory", { record: this.record }));
-    if (!found) return void (this.count.textContent = "");
-    this.found = found;
+  async refresh() {
+    if (!this.memory) this.count.textContent = "Loading the learner…";
+    const memory = await this.errors.attempt(() => get("memory", { record: this.record }));
+    if (!memory) return void (this.count.textContent = "");
+    this.memory = memory;
     this.draw();
   }
 
   draw() {
-    const { classes, bytes, unsaved, playing } = this.found;
-    const wanted = this.search.value.trim().toLowerCase();
-    const fitting = classes.filter(
-      ({ label, name }) => name.toLowerCase().includes(wanted) || String(label) === wanted,
-    );
-    const some = fitting.slice(0, this.shown);
-    this.count.textContent = `${fitting.length === classes.length ? "" : `${fitting.length} of `}${classes.length} classes, ${bytes.toLocaleString("en")} bytes`;
+    const { classes, bytes } = this.memory;
+    const query = this.search.value.trim().toLowerCase();
+    const matches = ({ label, name }) => name.toLowerCase().includes(query) || String(label) === query;
+    const matching = classes.filter(matches);
+    const part = matching.length === classes.length ? "" : `${matching.length} of `;
+    this.count.textContent = `${part}${classes.length} classes, ${bytes.toLocaleString("en")} bytes`;
     fill(
-      this.wall,
-      some.map((each) => this.tile(each)),
+      this.gallery,
+      matching.slice(0, this.nShown).map((each) => this.tile(each)),
     );
-    const rest = fitting.length - some.length;
-    fill(
-      this.more,
-      rest > 0
-        ? h(
-            "button",
-            { onclick: () => ((this.shown += AT_ONCE), this.draw()) },
-            `Show ${Math.min(rest, AT_ONCE)} more of ${rest}`,
-          )
-        : null,
-    );
-    fill(this.unsaved, unsaved ? this.reminder(unsaved, playing) : null);
+    fill(this.more, this.moreButton(matching.length - this.nShown));
+    fill(this.unsaved, this.unsavedBar());
   }
 
-  reminder(n, playing) {
-    const words = `${n} ${n === 1 ? "change is" : "changes are"} not saved.`;
+  moreButton(rest) {
+    if (rest <= 0) return null;
+    const onclick = () => ((this.nShown += PAGE_SIZE), this.draw());
+    return h("button", { onclick }, `Show ${Math.min(rest, PAGE_SIZE)} more of ${rest}`);
+  }
+
+  unsavedBar() {
+    const { n_unsaved: n, running, version } = this.memory;
+    if (!n) return null;
+    const text = `${n} unsaved ${n === 1 ? "change" : "changes"}.`;
+    const undo = { onclick: () => this.send("undo", { version }, "Undone.") };
+    const save = { className: "main", disabled: running };
     return h(
       "div",
       { className: "bar warning", role: "status" },
-      h("span", { className: "grow" }, playing ? `${words} The run is playing; stop it to save.` : words),
-      h(
-        "button",
-        { onclick: () => this.act("undo", { seen: this.found.edition }, "Taken back.") },
-        "Undo the last",
-      ),
-      h(
-        "button",
-        {
-          className: "main",
-          disabled: playing,
-          onclick: () => this.act("save", {}, "Saved into the record."),
-        },
-        "Save",
-      ),
+      h("span", { className: "grow" }, running ? `${text} The run is running; stop it to save.` : text),
+      h("button", undo, "Undo"),
+      h("button", { ...save, onclick: () => this.send("save", {}, "Saved to the record.") }, "Save"),
     );
   }
 
-  tile({ label, name, images }) {
-    const source = address("memory/image.png", { record: this.record, label, edition: this.found.edition });
-    const title = name === String(label) ? `class ${label}` : name;
+  tile({ label, name, n_images }) {
+    const source = url("memory/image.png", { record: this.record, label, version: this.memory.version });
+    const title = classTitle({ label, name });
+    const button = (text, className, onclick) =>
+      h("button", { className, "aria-label": `${text} ${title}`, onclick }, text);
     return h(
       "li",
       { "data-label": label },
-      h("img", { src: source, loading: "lazy", alt: `Remembered image of ${title}` }),
+      h("img", { src: source, loading: "lazy", alt: `Exemplar of ${title}` }),
       title,
-      images > 1 ? h("small", {}, ` (${images} images)`) : null,
+      n_images > 1 ? h("small", {}, ` (${n_images} images)`) : null,
       h(
         "div",
-        { className: "acts" },
-        h(
-          "button",
-          { className: "small", "aria-label": `Rename ${title}`, onclick: () => this.rename(label, name) },
-          "Rename",
-        ),
-        h(
-          "button",
-          {
-            className: "small danger",
-            "aria-label": `Forget ${title}`,
-            onclick: () => this.forget(label, title),
-          },
-          "Forget",
-        ),
+        { className: "actions" },
+        button("Rename", "small", () => this.rename(label, name)),
+        button("Forget", "small danger", () => this.forget(label, title)),
       ),
     );
   }
 
-  async act(act, query, told, body) {
-    const done = await this.trouble.attempt(() =>
-      tell(`memory/${act}`, { record: this.record, ...query }, body),
-    );
-    if (done) say(told);
-    const kept = this.trouble.box.textContent;
-    await this.list();
-    if (!done) this.trouble.show(kept);
-    return done;
+  /** Sends an edit and shows the memory as it is then; an error stays visible. */
+  async send(action, query, status) {
+    const done = await this.errors.attempt(() => post(`memory/${action}`, { record: this.record, ...query }));
+    if (done) showStatus(status);
+    const error = this.errors.box.textContent;
+    await this.refresh();
+    if (!done) this.errors.show(error);
   }
 
   async rename(label, before) {
-    const name = await asked("Rename", `What shall class ${label} be called?`, before);
+    const name = await prompted("Rename", `New name of class ${label}`, before);
     if (!name) return;
-    const query = { label, name, seen: this.found.edition };
-    await this.act("rename", query, `Class ${label} is called ${name}.`);
-    this.wall.querySelector(`[data-label="${label}"] button`)?.focus();
+    const query = { label, name, version: this.memory.version };
+    await this.send("rename", query, `Class ${label} is now called ${name}.`);
+    this.gallery.querySelector(`[data-label="${label}"] button`)?.focus();
   }
 
   async forget(label, title) {
-    const isSure = await confirmed(
-      `Forget ${title}?`,
-      "Its image is erased from the learner. You can undo this until you save; then it is gone from every file of the record.",
-      "Forget",
-    );
-    if (!isSure) return;
-    await this.act("forget", { label, seen: this.found.edition }, `${title} is forgotten.`);
-    this.unsaved.querySelector("button")?.focus(); // the button that had the focus is gone with its class
+    if (!(await confirmed(`Forget ${title}?`, FORGET, "Forget"))) return;
+    await this.send("forget", { label, version: this.memory.version }, `${title} is forgotten.`);
+    this.unsaved.querySelector("button")?.focus(); // the focused button was removed
   }
 
-  add() {
-    const trouble = complaints();
-    const pad = new Pad({ ground: this.found.ground, label: "Drawing of the new class" });
+  openAddDialog() {
+    const errors = errorBox();
+    const canvas = new ImageCanvas({ background: this.memory.background, label: "Image of the new class" });
     const name = h("input", { id: "class-name", maxLength: 200, required: true, autocomplete: "off" });
-    const box = h("dialog", { "aria-label": "Add a class", onclose: () => box.remove() });
-    const form = h("form", {
-      "aria-label": "Add a class",
-      onsubmit: async (event) => {
-        event.preventDefault();
-        if (pad.isBlank) return trouble.show("Draw something first, or upload an image.");
-        const done = await trouble.attempt(() =>
-          tell(
-            "memory/add",
-            { record: this.record, seen: this.found.edition, name: name.value },
-            pad.canonical(),
-          ),
-        );
-        if (!done) return;
-        box.close();
-        say(`${name.value} is known as class ${done.label}.`);
-        this.search.value = name.value;
-        await this.list();
-      },
-    });
-    fill(
-      form,
+    const onsubmit = async (event) => {
+      event.preventDefault();
+      if (canvas.isBlank) return errors.show("Draw something or upload an image first.");
+      const query = { record: this.record, version: this.memory.version, name: name.value };
+      const done = await errors.attempt(() => post("memory/add", query, canvas.originalPixels()));
+      if (!done) return;
+      dialog.close();
+      showStatus(`${name.value} is now class ${done.label}.`);
+      this.search.value = name.value;
+      await this.refresh();
+    };
+    const form = h(
+      "form",
+      { "aria-label": "Add a class", onsubmit },
       h("h2", {}, "Add a class"),
-      trouble.box,
-      pad.canvas,
-      tools(pad, ["outline", "white", "black", "erase"], trouble.attempt),
+      errors.box,
+      canvas.element,
+      toolbar(canvas, DRAWING_TOOLS, errors.attempt),
       h("p", {}, h("label", { htmlFor: "class-name" }, "Name "), name),
       h(
         "div",
         { className: "bar" },
         h("button", { className: "main", type: "submit" }, "Add"),
-        h("button", { type: "button", onclick: () => box.close() }, "Cancel"),
+        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
       ),
     );
-    box.append(form);
-    document.body.append(box);
-    box.showModal();
+    const dialog = h("dialog", { "aria-label": "Add a class", onclose: () => dialog.remove() }, form);
+    document.body.append(dialog);
+    dialog.showModal();
   }
 
-  async judge() {
-    this.accuracy.textContent = "Asking the learner…";
-    const found = await this.trouble.attempt(() => ask("memory/accuracy", { record: this.record }));
+  async evaluate() {
+    this.accuracy.textContent = "Evaluating…";
+    const found = await this.errors.attempt(() => get("memory/accuracy", { record: this.record }));
     this.accuracy.textContent = found
-      ? `Accuracy on ${found.images} test images: ${found.before.toFixed(3)} as saved, ${found.after.toFixed(3)} with your changes.`
+      ? `Accuracy on ${found.n_images} test images: ${found.before.toFixed(3)} as saved, ${found.after.toFixed(3)} with the changes.`
       : "";
   }
 }

@@ -1,133 +1,138 @@
-// All runs: the list, their figures while they play, and a way to start more.
+// The runs page: all runs, the curves of selected ones, and a form to start more.
 
-import { address, ask, tell } from "./ask.js";
-import { complaints, fill, h, say } from "./dom.js";
-import { Figures } from "./figures.js";
-import { form } from "./form.js";
-import { listing } from "./listing.js";
+import { get, post, url } from "./api.js";
+import { errorBox, fill, h, showStatus } from "./dom.js";
+import { RunFigures } from "./run_figures.js";
+import { runForm } from "./run_form.js";
+import { runTable } from "./run_table.js";
 
-const SHOWN = 100;
-const MOST = 16;
-const EVERY = 4000;
+const MAX_LISTED = 100;
+const MAX_PLOTTED = 16;
+const REFRESH_MS = 4000;
 const ABOUT =
-  "Every run in the folder of records, the latest first. Tick some to lay their curves over one another; those that play draw on.";
+  "All runs in the folder of records, newest first. Selected runs are plotted together; the curves of active runs update live.";
 
-export async function show(room, query) {
+export async function show(content, query) {
   const page = new RunsPage(query.getAll("record"));
-  fill(room, page.element);
-  await page.list();
-  page.clock = setInterval(() => document.hidden || page.list(), EVERY);
+  fill(content, page.element);
+  await page.refresh();
+  page.timer = setInterval(() => document.hidden || page.refresh(), REFRESH_MS);
   return () => page.leave();
 }
 
 class RunsPage {
-  constructor(chosen) {
-    this.chosen = new Map(chosen.slice(0, MOST).map((name, i) => [name, i]));
-    this.isFresh = !chosen.length;
+  constructor(plotted) {
+    this.plotted = new Map(plotted.slice(0, MAX_PLOTTED).map((name, line) => [name, line]));
+    this.plotsNewest = !plotted.length;
     this.names = new Map();
-    this.playing = new Map();
-    this.trouble = complaints();
-    this.words = h("input", {
+    this.running = new Map();
+    this.errors = errorBox();
+    this.filter = h("input", {
       type: "search",
       id: "filter",
-      className: "whole",
+      className: "full-width",
       placeholder: "Filter by name, learner or stream",
       "aria-label": "Filter by name, learner or stream",
-      oninput: () => this.list(),
+      oninput: () => this.refresh(),
     });
     this.table = h("div", {});
     this.form = h("div", {});
-    this.figures = new Figures({
+    this.figures = new RunFigures({
       title: (name) => this.names.get(name) || name,
-      attempt: this.trouble.attempt,
+      attempt: this.errors.attempt,
     });
-    const start = h("button", { className: "main", onclick: () => this.open() }, "New run");
-    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.words), start);
-    const parts = [this.trouble.box, bar, this.form, this.table, this.figures.element];
+    const start = h("button", { className: "main", onclick: () => this.openForm() }, "New run");
+    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), start);
+    const parts = [this.errors.box, bar, this.form, this.table, this.figures.element];
     this.element = h("div", {}, h("h1", {}, "Runs"), h("p", {}, ABOUT), parts);
   }
 
-  async list() {
-    const found = await this.trouble.attempt(() => ask("records", { words: this.words.value, limit: SHOWN }));
-    if (!found) return;
-    if (this.isFresh && found.records.length) this.chosen.set(found.records[0].record, 0);
-    this.isFresh = false;
-    for (const { record, name, playing } of found.records) {
+  async refresh() {
+    const query = { query: this.filter.value, limit: MAX_LISTED };
+    const list = await this.errors.attempt(() => get("records", query));
+    if (!list) return;
+    if (this.plotsNewest && list.records.length) this.plotted.set(list.records[0].record, 0);
+    this.plotsNewest = false;
+    for (const { record, name, running } of list.records) {
       this.names.set(record, name);
-      this.playing.set(record, playing);
+      this.running.set(record, running);
     }
-    // Drawn anew only if something is new, because that takes the focus from whoever uses the keyboard.
-    if (JSON.stringify(found) !== JSON.stringify(this.found)) {
-      this.found = found;
+    if (JSON.stringify(list) !== JSON.stringify(this.list)) {
+      this.list = list;
       this.drawTable();
     }
     this.follow();
   }
 
+  /** Replaces the table; the focused control keeps the focus. */
   drawTable() {
     const focused = document.activeElement?.getAttribute("aria-label");
-    const act = (path, record, told) => this.act(path, record, told);
-    fill(this.table, listing(this.found, this.chosen, { tick: (name) => this.tick(name), act }));
+    const actions = {
+      toggle: (name) => this.toggle(name),
+      send: (path, record, status) => this.send(path, record, status),
+    };
+    fill(this.table, runTable(this.list, this.plotted, actions));
     const controls = [...this.table.querySelectorAll("input, button")];
     if (focused) controls.find((each) => each.getAttribute("aria-label") === focused)?.focus();
   }
 
-  async act(path, record, told) {
-    const done = await this.trouble.attempt(() => tell(path, { record }));
-    if (done) say(told);
-    await this.list();
+  async send(path, record, status) {
+    const done = await this.errors.attempt(() => post(path, { record }));
+    if (done) showStatus(status);
+    await this.refresh();
   }
 
-  tick(name) {
-    if (this.chosen.has(name)) this.chosen.delete(name);
-    else if (this.chosen.size < MOST) this.chosen.set(name, free([...this.chosen.values()]));
-    else say(`At most ${MOST} runs fit into one figure.`);
+  toggle(name) {
+    if (this.plotted.has(name)) this.plotted.delete(name);
+    else if (this.plotted.size < MAX_PLOTTED) this.plot(name);
+    else showStatus(`At most ${MAX_PLOTTED} runs can be plotted together.`);
     this.drawTable();
     this.follow();
   }
 
-  /** Listen to what the chosen runs tell, from their beginning on. */
+  /** Adds a run with the lowest free line number, so that all lines keep their colours. */
+  plot(name) {
+    const used = [...this.plotted.values()];
+    let line = 0;
+    while (used.includes(line)) line++;
+    this.plotted.set(name, line);
+  }
+
+  /** Subscribes to the curves of the plotted runs, from their start. */
   follow() {
-    const names = [...this.chosen.keys()];
+    const names = [...this.plotted.keys()];
     if (names.join("\n") === this.followed) return;
     this.followed = names.join("\n");
     this.source?.close();
     const query = new URLSearchParams(names.map((name) => ["record", name]));
     history.replaceState(null, "", `#/runs?${query}`);
-    this.figures.begin(this.chosen);
+    this.figures.begin(this.plotted);
     if (!names.length) return;
-    this.source = new EventSource(address("records/live", { record: names }));
-    this.source.onmessage = (message) => this.hear(JSON.parse(message.data));
-    this.source.onopen = () => this.figures.clear();
+    this.source = new EventSource(url("records/live", { record: names }));
+    this.source.onmessage = (message) => this.receive(JSON.parse(message.data));
+    this.source.onopen = () => this.figures.clear(); // after a lost connection everything is sent again
   }
 
-  hear(news) {
-    if (news.state.error) return this.trouble.show(news.state.error);
-    this.figures.hear(news);
-    const known = this.playing.get(news.record);
-    if (known !== undefined && known !== news.state.playing) this.list();
+  receive(message) {
+    if (message.state.error) return this.errors.show(message.state.error);
+    this.figures.add(message);
+    const before = this.running.get(message.record);
+    if (before !== undefined && before !== message.state.running) this.refresh();
   }
 
-  open() {
+  openForm() {
     const close = () => fill(this.form);
     const started = async (record) => {
       close();
-      say(`${record} has begun.`);
-      this.chosen.set(record, free([...this.chosen.values()]));
-      await this.list();
+      showStatus(`${record} has started.`);
+      this.plot(record);
+      await this.refresh();
     };
-    fill(this.form, form({ close, started }));
+    fill(this.form, runForm({ close, started }));
   }
 
   leave() {
-    clearInterval(this.clock);
+    clearInterval(this.timer);
     this.source?.close();
   }
-}
-
-/** The lowest number that is not taken, so that a line keeps its colour. */
-function free(taken) {
-  let number = 0;
-  while (taken.includes(number)) number++;
-  return number;
 }

@@ -1,213 +1,178 @@
-// Any shape under any factors, drawn while the sliders move.
+// The sprites page: any shape under any factors, rendered while the sliders move.
 
-import { address, ask } from "./ask.js";
-import { complaints, fill, h, late, say, slider } from "./dom.js";
+import { get, url } from "./api.js";
+import { debounced, degrees, digits, errorBox, fill, h, latest, showStatus, slider } from "./dom.js";
 
-const START = {
-  shape: 7,
-  seed: 0,
-  difficulty: 0,
-  scale: 1,
-  angle: 0,
-  x: 0.5,
-  y: 0.5,
-  colour: "#ffffff",
-  marker: true,
-};
-const HARDER = { noise: 0, blur: 0, occluder: 0, clutter: 0, lighting: 0, texture: 0 };
+const MAX_SHAPE = Number.MAX_SAFE_INTEGER;
 const SHEET = { columns: 8, margin: 16, step: 68 };
-const SIZES = [32, 64, 128, 256, 512];
-
-const degrees = (radians) => `${Math.round((radians * 180) / Math.PI)}°`;
-const places = (digits) => (value) => value.toFixed(digits);
-
-const POSE = [
-  { name: "scale", label: "Scale", low: 0.3, high: 1.5, step: 0.01, words: places(2) },
-  { name: "angle", label: "Angle", low: 0, high: 6.28, step: 0.01, words: degrees },
-  { name: "x", label: "Place across", low: 0, high: 1, step: 0.01, words: places(2) },
-  { name: "y", label: "Place down", low: 0, high: 1, step: 0.01, words: places(2) },
-  { name: "difficulty", label: "Difficulty", low: 0, high: 1, step: 0.01, words: places(2) },
+const IMAGE_SIZES = [32, 64, 128, 256, 512];
+const FACTORS = [
+  { name: "scale", label: "Scale", min: 0.3, max: 1.5, step: 0.01, format: digits(2) },
+  { name: "angle", label: "Angle", min: 0, max: 6.28, step: 0.01, format: degrees },
+  { name: "x", label: "Position x", min: 0, max: 1, step: 0.01, format: digits(2) },
+  { name: "y", label: "Position y", min: 0, max: 1, step: 0.01, format: digits(2) },
+  { name: "difficulty", label: "Difficulty", min: 0, max: 1, step: 0.01, format: digits(2) },
 ];
 const NUISANCES = [
-  { name: "noise", label: "Noise", low: 0, high: 0.5, step: 0.01, words: places(2) },
-  { name: "blur", label: "Blur", low: 0, high: 16, step: 0.1, words: (x) => `${x.toFixed(1)} px` },
-  { name: "occluder", label: "Bar in front", low: 0, high: 0.5, step: 0.01, words: places(2) },
-  { name: "clutter", label: "Clutter", low: 0, high: 32, step: 1, words: places(0) },
-  { name: "lighting", label: "Uneven light", low: 0, high: 1, step: 0.01, words: places(2) },
-  { name: "texture", label: "Texture", low: 0, high: 1, step: 0.01, words: places(2) },
+  { name: "noise", label: "Noise", min: 0, max: 0.5, step: 0.01, format: digits(2) },
+  { name: "blur", label: "Blur", min: 0, max: 16, step: 0.1, format: (x) => `${x.toFixed(1)} px` },
+  { name: "occluder", label: "Occluder", min: 0, max: 0.5, step: 0.01, format: digits(2) },
+  { name: "clutter", label: "Clutter", min: 0, max: 32, step: 1, format: digits(0) },
+  { name: "lighting", label: "Lighting", min: 0, max: 1, step: 0.01, format: digits(2) },
+  { name: "texture", label: "Texture", min: 0, max: 1, step: 0.01, format: digits(2) },
 ];
+const ABOUT =
+  "An infinite family of shapes. Each shape has an index and can be rendered under any scale, angle, position and colour, identically on every machine.";
 
-export function show(room) {
-  const wanted = { ...START, ...HARDER, image_size: 256 };
-  const trouble = complaints();
-  const image = h("img", { className: "image", id: "sprite", alt: "" });
-  const code = h("pre", {
-    id: "code",
-    tabIndex: 0,
-    "aria-label": "The line of code that draws this image",
-  });
-  const sheet = h("img", {
-    className: "sheet",
-    hidden: true,
-    alt: "Sheet of 64 shapes from this one on; click one, or type its number, to see it large",
-  });
-  const number = h("input", {
-    type: "number",
-    id: "shape",
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    step: 1,
-    value: wanted.shape,
-  });
-  const download = h("a", { className: "button", download: "sprite.png" }, "Download PNG");
-  const draw = painter(image, trouble, () => wanted);
-  const change = (name) => (value) => {
-    wanted[name] = value;
-    draw();
-    describe();
-  };
-  const rows = (some) =>
-    some.map((each) => slider({ ...each, value: wanted[each.name], oninput: change(each.name) }));
+export function show(content) {
+  fill(content, new SpritesPage().element);
+}
 
-  const describe = late(async () => {
-    image.alt = `Shape ${wanted.shape}, scale ${wanted.scale}, turned by ${degrees(wanted.angle)}, at ${wanted.x} across and ${wanted.y} down`;
-    download.href = address("sprites/image.png", wanted);
-    download.download = `shape-${wanted.shape}.png`;
-    await trouble.attempt(async () => {
-      const lines = await ask("sprites/code", wanted);
-      code.textContent = `${lines.imports}\n\n${lines.code}`;
+class SpritesPage {
+  constructor() {
+    this.sprite = { shape: 7, seed: 0, scale: 1, angle: 0, x: 0.5, y: 0.5, difficulty: 0 };
+    Object.assign(this.sprite, { colour: "#ffffff", marker: true, image_size: 256 });
+    for (const { name } of NUISANCES) this.sprite[name] = 0;
+    this.errors = errorBox();
+    this.image = h("img", { className: "image", id: "sprite", alt: "" });
+    this.code = h("pre", { id: "code", tabIndex: 0, "aria-label": "Python code that renders this image" });
+    this.download = h("a", { className: "button" }, "Download PNG");
+    this.sheet = h("img", {
+      className: "sheet",
+      hidden: true,
+      alt: "Contact sheet of 64 shapes, starting with this one; click one, or type its index, to enlarge it",
+      onclick: (event) => this.setShape(this.shapeAt(event)),
     });
-  });
-  const go = (to) => {
-    wanted.shape = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.round(to) || 0));
-    number.value = wanted.shape;
-    draw();
-    describe();
-    if (!sheet.hidden) sheet.src = address("sprites/sheet.png", wanted);
-  };
-  number.addEventListener("input", () => number.value !== "" && go(Number(number.value)));
-  sheet.addEventListener("click", (event) => go(sheetShape(event, sheet, wanted.shape)));
-
-  fill(
-    room,
-    h("h1", {}, "Sprites"),
-    h(
-      "p",
-      {},
-      "An endless family of shapes. Each is a number; each can be shown in any size, turn, place and colour, and is the same on every machine.",
-    ),
-    trouble.box,
-    h(
+    this.shape = h("input", {
+      type: "number",
+      id: "shape",
+      min: 0,
+      max: MAX_SHAPE,
+      step: 1,
+      value: this.sprite.shape,
+      oninput: () => this.shape.value !== "" && this.setShape(Number(this.shape.value)),
+    });
+    this.render = latest(() => this.loadImage());
+    this.describe = debounced(() => this.errors.attempt(() => this.loadCode()));
+    this.element = h(
       "div",
-      { className: "side" },
+      {},
+      h("h1", {}, "Sprites"),
+      h("p", {}, ABOUT),
+      this.errors.box,
+      h("div", { className: "side" }, h("div", {}, this.image, this.shapeBar()), this.controls()),
+      this.sheet,
+      h("h2", {}, "Python code"),
+      this.code,
+    );
+    this.update();
+  }
+
+  shapeBar() {
+    return h(
+      "div",
+      { className: "bar" },
+      h("label", { htmlFor: "shape" }, "Shape"),
+      this.shape,
+      h("button", { className: "main", onclick: () => this.setShape(this.sprite.shape + 1) }, "Next shape"),
+      h("button", { onclick: () => this.setShape(Math.random() * 1e9) }, "Random shape"),
+    );
+  }
+
+  controls() {
+    const sliders = (options) => options.map((each) => slider({ ...each, ...this.bound(each.name) }));
+    const colour = { type: "color", id: "colour", value: this.sprite.colour };
+    const marker = { type: "checkbox", checked: true };
+    const size = { id: "size", onchange: (event) => this.update({ image_size: Number(event.target.value) }) };
+    const option = (n) => h("option", { selected: n === this.sprite.image_size }, String(n));
+    return h(
+      "div",
+      {},
+      sliders(FACTORS),
       h(
         "div",
-        {},
-        image,
-        h(
-          "div",
-          { className: "bar" },
-          h("label", { htmlFor: "shape" }, "Shape"),
-          number,
-          h("button", { className: "main", onclick: () => go(wanted.shape + 1) }, "Next shape"),
-          h("button", { onclick: () => go(Math.random() * 1e9) }, "Any shape"),
-        ),
+        { className: "slider" },
+        h("label", { htmlFor: "colour" }, "Colour"),
+        h("input", { ...colour, oninput: (event) => this.update({ colour: event.target.value }) }),
+        h("output", {}),
       ),
       h(
-        "div",
+        "p",
         {},
-        rows(POSE),
         h(
-          "div",
-          { className: "slider" },
-          h("label", { htmlFor: "colour" }, "Colour"),
-          h("input", {
-            type: "color",
-            id: "colour",
-            value: wanted.colour,
-            oninput: (e) => change("colour")(e.target.value),
-          }),
-          h("output", {}),
-        ),
-        h(
-          "p",
+          "label",
           {},
-          h(
-            "label",
-            {},
-            h("input", {
-              type: "checkbox",
-              checked: true,
-              onchange: (e) => change("marker")(e.target.checked),
-            }),
-            " Black half, which shows the angle",
-          ),
-        ),
-        h("details", {}, h("summary", {}, "Make it harder to read"), rows(NUISANCES)),
-        h(
-          "div",
-          { className: "bar" },
-          h("label", { htmlFor: "size" }, "Pixels"),
-          h(
-            "select",
-            { id: "size", onchange: (e) => change("image_size")(Number(e.target.value)) },
-            SIZES.map((n) => h("option", { selected: n === wanted.image_size }, String(n))),
-          ),
-          download,
-          h(
-            "button",
-            {
-              onclick: () => {
-                sheet.hidden = !sheet.hidden;
-                if (!sheet.hidden) sheet.src = address("sprites/sheet.png", wanted);
-              },
-            },
-            "Sheet of 64",
-          ),
-          h(
-            "button",
-            {
-              onclick: () =>
-                navigator.clipboard.writeText(code.textContent).then(() => say("The code is copied.")),
-            },
-            "Copy code",
-          ),
+          h("input", { ...marker, onchange: (event) => this.update({ marker: event.target.checked }) }),
+          " Black half, which shows the orientation",
         ),
       ),
-    ),
-    sheet,
-    h("h2", {}, "In code"),
-    code,
-  );
-  draw();
-  describe();
-}
+      h("details", {}, h("summary", {}, "Nuisances"), sliders(NUISANCES)),
+      h(
+        "div",
+        { className: "bar" },
+        h("label", { htmlFor: "size" }, "Image size"),
+        h("select", size, IMAGE_SIZES.map(option)),
+        this.download,
+        h("button", { onclick: () => this.toggleSheet() }, "Contact sheet"),
+        h("button", { onclick: () => this.copyCode() }, "Copy code"),
+      ),
+    );
+  }
 
-/** Draws the newest wish as soon as the last image is there, so that a fast slider never queues. */
-function painter(image, trouble, wish) {
-  let isBusy = false;
-  let isStale = false;
-  const next = () => {
-    isBusy = false;
-    if (isStale) draw();
-  };
-  const draw = () => {
-    isStale = isBusy;
-    if (isBusy) return;
-    isBusy = true;
-    image.src = address("sprites/image.png", wish());
-  };
-  image.addEventListener("load", () => (trouble.show(""), next()));
-  image.addEventListener(
-    "error",
-    () => (trouble.show("This image cannot be drawn; try other values."), next()),
-  );
-  return draw;
-}
+  bound(name) {
+    return { value: this.sprite[name], oninput: (value) => this.update({ [name]: value }) };
+  }
 
-function sheetShape(event, sheet, first) {
-  const scale = sheet.naturalWidth / sheet.clientWidth;
-  const place = (offset) =>
-    Math.max(0, Math.min(SHEET.columns - 1, Math.floor((offset * scale - SHEET.margin) / SHEET.step)));
-  return first + place(event.offsetY) * SHEET.columns + place(event.offsetX);
+  update(change = {}) {
+    Object.assign(this.sprite, change);
+    this.render();
+    this.describe();
+  }
+
+  setShape(index) {
+    const shape = Math.max(0, Math.min(MAX_SHAPE, Math.round(index) || 0));
+    this.shape.value = shape;
+    this.update({ shape });
+    if (!this.sheet.hidden) this.loadSheet();
+  }
+
+  async loadImage() {
+    this.image.src = url("sprites/image.png", this.sprite);
+    const isLoaded = await this.image.decode().then(
+      () => true,
+      () => false,
+    );
+    this.errors.show(isLoaded ? "" : "This image cannot be rendered; try other values.");
+  }
+
+  async loadCode() {
+    const { shape, scale, angle, x, y } = this.sprite;
+    this.image.alt = `Shape ${shape}, scale ${scale}, angle ${degrees(angle)}, position (${x}, ${y})`;
+    this.download.href = url("sprites/image.png", this.sprite);
+    this.download.download = `shape-${shape}.png`;
+    const { imports, code } = await get("sprites/code", this.sprite);
+    this.code.textContent = `${imports}\n\n${code}`;
+  }
+
+  toggleSheet() {
+    this.sheet.hidden = !this.sheet.hidden;
+    if (!this.sheet.hidden) this.loadSheet();
+  }
+
+  loadSheet() {
+    this.sheet.src = url("sprites/sheet.png", this.sprite);
+  }
+
+  async copyCode() {
+    await navigator.clipboard.writeText(this.code.textContent);
+    showStatus("Code copied.");
+  }
+
+  /** The index of the shape under the pointer on the contact sheet. */
+  shapeAt({ offsetX, offsetY }) {
+    const zoom = this.sheet.naturalWidth / this.sheet.clientWidth;
+    const cell = (offset) => Math.floor((offset * zoom - SHEET.margin) / SHEET.step);
+    const clamped = (offset) => Math.max(0, Math.min(SHEET.columns - 1, cell(offset)));
+    return this.sprite.shape + clamped(offsetY) * SHEET.columns + clamped(offsetX);
+  }
 }

@@ -1,175 +1,163 @@
-// What a learner that dreams has found out: its environments, and how an image looks in each of them.
+// The VASE page: inferred environments, reconstructions of an image in each, and latent traversals.
 
-import { address, ask, tell } from "./ask.js";
+import { get, post, url } from "./api.js";
 import { Chart } from "./chart.js";
-import { aboutRecord } from "./choosing.js";
-import { complaints, empty, fill, h } from "./dom.js";
-import { Pad, tools } from "./pad.js";
+import { errorBox, fill, h, latest } from "./dom.js";
+import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
+import { noRecord, showRecordPage } from "./record_select.js";
 
-const whole = (value) => (Number.isInteger(value) ? String(value) : "");
+const wholeNumber = (value) => (Number.isInteger(value) ? String(value) : "");
 const CHARTS = {
-  environment: { title: "Environment it believed to be in", steps: true, words: whole },
+  environment: { title: "Inferred environment", steps: true, formatY: wholeNumber },
   active_latents: { title: "Active latents", steps: true },
-  capacity: { title: "Capacity, nats", steps: true },
-  reconstruction: { title: "Error of what it draws, nats" },
+  capacity: { title: "Capacity", steps: true },
+  reconstruction: { title: "Reconstruction error" },
 };
-const WALKED =
-  "Each row moves one latent from low to high and keeps the others; what changes is what it stands for.";
-const HEAD = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "NLL"];
+const COLUMNS = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "Reconstruction error"];
+const ABOUT =
+  "The environments that the learner has inferred without labels, the latents that each uses, and an image reconstructed in each.";
+const TRAVERSALS = "Each row varies one latent from low to high and keeps the others fixed.";
 
-export function show(room, query) {
-  return aboutRecord(room, query, {
-    about: "dreams",
+export function show(content, query) {
+  return showRecordPage(content, query, {
+    route: "environments",
     page: "vase",
     title: "VASE",
-    words:
-      "What a learner that dreams has found out about the world, one factor at a time, environment by environment. Nobody told it where it was.",
-    nothing: nothing(),
-    body: (place, record) => new VasePage(place, record).begin(),
+    about: ABOUT,
+    empty: noRecord(
+      "No record of VASE yet",
+      "Inferred environments, reconstructions and latent traversals appear here for records of the learner vase.",
+      "everlearn run --learner vase --stream environments --tasks 3",
+    ),
+    body: (element, record) => new VasePage(element, record).begin(),
   });
 }
 
 class VasePage {
-  constructor(place, record) {
-    Object.assign(this, { place, record, number: 0, environment: undefined });
-    this.trouble = complaints();
-    this.answer = h("div", { "aria-live": "polite" }, h("p", {}, "Take an image, draw one or upload one."));
+  constructor(element, record) {
+    Object.assign(this, { element, record, index: 0, environment: undefined });
+    this.errors = errorBox();
+    const hint = h("p", {}, "Select an image, draw one or upload one.");
+    this.answer = h("div", { "aria-live": "polite" }, hint);
+    this.update = latest(() => this.reconstruct());
   }
 
   async begin() {
-    fill(this.place, h("p", { role: "status" }, "Opening the learner…"));
-    const found = await ask("dreams", { record: this.record });
-    this.pad = new Pad({ ground: found.ground, label: "The chosen image", changed: () => this.look() });
-    this.stage = h(
-      "select",
-      { id: "stage", onchange: () => this.take() },
-      found.stages.map((name, i) => h("option", { value: i }, `${i + 1}: ${name}`)),
-    );
+    fill(this.element, h("p", { role: "status" }, "Loading the learner…"));
+    const model = await get("environments", { record: this.record });
+    this.canvas = new ImageCanvas({
+      background: model.background,
+      label: "Image to reconstruct",
+      onchange: () => this.update(),
+    });
+    const option = (name, i) => h("option", { value: i }, `${i + 1}: ${name}`);
+    this.task = h("select", { id: "task", onchange: () => this.loadImage() }, model.tasks.map(option));
     fill(
-      this.place,
-      this.trouble.box,
-      h("h2", {}, "Environments over time"),
-      charts(found.points),
-      overview(found),
-      h("h2", {}, "An image in every environment"),
-      h("div", { className: "side" }, this.chooser(), this.answer),
+      this.element,
+      this.errors.box,
+      h("h2", {}, "Environments over training"),
+      charts(model.curves),
+      environmentTable(model),
+      h("h2", {}, "Reconstruction in every environment"),
+      h("div", { className: "side" }, this.controls(), this.answer),
     );
-    await this.take();
+    await this.loadImage();
   }
 
-  chooser() {
+  controls() {
     return h(
       "div",
       {},
-      this.pad.canvas,
-      tools(this.pad, ["outline", "white", "black", "erase"], this.trouble.attempt),
+      this.canvas.element,
+      toolbar(this.canvas, DRAWING_TOOLS, this.errors.attempt),
       h(
         "div",
         { className: "bar" },
-        h("label", { htmlFor: "stage" }, "Stage"),
-        this.stage,
-        h("button", { onclick: () => this.take() }, "Another image"),
+        h("label", { htmlFor: "task" }, "Task"),
+        this.task,
+        h("button", { onclick: () => this.loadImage() }, "Next image"),
       ),
     );
   }
 
-  /** Put the next image of the chosen stage on the pad. */
-  async take() {
-    await this.trouble.attempt(async () => {
+  /** Shows the next test image of the selected task. */
+  async loadImage() {
+    await this.errors.attempt(async () => {
       const image = new Image();
-      const query = { record: this.record, task: this.stage.value, number: this.number++ };
-      image.src = address("dreams/sample.png", query);
+      const query = { record: this.record, task: this.task.value, index: this.index++ };
+      image.src = url("environments/image.png", query);
       await image.decode();
       this.environment = undefined;
-      this.pad.put(image);
+      this.canvas.setImage(image);
     });
   }
 
-  /** Ask what the learner makes of the image, as soon as the last question is answered. */
-  async look() {
-    if (!this.pad || this.pad.isBlank) return;
-    this.isStale = this.isBusy;
-    if (this.isBusy) return;
-    this.isBusy = true;
+  async reconstruct() {
+    if (!this.canvas || this.canvas.isBlank) return;
     const query = { record: this.record, environment: this.environment };
-    const found = await this.trouble.attempt(() => tell("dreams/imagine", query, this.pad.pixels()));
-    this.isBusy = false;
+    const pixels = this.canvas.pixels();
+    const found = await this.errors.attempt(() => post("environments/reconstructions", query, pixels));
     if (found) this.show(found);
-    if (this.isStale) this.look();
   }
 
-  show({ seen, again, chosen, walks }) {
+  show({ input, reconstructions, environment, traversals }) {
     const hadFocus = this.answer.contains(document.activeElement);
-    const choose = (environment) => ((this.environment = environment), this.look());
-    const choices = again.map((each) => domain(each, each.environment === chosen, choose));
-    const rows = walks.map((each) => walk(each));
-    const none = h("p", {}, `Environment ${chosen} uses no latent yet; let the run play on.`);
-    const shown = h("li", {}, h("img", { src: seen, alt: "What it was shown" }), "shown");
+    const select = (index) => ((this.environment = index), this.update());
+    const images = reconstructions.map((each) =>
+      reconstruction(each, each.environment === environment, select),
+    );
+    const noLatents = h("p", {}, `Environment ${environment} uses no latents yet.`);
     fill(
       this.answer,
-      h("ul", { className: "leading" }, shown, choices),
-      h("h2", {}, `Traversals in environment ${chosen}`),
-      h("p", {}, WALKED),
-      rows.length ? h("ul", { className: "walks" }, rows) : none,
+      h("ul", { className: "thumbnails" }, h("li", {}, h("img", { src: input, alt: "Input" }), "input"), images),
+      h("h2", {}, `Latent traversals in environment ${environment}`),
+      h("p", {}, TRAVERSALS),
+      traversals.length ? h("ul", { className: "traversals" }, traversals.map(traversal)) : noLatents,
     );
     if (hadFocus) this.answer.querySelector("[aria-pressed=true]")?.focus();
   }
 }
 
-/** The image as one environment draws it; pressed, its traversals are shown. */
-function domain({ environment, chance, image }, isChosen, choose) {
-  const words = `Image drawn in environment ${environment}`;
-  const act = { className: "bare", "aria-pressed": String(isChosen), onclick: () => choose(environment) };
+/** A reconstruction, as a button that selects its environment for the traversals. */
+function reconstruction({ environment, probability, image }, isSelected, select) {
+  const button = { className: "plain", "aria-pressed": String(isSelected), onclick: () => select(environment) };
+  const alt = `Reconstruction in environment ${environment}`;
   return h(
     "li",
-    { className: isChosen ? "answer" : "" },
-    h("button", act, h("img", { src: image, alt: words }), `environment ${environment}`),
+    { className: isSelected ? "selected" : "" },
+    h("button", button, h("img", { src: image, alt }), `environment ${environment}`),
     h("br", {}),
-    `${Math.round(100 * chance)} % likely`,
+    `probability ${probability.toFixed(2)}`,
   );
 }
 
-function walk({ latent, kl, images }) {
-  const step = (source, i) => h("img", { src: source, alt: i ? "" : `Latent ${latent} from low to high` });
-  const name = h("span", {}, `latent ${latent}`, h("small", {}, `${kl.toFixed(2)} nats`));
-  return h("li", {}, name, h("div", {}, images.map(step)));
+function traversal({ latent, kl, images }) {
+  const image = (src, i) => h("img", { src, alt: i ? "" : `Latent ${latent} from low to high` });
+  const title = h("span", {}, `latent ${latent}`, h("small", {}, `KL ${kl.toFixed(2)}`));
+  return h("li", {}, title, h("div", {}, images.map(image)));
 }
 
-function charts(points) {
+function charts(curves) {
   const figure = ([name, options]) => {
     const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
     const chart = new Chart(canvas, { zero: true, ...options });
-    chart.set(name, { label: "", points: points[name], number: 0 });
+    chart.set(name, { label: "", points: curves[name], line: 0 });
     return h("figure", {}, h("figcaption", {}, options.title), canvas);
   };
   return h("div", { className: "figures" }, Object.entries(CHARTS).map(figure));
 }
 
-function overview({ environments, current }) {
-  const cells = ({ number, batches, active_latents, used, capacity, nll }) => [
-    `${number}${number === current ? " (present)" : ""}`,
-    batches,
-    active_latents,
-    used.length,
+function environmentTable({ environments, current }) {
+  const cells = ({ index, n_batches, n_active, n_used, capacity, error }) => [
+    `${index}${index === current ? " (current)" : ""}`,
+    n_batches,
+    n_active,
+    n_used,
     capacity.toFixed(1),
-    nll.toFixed(1),
+    error.toFixed(1),
   ];
   const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
-  const head = h("tr", {}, HEAD.map((word) => h("th", { scope: "col" }, word)));
+  const head = h("tr", {}, COLUMNS.map((title) => h("th", { scope: "col" }, title)));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, environments.map(row)));
-  return h("div", { className: "wide", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
-}
-
-function nothing() {
-  return empty(
-    "No record of VASE yet",
-    h(
-      "p",
-      {},
-      "Latent traversals, environments over time and reconstructions across environments appear here for records of the learner vase. Start one on the ",
-      h("a", { href: "#/runs" }, "runs page"),
-      ", or in a terminal:",
-    ),
-    h("pre", {}, "everlearn run --learner vase --stream environments --tasks 3"),
-  );
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
 }

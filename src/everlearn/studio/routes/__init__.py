@@ -1,5 +1,5 @@
-"""The routes of the studio, one file per page.
+"""HTTP routes of the studio.
 
-Each takes what a page asks for, checked by its types, and hands it to the part that knows; gives JSON,
-images or events. Nothing is decided here.
+Each module validates the parameters of some requests, calls the module of `everlearn.studio` that computes
+the answer, and returns JSON, images or events.
 """

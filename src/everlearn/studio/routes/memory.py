@@ -1,103 +1,109 @@
-"""Routes to what a learner remembers, and to edits of it."""
+"""Routes that show and edit the exemplar memory of a learner."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from everlearn.files import lock_holder
-from everlearn.studio.dependencies import Body, Here, Named, saved
-from everlearn.studio.image_decoder_child import colour_behind, from_canvas, png
-from everlearn.studio.memory_editor import Add, Draft, Forget, Rename
-from everlearn.studio.model_views import remembers
+from everlearn.studio.dependencies import Body, Deps, OneRecord
+from everlearn.studio.image_decoder import background_colour, from_canvas
+from everlearn.studio.image_decoder_child import encode_png
+from everlearn.studio.memory_editor import Add, Edit, Forget, Rename, Session
+from everlearn.studio.model_views import matches_exemplars
 
 router = APIRouter(prefix="/api/memory")
 
-Number = Annotated[int, Query(ge=0, le=2**53)]
+Index = Annotated[int, Query(ge=0, le=2**53)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 @router.get("/records")
-def records(rooms: Here) -> dict[str, Any]:
-    """The records whose learners remember images and can be opened."""
-    return {"records": saved(rooms, remembers)}
+def records(deps: Deps) -> dict[str, Any]:
+    """Records of learners with exemplars that have a checkpoint."""
+    return {"records": deps.records.with_checkpoints(matches_exemplars)}
 
 
 @router.get("")
-def remembered(rooms: Here, record: Named) -> dict[str, Any]:
-    """Every class that is remembered, with the edits that are not saved yet."""
-    with rooms.drafts.of(record) as draft:
-        memory = draft.memory
-        counts = {label: len(memory.images_of(label)) for label in memory.classes()}
-        classes = [{"label": label, "name": memory.name(label), "images": n} for label, n in counts.items()]
-        facts = {
-            "classes": classes,
-            "bytes": memory.nbytes,
-            "playing": lock_holder(record.folder) is not None,
-        }
-        return {**facts, **_state(draft)}
+def classes(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """All classes, with the unsaved edits."""
+    with deps.sessions.open(record) as session:
+        memory = session.memory
+        rows = [
+            {"label": label, "name": memory.name(label), "n_images": len(memory.images_of(label))}
+            for label in memory.classes()
+        ]
+        is_running = lock_holder(record.folder) is not None
+        return {"classes": rows, "bytes": memory.nbytes, "running": is_running, **_state(session)}
 
 
 @router.get("/image.png")
-def image(rooms: Here, record: Named, label: Number, which: Number = 0) -> Response:
-    """One remembered image."""
-    with rooms.drafts.of(record) as draft:
-        return Response(png(draft.image(label, which)), media_type="image/png")
+def image(deps: Deps, record: OneRecord, label: Index, index: Index = 0) -> Response:
+    """A stored image of a class."""
+    with deps.sessions.open(record) as session:
+        return Response(encode_png(session.image(label, index)), media_type="image/png")
 
 
 @router.post("/add")
 def add(
-    rooms: Here,
-    record: Named,
+    deps: Deps,
+    record: OneRecord,
     body: Body,
-    seen: Number,
-    label: Number | None = None,
+    version: Index,
+    label: Index | None = None,
     name: Name | None = None,
 ) -> dict[str, Any]:
-    """Teach a class with the pixels of a canvas."""
-    with rooms.drafts.of(record) as draft:
-        edit = Add(from_canvas(body, draft.learner.image_shape), label, name)
-        return {"label": draft.edit(edit, seen), **_state(draft)}
+    """Add the pixels of a canvas to a class; without a label, to a new one."""
+    with deps.sessions.open(record) as session:
+        pixels = from_canvas(body, session.learner.image_shape)
+        is_new = label is None
+        edit = Add(pixels, session.next_label() if label is None else label, name, is_new)
+        return _apply(session, edit, version)
 
 
 @router.post("/rename")
-def rename(rooms: Here, record: Named, seen: Number, label: Number, name: Name) -> dict[str, Any]:
-    """Call a class something else."""
-    with rooms.drafts.of(record) as draft:
-        return {"label": draft.edit(Rename(label, name), seen), **_state(draft)}
+def rename(deps: Deps, record: OneRecord, version: Index, label: Index, name: Name) -> dict[str, Any]:
+    """Change the name of a class."""
+    with deps.sessions.open(record) as session:
+        return _apply(session, Rename(label, name), version)
 
 
 @router.post("/forget")
-def forget(rooms: Here, record: Named, seen: Number, label: Number) -> dict[str, Any]:
+def forget(deps: Deps, record: OneRecord, version: Index, label: Index) -> dict[str, Any]:
     """Erase a class."""
-    with rooms.drafts.of(record) as draft:
-        return {"label": draft.edit(Forget(label), seen), **_state(draft)}
+    with deps.sessions.open(record) as session:
+        return _apply(session, Forget(label), version)
 
 
 @router.post("/undo")
-def undo(rooms: Here, record: Named, seen: Number) -> dict[str, Any]:
-    """Take the last edit back."""
-    with rooms.drafts.of(record) as draft:
-        draft.undo(seen)
-        return _state(draft)
+def undo(deps: Deps, record: OneRecord, version: Index) -> dict[str, Any]:
+    """Undo the last unsaved edit."""
+    with deps.sessions.open(record) as session:
+        session.undo(version)
+        return _state(session)
 
 
 @router.post("/save")
-def save(rooms: Here, record: Named) -> dict[str, Any]:
-    """Write all edits into the record."""
-    with rooms.drafts.of(record) as draft:
-        return {"saved": len(draft.save()), **_state(draft)}
+def save(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """Write all edits to the record."""
+    with deps.sessions.open(record) as session:
+        return {"n_saved": len(session.save()), **_state(session)}
 
 
 @router.get("/accuracy")
-def accuracy(rooms: Here, record: Named) -> dict[str, Any]:
-    """How good the learner was before the edits, and how good it is with them."""
-    with rooms.drafts.of(record) as draft:
-        before, after, n_images = draft.accuracy()
-        return {"before": before, "after": after, "images": n_images}
+def accuracy(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """Accuracy on a test sample without the unsaved edits and with them."""
+    with deps.sessions.open(record) as session:
+        before, after, n_images = session.accuracy()
+        return {"before": before, "after": after, "n_images": n_images}
 
 
-def _state(draft: Draft) -> dict[str, Any]:
-    """What a page needs to edit on, and to know what is unsaved."""
-    memory = draft.memory
-    ground = colour_behind(memory.images[0]) if len(memory) else "#000000"
-    return {"edition": draft.edition, "unsaved": len(draft.edits), "ground": ground}
+def _apply(session: Session, edit: Edit, version: int) -> dict[str, Any]:
+    session.edit(edit, version)
+    return {"label": edit.label, **_state(session)}
+
+
+def _state(session: Session) -> dict[str, Any]:
+    """What a client needs for the next edit."""
+    memory = session.memory
+    background = background_colour(memory.images[0]) if len(memory) else "#000000"
+    return {"version": session.version, "n_unsaved": len(session.edits), "background": background}

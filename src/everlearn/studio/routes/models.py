@@ -1,4 +1,4 @@
-"""Routes of the page that draws shapes."""
+"""Routes that show images: recognition, environments, uploads and sprites."""
 
 from typing import Annotated, Any
 
@@ -6,90 +6,81 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from everlearn.reports import sheet
-from everlearn.studio.dependencies import Body, Here, Named, saved
-from everlearn.studio.image_decoder_child import colour_behind, from_canvas, png
-from everlearn.studio.model_views import (
-    OVER_TIME,
-    dreaming,
-    dreams,
-    environments,
-    imagined,
-    over_time,
-    recognised,
-    sample,
-)
-from everlearn.studio.sprites import COLUMNS, Sprite
+from everlearn.streams.stream import Images
+from everlearn.studio import model_views as views
+from everlearn.studio.dependencies import Body, Deps, OneRecord
+from everlearn.studio.image_decoder import background_colour, from_canvas
+from everlearn.studio.image_decoder_child import encode_png
+from everlearn.studio.sprites import SHEET_COLUMNS, Sprite
 
-router = APIRouter(prefix="/api/dreams")
+router = APIRouter(prefix="/api")
 
-Number = Annotated[int, Query(ge=0, le=1_000_000)]
+Index = Annotated[int, Query(ge=0, le=1_000_000)]
+SpriteQuery = Annotated[Sprite, Query()]
 
 
-@router.get("/records")
-def records(rooms: Here) -> dict[str, Any]:
-    """The records whose learners dream and can be opened."""
-    return {"records": saved(rooms, dreams)}
+@router.post("/recognition")
+def recognition(deps: Deps, record: OneRecord, body: Body) -> dict[str, Any]:
+    """The prediction for the pixels of a canvas, and the exemplars it is based on."""
+    with deps.sessions.open(record) as session:
+        return views.recognition(session.learner, from_canvas(body, session.learner.image_shape))
 
 
-@router.get("")
-def known(rooms: Here, record: Named) -> dict[str, Any]:
-    """The environments a learner has met, and where it believed to be over time."""
-    with rooms.models.of(record) as play:
-        facts = environments(play)
-        ground = colour_behind(sample(play, 0, 0))
-    return {**facts, "ground": ground, "curves": OVER_TIME, "points": over_time(record)}
+@router.get("/environments/records")
+def environment_records(deps: Deps) -> dict[str, Any]:
+    """Records of learners that infer environments and have a checkpoint."""
+    return {"records": deps.records.with_checkpoints(views.infers_environments)}
 
 
-@router.get("/sample.png")
-def image(rooms: Here, record: Named, task: Number = 0, number: Number = 0) -> Response:
-    """An image of a stage, as the stream shows it."""
-    with rooms.models.of(record) as play:
-        return Response(png(sample(play, task, number)), media_type="image/png")
+@router.get("/environments")
+def environments(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """The inferred environments, and their curves over training."""
+    with deps.sessions.open(record) as session:
+        table = views.environment_table(session.run)
+        background = background_colour(views.task_image(session.run, 0, 0))
+    return {**table, "background": background, "curves": views.environment_curves(record)}
 
 
-@router.post("/imagine")
-def imagine(rooms: Here, record: Named, body: Body, environment: Number | None = None) -> dict[str, Any]:
-    """The pixels of a canvas drawn again in every environment, and walked along each latent in one."""
-    with rooms.models.of(record) as play:
-        learner = dreaming(play.learner)
-        return imagined(learner, from_canvas(body, play.learner.image_shape), environment)
+@router.get("/environments/image.png")
+def task_image(deps: Deps, record: OneRecord, task: Index = 0, index: Index = 0) -> Response:
+    """A test image of a task."""
+    with deps.sessions.open(record) as session:
+        return _png(views.task_image(session.run, task, index))
 
 
-recognition_router = APIRouter(prefix="/api")
+@router.post("/environments/reconstructions")
+def reconstructions(
+    deps: Deps, record: OneRecord, body: Body, environment: Index | None = None
+) -> dict[str, Any]:
+    """The pixels of a canvas reconstructed in every environment, and latent traversals in one."""
+    with deps.sessions.open(record) as session:
+        learner = views.environment_learner(session.learner)
+        return views.reconstructions(learner, from_canvas(body, session.learner.image_shape), environment)
 
 
-@recognition_router.post("/recognise")
-def recognise(rooms: Here, record: Named, body: Body) -> dict[str, Any]:
-    """What a learner makes of the pixels of a canvas."""
-    with rooms.drafts.of(record) as draft:
-        return recognised(draft.learner, from_canvas(body, draft.learner.image_shape))
+@router.post("/decode")
+def decode(deps: Deps, body: Body) -> Response:
+    """An image file as a small PNG file without metadata."""
+    return Response(deps.decoder.decode(body), media_type="image/png")
 
 
-@recognition_router.post("/image")
-def opened(rooms: Here, body: Body) -> Response:
-    """An image file as a small PNG file of its pixels alone."""
-    return Response(rooms.decoder.open(body), media_type="image/png")
+@router.get("/sprites/image.png")
+def sprite_image(sprite: SpriteQuery) -> Response:
+    """One sprite."""
+    return _png(sprite.image())
 
 
-sprites_router = APIRouter(prefix="/api/sprites")
-
-Wanted = Annotated[Sprite, Query()]
-
-
-@sprites_router.get("/image.png")
-def sprite_image(sprite: Wanted) -> Response:
-    """One image."""
-    return Response(png(sprite.image()), media_type="image/png")
+@router.get("/sprites/sheet.png")
+def sprite_sheet(sprite: SpriteQuery) -> Response:
+    """A contact sheet of 64 shapes under the same factors."""
+    return _png(np.asarray(sheet(sprite.sheet(), columns=SHEET_COLUMNS)))
 
 
-@sprites_router.get("/sheet.png")
-def contact_sheet(sprite: Wanted) -> Response:
-    """Sixty-four shapes in the same pose."""
-    page = sheet(sprite.sheet(), columns=COLUMNS)
-    return Response(png(np.asarray(page)), media_type="image/png")
-
-
-@sprites_router.get("/code")
-def code(sprite: Wanted) -> dict[str, Any]:
-    """The line that draws the image, and what it needs."""
+@router.get("/sprites/code")
+def sprite_code(sprite: SpriteQuery) -> dict[str, Any]:
+    """The code that renders a sprite, and its imports."""
     return {"imports": sprite.imports(), "code": sprite.code()}
+
+
+def _png(image: Images) -> Response:
+    return Response(encode_png(image), media_type="image/png")

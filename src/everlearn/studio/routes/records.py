@@ -1,92 +1,149 @@
-"""Routes that show records: the list, curves, score tables, and what happens now."""
+"""Routes for records: the list of runs, curves, score matrices, live updates, and downloads."""
 
 import asyncio
 import json
 import math
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, unknown
 from everlearn.files import lock_holder
 from everlearn.reports.axes import mean_table
 from everlearn.reports.run_results import Findings, summary
-from everlearn.studio.dependencies import Here, Named, Several, Span
-from everlearn.studio.live_curves import CURVES, Follower, curves, thinned, within
+from everlearn.runs import Record
+from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
+from everlearn.studio.downloads import curve_figure, curves_csv, score_figure, scores_csv
+from everlearn.studio.live_curves import CURVES, LiveCurves, crop, downsample, read_curves
 
-router = APIRouter(prefix="/api/records")
+POLL_INTERVAL = 0.1
+"""Seconds between two reads of records that may be growing."""
+MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
 
-PAUSE = 0.1
-"""Seconds between two looks at records that may be growing."""
+router = APIRouter(prefix="/api")
 
 Text = Annotated[str, Query(max_length=200)]
 Count = Annotated[int, Query(ge=0, le=1_000_000)]
+FileFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
 
 
-@router.get("")
-def listed(rooms: Here, words: Text = "", first: Count = 0, limit: Count = 100) -> dict[str, Any]:
-    """The records that hold all of some words in their names, learners or streams, newest first."""
-    everything = rooms.shelf.facts()
-    wanted = words.casefold().split()
-    fitting = [facts for facts in everything if all(word in _searched(facts) for word in wanted)]
-    return {"total": len(everything), "fitting": len(fitting), "records": fitting[first : first + limit]}
+@router.get("/records")
+def list_records(deps: Deps, query: Text = "", offset: Count = 0, limit: Count = 100) -> dict[str, Any]:
+    """Records whose name, learner or stream contains all words of a query, newest first."""
+    summaries, words = deps.records.summaries(), query.casefold().split()
+    matching = [each for each in summaries if all(word in _searchable(each) for word in words)]
+    return {
+        "n_records": len(summaries),
+        "n_matching": len(matching),
+        "records": matching[offset : offset + limit],
+    }
 
 
-@router.get("/summary")
-def summed_up(record: Named) -> dict[str, Any]:
-    """All that is known of a record, with its spec."""
-    facts = summary(Findings.of(record))
-    return {**facts, "record": record.folder.name, "settings": record.spec, "machine": record.machine}
+def _searchable(summary: dict[str, Any]) -> str:
+    return " ".join(str(summary.get(key) or "") for key in ("record", "name", "learner", "stream")).casefold()
 
 
-@router.get("/curves")
-def drawn(record: Named, span: Span) -> dict[str, Any]:
-    """Every curve of a record, or a part of each, in as many points as the eye can tell apart."""
-    points = curves(record)
-    shown = {name: thinned(within(some, *span) if span else some) for name, some in points.items()}
-    return {"curves": CURVES, "points": shown}
+@router.get("/records/summary")
+def record_summary(record: OneRecord) -> dict[str, Any]:
+    """The results of a record, its specification and its machine."""
+    results = summary(Findings.of(record))
+    return {**results, "record": record.folder.name, "settings": record.spec, "machine": record.machine}
 
 
-@router.get("/scores")
-def score_table(record: Named) -> dict[str, Any]:
-    """Accuracy on each task (column) after each task (row), of many tasks in cells that share some."""
+@router.get("/records/curves")
+def record_curves(record: OneRecord, task_range: TaskRange) -> dict[str, Any]:
+    """The curves of a record, or a part of them, downsampled."""
+    return {
+        name: downsample(crop(points, *task_range) if task_range else points)
+        for name, points in read_curves(record).items()
+    }
+
+
+@router.get("/records/scores")
+def score_matrix(record: OneRecord) -> dict[str, Any]:
+    """Accuracy on each task (column) after each task (row); means over blocks if there are many tasks."""
     table = mean_table([record.score_table()])
     rows = [[None if math.isnan(cell) else round(cell, 4) for cell in row] for row in table.tolist()]
     return {"n_tasks": record.n_tasks_played, "rows": rows}
 
 
-@router.get("/live")
-async def live(request: Request, rooms: Here, records: Several) -> StreamingResponse:
-    """What happens in some records from the beginning on, as server-sent events, until nobody listens."""
-    followers = {rooms.shelf.name(record): Follower(record) for record in records}
+@router.get("/records/live")
+async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> StreamingResponse:
+    """Server-sent events with the curves of records, from the start of the runs until the client leaves."""
+    curves = {deps.records.name(record): LiveCurves(record) for record in records}
 
-    async def told() -> AsyncIterator[str]:
+    async def messages() -> AsyncIterator[str]:
         states: dict[str, dict[str, Any]] = {}
-        while not rooms.is_closing and not await request.is_disconnected():
-            for name, follower in followers.items():
-                message = await run_in_threadpool(_news, name, follower, states)
+        while not deps.is_closing and not await request.is_disconnected():
+            for name, each in curves.items():
+                message = await run_in_threadpool(_update, name, each, states)
                 if message is not None:
                     yield f"data: {json.dumps(message)}\n\n"
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(POLL_INTERVAL)
 
-    return StreamingResponse(told(), media_type="text/event-stream")
+    return StreamingResponse(messages(), media_type="text/event-stream")
 
 
-def _news(name: str, follower: Follower, states: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """What is new in a record, if anything is."""
-    record, before = follower.record, states.get(name)
+def _update(name: str, curves: LiveCurves, states: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """The message about a record, if anything has changed."""
+    record, before = curves.record, states.get(name)
     try:
-        is_new, points = follower.news()
-        states[name] = {"playing": lock_holder(record.folder) is not None, "finished": record.is_finished}
+        restarts, points = curves.update()
+        states[name] = {"running": lock_holder(record.folder) is not None, "finished": record.is_finished}
     except BadInput as error:
-        is_new, points, states[name] = False, {}, {"error": str(error)}
-    if not points and not is_new and states[name] == before:
+        restarts, points, states[name] = False, {}, {"error": str(error)}
+    if not points and not restarts and states[name] == before:
         return None
-    return {"record": name, "anew": is_new, "points": points, "state": states[name]}
+    return {"record": name, "restarts": restarts, "points": points, "state": states[name]}
 
 
-def _searched(facts: dict[str, Any]) -> str:
-    return " ".join(str(facts.get(key) or "") for key in ("record", "name", "learner", "stream")).casefold()
+def _curve_name(curve: Annotated[str, Query(max_length=50)]) -> str:
+    if curve not in CURVES:
+        raise unknown("curve", curve, CURVES)
+    return curve
+
+
+@router.get("/downloads/curve")
+def download_curve(
+    records: SeveralRecords,
+    curve: Annotated[str, Depends(_curve_name)],
+    file_format: FileFormat,
+    task_range: TaskRange,
+    dark: bool = False,
+) -> Response:
+    """One curve of some records: a plot, or all points as CSV."""
+    if file_format == "csv":
+        return _file(curves_csv(records, [curve]), curve, "csv")
+    plot = curve_figure(records, curve, file_format=file_format, dark=dark, task_range=task_range)
+    return _file(plot, curve, file_format)
+
+
+@router.get("/downloads/curves.csv")
+def download_curves(records: SeveralRecords) -> Response:
+    """All points of all curves of some records."""
+    return _file(curves_csv(records, list(CURVES)), "curves", "csv")
+
+
+@router.get("/downloads/scores")
+def download_scores(record: OneRecord, file_format: FileFormat, dark: bool = False) -> Response:
+    """The score matrix of a record: a plot, or all scores as CSV."""
+    name = f"{_file_name(record)}-scores"
+    if file_format == "csv":
+        return _file(scores_csv(record), name, "csv")
+    return _file(score_figure(record, file_format=file_format, dark=dark), name, file_format)
+
+
+def _file(content: str | bytes, name: str, file_format: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}.{file_format}"'}
+    return Response(content, media_type=MEDIA_TYPES[file_format], headers=headers)
+
+
+def _file_name(record: Record) -> str:
+    """The folder name of a record in characters that are valid in headers and file names."""
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_+") else "-"
+        for letter in record.folder.name
+    )

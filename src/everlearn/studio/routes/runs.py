@@ -1,4 +1,4 @@
-"""Routes that start runs, stop them and let them go on."""
+"""Routes that start, stop and resume runs."""
 
 from typing import Annotated, Any
 
@@ -6,15 +6,15 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from everlearn.studio import forms
-from everlearn.studio.dependencies import Here, Named
+from everlearn.studio.dependencies import Deps, OneRecord
 
 router = APIRouter(prefix="/api/runs")
 
-Word = Annotated[str, Query(max_length=100)]
+Name = Annotated[str, Query(max_length=100)]
 
 
-class Wish(BaseModel):
-    """A run that somebody wants to see."""
+class RunRequest(BaseModel):
+    """The run to start."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -24,42 +24,41 @@ class Wish(BaseModel):
     settings: Annotated[dict[str, Any], Field(max_length=200)] = {}
 
 
-@router.get("/choices")
-def choices() -> dict[str, Any]:
-    """The learners and streams there are, and the settings that every run has."""
-    return {**forms.choices(), "fields": forms.run_form()}
+@router.get("/options")
+def options() -> dict[str, Any]:
+    """The learners, the streams, and the settings that all runs have."""
+    return forms.run_options()
 
 
 @router.get("/learner")
-def learner(name: Word) -> dict[str, Any]:
-    """What can be set on a learner."""
+def learner(name: Name) -> dict[str, Any]:
+    """The settings of a learner."""
     return forms.learner_form(name)
 
 
 @router.get("/stream")
-def stream(name: Word) -> dict[str, Any]:
-    """What can be set on a stream."""
+def stream(name: Name) -> dict[str, Any]:
+    """The settings of a stream."""
     return forms.stream_form(name)
 
 
 @router.post("")
-def start(rooms: Here, wish: Wish) -> dict[str, Any]:
-    """Start a run; it goes on whatever happens to this server."""
-    record = rooms.starter.start(
-        stream=wish.stream, learner=wish.learner, settings=wish.settings, name=wish.name.strip() or None
-    )
+def start(deps: Deps, run: RunRequest) -> dict[str, Any]:
+    """Start a run; it continues when this server ends."""
+    name = run.name.strip() or None
+    record = deps.launcher.start(stream=run.stream, learner=run.learner, settings=run.settings, name=name)
     return {"record": record}
 
 
 @router.post("/stop")
-def stop(rooms: Here, record: Named) -> dict[str, Any]:
-    """Ask a run to save and end."""
-    rooms.starter.stop(record)
+def stop(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """Request that a run saves a checkpoint and ends."""
+    deps.launcher.stop(record)
     return {}
 
 
 @router.post("/resume")
-def resume(rooms: Here, record: Named) -> dict[str, Any]:
-    """Let a run go on from where it was saved."""
-    rooms.starter.resume(record)
+def resume(deps: Deps, record: OneRecord) -> dict[str, Any]:
+    """Resume a run from its checkpoint."""
+    deps.launcher.resume(record)
     return {}

@@ -1,0 +1,218 @@
+// Rendering of a chart on its canvas: axes, lines, cursor, and a text description.
+
+const MARGIN = { left: 56, right: 18, top: 8, bottom: 36 };
+const N_COLOURS = 8;
+const DASHES = [[], [6, 4], [2, 3], [7, 3, 2, 3]];
+const MAX_MARKERS = 40;
+const HELP = "Arrow keys read values, plus and minus zoom, Escape resets.";
+
+/** Renders a chart and describes it in its label. */
+export function render(chart) {
+  const { canvas } = chart;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (!width) return;
+  const context = canvas.getContext("2d");
+  resize(canvas, context, width, height);
+  context.clearRect(0, 0, width, height);
+  const colour = palette(canvas);
+  const view = { x: chart.range ?? chart.extent(), width, height };
+  view.y = yRange(chart, view.x);
+  renderAxes(context, view, colour, chart.formatY);
+  for (const line of chart.lines.values()) renderLine(context, chart, line, view, colour(lineRole(line)));
+  if (chart.selection) renderSelection(context, chart.selection, view, colour("ink"));
+  const reading = chart.cursor === null ? null : renderCursor(context, chart, view, colour);
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", description(chart, reading));
+}
+
+/** The dash pattern of a line; solid until the colours repeat. */
+export const dashes = (line) => DASHES[Math.floor(line / N_COLOURS) % DASHES.length];
+
+/** The CSS variable of the colour of a line. */
+export const lineRole = ({ line }) => `line-${line % N_COLOURS}`;
+
+/** The value of x at a horizontal position in pixels. */
+export function toValue(chart, offset) {
+  const [low, high] = chart.range ?? chart.extent();
+  const fraction = (offset - MARGIN.left) / (chart.canvas.clientWidth - MARGIN.left - MARGIN.right);
+  return low + Math.max(0, Math.min(1, fraction)) * (high - low);
+}
+
+/** A number in three digits with a metric prefix, and a unit. */
+export function format(value, unit = "") {
+  const size = Math.abs(value);
+  const [prefix, scale] =
+    size >= 1e9 ? ["G", 1e9] : size >= 1e6 ? ["M", 1e6] : size >= 1e4 ? ["k", 1e3] : ["", 1];
+  return `${Number((value / scale).toPrecision(3))} ${prefix}${unit}`.trimEnd();
+}
+
+/** Whether the dark theme is active, by the theme switch or the system setting. */
+export function isDark() {
+  const scheme = getComputedStyle(document.documentElement).colorScheme;
+  return (
+    scheme === "dark" || (scheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches)
+  );
+}
+
+function resize(canvas, context, width, height) {
+  const ratio = devicePixelRatio;
+  const size = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+  if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
+/** The colours of the style sheet in the present theme; a canvas does not support light-dark(). */
+function palette(canvas) {
+  const style = getComputedStyle(canvas);
+  const theme = isDark() ? 2 : 1;
+  return (role) => {
+    const value = style.getPropertyValue(`--${role}`);
+    const pair = value.match(/light-dark\(([^,]+),\s*([^)]+)\)/);
+    return pair ? pair[theme] : value || "gray";
+  };
+}
+
+function yRange(chart, [from, to]) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const line of chart.lines.values())
+    for (const [x, y] of chart.visible(line))
+      if (x >= from && x <= to) [low, high] = [Math.min(low, y), Math.max(high, y)];
+  if (low > high) [low, high] = [0, 1];
+  if (chart.zero) low = Math.min(0, low);
+  if (chart.top !== undefined) high = Math.max(chart.top, high);
+  if (low === high) high = low + (Math.abs(low) || 1);
+  return [low, high + (chart.top === undefined ? (high - low) * 0.06 : 0)];
+}
+
+function renderAxes(context, view, colour, formatY) {
+  context.font = "11px system-ui, sans-serif";
+  context.lineWidth = 1;
+  for (const y of ticks(...view.y, 4)) {
+    const height = toY(view, y);
+    context.strokeStyle = colour("faint");
+    segment(context, [MARGIN.left, height], [view.width - MARGIN.right, height]);
+    context.fillStyle = colour("quiet");
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillText(formatY(y), MARGIN.left - 6, height);
+  }
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const bottom = view.height - MARGIN.bottom;
+  for (const x of ticks(...view.x, Math.max(2, Math.floor(view.width / 90))))
+    context.fillText(format(x), toX(view, x), bottom + 6);
+  context.fillText("tasks trained", (MARGIN.left + view.width - MARGIN.right) / 2, bottom + 22);
+}
+
+function renderLine(context, chart, line, view, colour) {
+  const [low, high] = view.x;
+  const points = chart.visible(line);
+  const first = Math.max(0, points.findIndex(([x]) => x >= low) - 1);
+  const inView = points.slice(first).filter(([x], i, all) => x <= high || all[i - 1]?.[0] <= high);
+  context.save();
+  context.beginPath();
+  context.rect(MARGIN.left - 3, 0, view.width - MARGIN.left - MARGIN.right + 6, view.height);
+  context.clip();
+  context.strokeStyle = context.fillStyle = colour;
+  context.lineWidth = 1.7;
+  context.lineJoin = "round";
+  context.setLineDash(dashes(line.line));
+  context.beginPath();
+  inView.forEach(([x, y], i) => {
+    if (chart.steps && i) context.lineTo(toX(view, x), toY(view, inView[i - 1][1]));
+    context.lineTo(toX(view, x), toY(view, y));
+  });
+  context.stroke();
+  if (inView.length < MAX_MARKERS) for (const [x, y] of inView) dot(context, toX(view, x), toY(view, y));
+  context.restore();
+}
+
+/** Marks the point nearest to the cursor on each line; returns their values as text. */
+function renderCursor(context, chart, view, colour) {
+  const distance = ([x]) => Math.abs(x - chart.cursor);
+  const nearest = (points) => points.reduce((a, b) => (distance(b) < distance(a) ? b : a));
+  const readings = [...chart.lines.values()]
+    .filter((line) => chart.visible(line).length)
+    .map((line) => ({ ...line, point: nearest(chart.visible(line)) }));
+  if (!readings.length) return null;
+  const [x] = nearest(readings.map(({ point }) => point));
+  context.strokeStyle = colour("quiet");
+  context.setLineDash([3, 3]);
+  segment(context, [toX(view, x), MARGIN.top], [toX(view, x), view.height - MARGIN.bottom]);
+  context.setLineDash([]);
+  // The nearest point of a run that ended earlier is far from the cursor; its x is shown as well.
+  const far = (view.x[1] - view.x[0]) / 20;
+  const where = (at) => (Math.abs(at - x) > far ? ` (after ${format(at)})` : "");
+  const values = readings.map(({ label, point }) =>
+    `${chart.formatY(point[1])}${where(point[0])}  ${label}`.trimEnd(),
+  );
+  const rows = [`after ${format(x)} tasks`, ...values];
+  const colours = ["quiet", ...readings.map(lineRole)].map(colour);
+  renderTooltip(context, rows, colours, toX(view, x), view, colour("raised"));
+  for (const { point, line } of readings) {
+    context.fillStyle = colour(lineRole({ line }));
+    if (point[0] >= view.x[0] && point[0] <= view.x[1])
+      dot(context, toX(view, point[0]), toY(view, point[1]), 3.5);
+  }
+  return rows.join(", ");
+}
+
+function renderTooltip(context, rows, colours, x, view, background) {
+  const widest = Math.max(...rows.map((row) => context.measureText(row).width)) + 22;
+  const width = Math.min(view.width - 60, widest);
+  const left = Math.max(0, x > view.width / 2 ? x - width - 8 : x + 8);
+  context.fillStyle = background;
+  context.fillRect(left, MARGIN.top, width, rows.length * 16 + 8);
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  rows.forEach((row, i) => {
+    context.fillStyle = colours[i];
+    context.fillText(row, left + 8, MARGIN.top + 6 + i * 16, width - 14);
+  });
+}
+
+function renderSelection(context, [from, to], view, colour) {
+  context.globalAlpha = 0.1;
+  context.fillStyle = colour;
+  const height = view.height - MARGIN.top - MARGIN.bottom;
+  context.fillRect(Math.min(from, to), MARGIN.top, Math.abs(to - from), height);
+  context.globalAlpha = 1;
+}
+
+function description({ title, lines, formatY }, reading) {
+  const last = [...lines.values()]
+    .filter(({ points }) => points.length)
+    .map(({ label, points }) => {
+      const [x, y] = points.at(-1);
+      return `${label ? `${label}: ` : ""}${formatY(y)} after ${format(x)} tasks`;
+    });
+  return `${title}. ${reading ?? (last.join("; ") || "No data yet")}. ${HELP}`;
+}
+
+/** Round numbers in an interval, about `n` of them. */
+function ticks(low, high, n) {
+  const raw = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
+  return found;
+}
+
+const fraction = (value, [low, high]) => (value - low) / (high - low);
+const toX = (view, x) => MARGIN.left + fraction(x, view.x) * (view.width - MARGIN.left - MARGIN.right);
+const toY = (view, y) =>
+  view.height - MARGIN.bottom - fraction(y, view.y) * (view.height - MARGIN.top - MARGIN.bottom);
+
+function segment(context, from, to) {
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
+function dot(context, x, y, radius = 2) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
+}
