@@ -1,5 +1,3 @@
-"""Any shape under any factors, and code that draws the very same."""
-
 import io
 
 import numpy as np
@@ -8,9 +6,9 @@ from PIL import Image
 
 from everlearn.studio.sprites import Sprite
 
-from .visits import Studio
+from .live_server import Studio
 
-SOME = (
+SPRITES = (
     Sprite(),
     Sprite(shape=2**53 - 1, seed=5, scale=0.6, angle=2.5, x=0.2, y=0.9, image_size=64),
     Sprite(shape=9, colour="#3366ff", marker=False, difficulty=0.5, image_size=32),
@@ -18,47 +16,41 @@ SOME = (
 )
 
 
-@pytest.mark.parametrize("sprite", SOME)
-def test_the_code_draws_the_image(sprite: Sprite) -> None:
+@pytest.mark.parametrize("sprite", SPRITES)
+def test_the_code_and_the_route_give_the_image(shared_studio: Studio, sprite: Sprite) -> None:
     names: dict[str, object] = {}
     exec(f"{sprite.imports()}\nimages = {sprite.code()}", names)
     images = names["images"]
     assert isinstance(images, np.ndarray)
     assert np.array_equal(images[0], sprite.image())
-
-
-@pytest.mark.parametrize("sprite", SOME)
-def test_the_image_arrives_pixel_by_pixel(studio: Studio, sprite: Sprite) -> None:
-    answer = studio.get("/api/sprites/image.png", **sprite.model_dump())
-    assert answer.headers["content-type"] == "image/png"
-    with Image.open(io.BytesIO(answer.content)) as image:
+    response = shared_studio.get("/api/sprites/image.png", **sprite.model_dump())
+    assert response.headers["content-type"] == "image/png"
+    with Image.open(io.BytesIO(response.content)) as image:
         assert np.array_equal(np.asarray(image), sprite.image())
 
 
-def test_the_sheet_begins_with_the_shape(studio: Studio) -> None:
+def test_the_contact_sheet_starts_with_the_shape(shared_studio: Studio) -> None:
     sheet = Sprite(shape=12).sheet()
     assert sheet.shape == (64, 64, 64)
     assert np.array_equal(sheet[0], Sprite(shape=12, image_size=64).image())
     assert np.array_equal(sheet[63], Sprite(shape=75, image_size=64).image())
-    assert studio.get("/api/sprites/sheet.png", shape=2**53 - 1).status_code == 200
+    assert shared_studio.get("/api/sprites/sheet.png", shape=2**53 - 1).status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("wrong", "word"),
+    ("name", "value"),
     [
-        ({"scale": 0}, "scale"),
-        ({"scale": "nan"}, "scale"),
-        ({"shape": -1}, "shape"),
-        ({"shape": 2**60}, "shape"),
-        ({"image_size": 100_000}, "image_size"),
-        ({"colour": "red"}, "colour"),
-        ({"x": "1e309"}, "x"),
-        ({"marker": "perhaps"}, "marker"),
+        ("scale", 0),
+        ("scale", "nan"),
+        ("shape", -1),
+        ("shape", 2**60),
+        ("image_size", 100_000),
+        ("colour", "red"),
+        ("x", "1e309"),
+        ("marker", "perhaps"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_in_a_sentence(
-    studio: Studio, wrong: dict[str, object], word: str
-) -> None:
-    answer = studio.get("/api/sprites/image.png", **wrong)
-    assert answer.status_code == 400
-    assert answer.json()["error"].startswith(f"{word} is ")
+def test_invalid_values_are_an_error(shared_studio: Studio, name: str, value: object) -> None:
+    response = shared_studio.get("/api/sprites/image.png", **{name: value})
+    assert response.status_code == 400
+    assert response.json()["error"].startswith(f"{name} is ")
