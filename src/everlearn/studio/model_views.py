@@ -184,7 +184,8 @@ def _traversals(learner: EnvironmentModel, latents: FloatArray, environment: int
             "latent": latent,
             "kl": float(known.kl[latent]),
             "images": [
-                data_url(each) for each in walk(learner, latents[0] * known.active, latent, values, environment)
+                data_url(each)
+                for each in walk(learner, latents[0] * known.active, latent, values, environment)
             ],
         }
         for latent in order
