@@ -94,11 +94,11 @@ EXPERIMENTS = (
         (DCL, "contrastive", "naive"),
         (
             Claim(
-                "It decays, but not as rapidly as naive fine-tuning.",
+                "Contrastive learning decays, but not as rapidly as naive fine-tuning.",
                 ("naive", "contrastive"),
                 claims.increases,
             ),
-            Claim("It stays well above chance.", ("contrastive",), claims.above_chance),
+            Claim("Contrastive learning stays well above chance.", ("contrastive",), claims.above_chance),
             _dcl_retains("contrastive"),
         ),
         figures.accuracy_curves,
@@ -163,11 +163,11 @@ EXPERIMENTS = (
         (DCL, "der 5k", "er 5k"),
         (
             Claim(
-                "It outperforms experience replay with the same buffer.",
+                "DER outperforms experience replay with the same buffer.",
                 ("er 5k", "der 5k"),
                 claims.increases,
             ),
-            Claim("It still deteriorates over time.", ("der 5k",), claims.decays),
+            Claim("DER still deteriorates over time.", ("der 5k",), claims.decays),
             _dcl_retains("der 5k"),
         ),
         figures.accuracy_curves,
