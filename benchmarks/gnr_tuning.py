@@ -28,12 +28,12 @@ TRIALS = Path(__file__).parent.parent / "results" / "gnr" / "tuning.json"
 SEED, SECOND_SEED = 9, 8
 CLOSE = 0.02
 """Difference of accuracy to the best up to which a learning rate of the head is scored again."""
-START: Choice = {"head_rate": 0.01, "body_rate": 1e-4}
-HEAD_RATES = {"nc": (0.0001, 0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
+START: Choice = {"head_lr": 0.01, "backbone_lr": 1e-4}
+HEAD_LRS = {"nc": (0.0001, 0.0003, 0.001, 0.003), "nic": (0.003, 0.03, 0.1)}
 """Learning rates of the head besides the first; tasks of NC are longer and need smaller ones."""
-ALL_HEAD_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+ALL_HEAD_LRS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Extension of the grid in both directions."""
-BODY_RATES = (1e-5, 1e-3)
+BACKBONE_LRS = (1e-5, 1e-3)
 REPLAY_SIZES = {"nc": (8, 16, 32), "nic": (32, 16, 8)}
 """Replayed activations per batch, the share of the paper first."""
 CORRUPTED_REPLAY_SIZES = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
@@ -68,7 +68,7 @@ def best(name: str) -> Choice:
 def close_trials(name: str) -> list[Trial]:
     """The best trial with each learning rate of the head, if it is close to the best of all."""
     ranked = sorted(trials(name), key=lambda trial: -float(trial["accuracy"]))
-    first = {trial["settings"]["head_rate"]: trial for trial in reversed(ranked)}
+    first = {trial["settings"]["head_lr"]: trial for trial in reversed(ranked)}
     return [trial for trial in first.values() if trial["accuracy"] >= ranked[0]["accuracy"] - CLOSE]
 
 
@@ -77,7 +77,7 @@ def search(name: str) -> None:
     choice = START | ({"replay_size": _replay_sizes(name)[0]} if _replays(name) else {})
     for setting, values in _grid(name).items():
         choice = max((choice, *(choice | {setting: value} for value in values)), key=partial(_score, name))
-        if setting == "head_rate":
+        if setting == "head_lr":
             choice = _extend(name, choice, (choice[setting], START[setting], *values))
     _score_again(name)
 
@@ -94,16 +94,16 @@ def _score_again(name: str) -> None:
 def _extend(name: str, choice: Choice, tried: tuple[float, ...]) -> Choice:
     """Extend the grid as long as the best value is at its end."""
     for end, step in ((min(tried), -1), (max(tried), 1)):
-        place = ALL_HEAD_RATES.index(end) + step
-        while choice["head_rate"] == ALL_HEAD_RATES[place - step] and 0 <= place < len(ALL_HEAD_RATES):
-            further = choice | {"head_rate": ALL_HEAD_RATES[place]}
+        place = ALL_HEAD_LRS.index(end) + step
+        while choice["head_lr"] == ALL_HEAD_LRS[place - step] and 0 <= place < len(ALL_HEAD_LRS):
+            further = choice | {"head_lr": ALL_HEAD_LRS[place]}
             choice = max((choice, further), key=partial(_score, name))
             place += step
     return choice
 
 
 def _grid(name: str) -> dict[str, tuple[Any, ...]]:
-    grid: dict[str, tuple[Any, ...]] = {"head_rate": HEAD_RATES[_scenario(name)], "body_rate": BODY_RATES}
+    grid: dict[str, tuple[Any, ...]] = {"head_lr": HEAD_LRS[_scenario(name)], "backbone_lr": BACKBONE_LRS}
     return grid | ({"replay_size": _replay_sizes(name)[1:]} if _replays(name) else {})
 
 

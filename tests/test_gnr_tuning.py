@@ -16,7 +16,7 @@ Score = Callable[[dict[str, Any], int], float]
 
 
 def settings(name: str) -> dict[str, Any]:
-    found, tuned = LAPTOP.settings_of(name), ("head_rate", "body_rate", "replay_size")
+    found, tuned = LAPTOP.settings_of(name), ("head_lr", "backbone_lr", "replay_size")
     return {key: found[f"learner.{key}"] for key in tuned if f"learner.{key}" in found}
 
 
@@ -64,13 +64,13 @@ def test_close_learning_rates_are_scored_under_a_second_seed(
     """The best one under the first seed is at the edge of divergence, which the second seed shows."""
     scores = {tuning.SEED: {0.3: 0.61, 0.1: 0.6, 0.03: 0.58}, tuning.SECOND_SEED: {0.3: 0.4, 0.1: 0.6}}
     monkeypatch.setattr(tuning, "CLOSE", 0.015)
-    tried = search(lambda choice, seed: scores[seed].get(choice["head_rate"], 0.5))
-    assert sorted(choice["head_rate"] for choice, seed in tried if seed == tuning.SECOND_SEED) == [0.1, 0.3]
-    assert tuning.best(SERIES)["head_rate"] == 0.1
+    tried = search(lambda choice, seed: scores[seed].get(choice["head_lr"], 0.5))
+    assert sorted(choice["head_lr"] for choice, seed in tried if seed == tuning.SECOND_SEED) == [0.1, 0.3]
+    assert tuning.best(SERIES)["head_lr"] == 0.1
 
 
 def test_settings_are_searched_one_after_another(search: Callable[[Score], Any]) -> None:
-    target = {"head_rate": 0.1, "body_rate": 1e-5, "replay_size": 16}
+    target = {"head_lr": 0.1, "backbone_lr": 1e-5, "replay_size": 16}
     tried = search(lambda choice, seed: sum(choice[key] == value for key, value in target.items()) / 4)
     assert len(tried) == 9  # with the next learning rate of the head, since the best was the last
     assert tuning.best(SERIES) == target
@@ -82,6 +82,6 @@ def test_settings_are_searched_one_after_another(search: Callable[[Score], Any])
 def test_grid_is_extended_where_its_end_is_best(
     best: float, beyond: set[float], search: Callable[[Score], Any]
 ) -> None:
-    tried = search(lambda choice, seed: 1 / (1 + abs(math.log(choice["head_rate"] / best))))
-    assert tuning.best(SERIES)["head_rate"] == best
-    assert {choice["head_rate"] for choice, _ in tried} == {0.003, 0.01, 0.03, 0.1} | beyond
+    tried = search(lambda choice, seed: 1 / (1 + abs(math.log(choice["head_lr"] / best))))
+    assert tuning.best(SERIES)["head_lr"] == best
+    assert {choice["head_lr"] for choice, _ in tried} == {0.003, 0.01, 0.03, 0.1} | beyond

@@ -8,7 +8,6 @@ import torch
 
 from everlearn import learners
 from everlearn.learners import Learner
-from everlearn.networks import n_bytes
 from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch, Task, sprites
 
@@ -141,7 +140,7 @@ def test_save_load_continue_equals_no_break(name: str, cut: int) -> None:
 def test_footprint_counts_what_is_held(taught: Learner) -> None:
     held, state = taught.footprint(), taught.state()
     # Of weights that nothing changes a state may hold only a digest.
-    frozen = n_bytes(vars(taught)["body"]) if "body_digest" in state else 0
+    frozen = taught.backbone.footprint().weights if "digest" in state.get("backbone", {}) else 0
     in_state = len(pack(state)) + frozen
     assert held.weights >= 0
     assert held.memory >= 0

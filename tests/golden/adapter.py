@@ -63,9 +63,9 @@ class Case:
 
 
 REPLAY = {"memory_size": 20, "replay_size": 6}
-GNR = {"generator_width": 8, "code_size": 4, "generator_epochs": 2, "generator_batch": 16}
-GNR |= {"generator_replay": 6, "memory_size": 12, "replay_size": 4}
-L2P = {"n_prompts": 4, "prompt_length": 2, "chosen": 2}
+GNR = {"generator_width": 8, "n_latents": 4, "generator_epochs": 2, "generator_batch_size": 16}
+GNR |= {"generator_replay_size": 6, "memory_size": 12, "replay_size": 4}
+L2P = {"n_prompts": 4, "prompt_length": 2, "n_selected": 2}
 VAE = {"size": "tiny", "n_latents": 6, "capacity_step": 0.1, "learning_rate": 0.005}
 # Found by trial: environments are discovered, left and met again, and latents are masked in some of them.
 VASE = {
@@ -99,7 +99,7 @@ LEARNERS: dict[str, Case] = {
     "a-gem": Case("a-gem", REPLAY),
     "ar1": Case("ar1"),
     "cci-vae": cci_vae(),
-    "contrastive": Case("contrastive", {"n_codes": 8}),
+    "contrastive": Case("contrastive", {"embedding_size": 8}),
     "cumulative-budget": Case("cumulative-budget"),
     "cwr*": Case("cwr*"),
     "dcl": Case("dcl", DCL),
@@ -107,7 +107,7 @@ LEARNERS: dict[str, Case] = {
     "der": Case("der", REPLAY),
     "der++": Case("der++", REPLAY),
     "er": Case("er", REPLAY),
-    "ewc": Case("ewc", {"fisher_images": 10}),
+    "ewc": Case("ewc", {"n_fisher_images": 10}),
     "gdumb": Case("gdumb", {**REPLAY, "passes": 2}),
     "gnr": gnr(),
     "icarl": Case("icarl", {"memory_size": 20}),
@@ -136,22 +136,22 @@ LEARNERS: dict[str, Case] = {
     "gdumb, recurring": Case("gdumb", {**REPLAY, "passes": 2}, stream="recurring"),
     "icarl, recurring": Case("icarl", {"memory_size": 20, "temperature": 2.0}, stream="recurring"),
     "ewc, sgd": Case(
-        "ewc", {"optimizer": "sgd", "momentum": 0.5, "strength": 1000.0, "decay": 0.5, "fisher_images": 10}
+        "ewc", {"optimizer": "sgd", "momentum": 0.5, "strength": 1000.0, "decay": 0.5, "n_fisher_images": 10}
     ),
     "si, sgd": Case("si", {"optimizer": "sgd", "learning_rate": 0.05, "strength": 10.0}),
     "l2, strong": Case("l2", {"strength": 10.0}),
     "lwf, all labels": Case("lwf", {"new_labels": "zero", "weighting": "by-labels"}),
-    "prototypes, untrained": Case("prototypes", {"trained_tasks": 0}),
-    "slda, untrained": Case("slda", {"trained_tasks": 0, "shrinkage": 0.1}),
-    "slda, two tasks": Case("slda", {"trained_tasks": 2}),
-    "contrastive, no separation": Case("contrastive", {"n_codes": 8, "separation": 0.0}),
-    "l2p, color": Case("l2p", {**L2P, "pull": 0.5}, stream="color"),
+    "prototypes, untrained": Case("prototypes", {"n_training_tasks": 0}),
+    "slda, untrained": Case("slda", {"n_training_tasks": 0, "shrinkage": 0.1}),
+    "slda, two tasks": Case("slda", {"n_training_tasks": 2}),
+    "contrastive, no separation": Case("contrastive", {"embedding_size": 8, "separation_weight": 0.0}),
+    "l2p, color": Case("l2p", {**L2P, "pull_weight": 0.5}, stream="color"),
     "nearest, color": Case("nearest", stream="color"),
     # heads that are merged
-    "cwr*, task": Case("cwr*", {"centring": "task"}),
-    "cwr*, adam": Case("cwr*", {"optimizer": "adam", "momentum": 0.0, "slowing": 0.5}),
+    "cwr*, task": Case("cwr*", {"centering": "task"}),
+    "cwr*, adam": Case("cwr*", {"optimizer": "adam", "momentum": 0.0, "lr_decay": 0.5}),
     "cwr*, recurring": Case("cwr*", stream="recurring"),
-    "ar1, strong": Case("ar1", {"strength": 10.0, "ceiling": 0.5, "damping": 1e-3, "slowing": 0.5}),
+    "ar1, strong": Case("ar1", {"strength": 10.0, "max_importance": 0.5, "damping": 1e-3, "lr_decay": 0.5}),
     **{
         f"gnr, {source}, {role}, {form}": gnr(source=source, role=role, form=form)
         for source in ("generated", "real", "random")
@@ -161,7 +161,7 @@ LEARNERS: dict[str, Case] = {
     },
     "gnr, none, ar1": gnr(source="none"),
     "gnr, none, standalone": gnr(source="none", form="standalone"),
-    "gnr, corrupted": gnr(wear=0.5, slowing=0.5),
+    "gnr, corrupted": gnr(corruption=0.5, lr_decay=0.5),
     "gnr, no classifier loss": gnr(eta=0.0, beta=1.0),
     "gnr, lower layer": gnr(replay_layer=2),
     "gnr, recurring": Case("gnr", GNR, stream="recurring"),
@@ -246,10 +246,6 @@ def capabilities(learner: Learner, images: Any) -> Iterator[tuple[str, Any]]:
         if hasattr(learner, method):
             found = getattr(learner, method)(images)
             yield name, factor_array(found) if name == "factors" else found
-    if hasattr(learner, "scores") and hasattr(learner, "body"):
-        learner.body.eval()
-        with torch.no_grad():
-            yield "logits", learner.scores(to_tensor(images)).numpy()
     if hasattr(learner, "inference_logits"):
         learner.net.eval()
         with torch.no_grad():

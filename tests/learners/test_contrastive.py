@@ -9,16 +9,16 @@ from everlearn.streams import Batch, sprites
 STREAM = sprites(image_size=32, classes_per_task=4, factor_values=4)
 
 
-def test_the_losses_of_a_worked_example() -> None:
-    """Codes (1, 0) and (0, 1) of two classes whose exemplars are (1, 0) and (-1, 0), temperature 1/2."""
-    codes, exemplars = torch.eye(2), torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
-    losses = Contrastive.tiny()._losses(codes, exemplars, torch.tensor([0, 1]))
+def test_losses_by_hand() -> None:
+    """Embeddings (1, 0) and (0, 1) of two classes whose exemplars are (1, 0) and (-1, 0), temperature 1/2."""
+    embeddings, exemplars = torch.eye(2), torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+    losses = Contrastive.tiny()._losses(embeddings, exemplars, torch.tensor([0, 1]))
     # l1: -1 / .5 + log e^0 = -2 and -0 / .5 + log e^0 = 0; l2: -1 / .5 + log e^(-1 / .5) = -4 for both.
     assert losses["pull"].item() == pytest.approx(-1)
     assert losses["separation"].item() == pytest.approx(-4)
 
 
-def test_the_losses_are_those_of_the_paper_term_by_term() -> None:
+def test_losses_are_those_of_the_paper() -> None:
     generator = torch.Generator().manual_seed(0)
     z = torch.nn.functional.normalize(torch.randn(7, 5, generator=generator), dim=1)
     e = torch.nn.functional.normalize(torch.randn(3, 5, generator=generator), dim=1)
@@ -39,7 +39,7 @@ def test_the_losses_are_those_of_the_paper_term_by_term() -> None:
     assert losses["separation"].item() == pytest.approx(np.mean(l2), rel=1e-5)
 
 
-def test_a_batch_of_one_class_has_nobody_to_push_away() -> None:
+def test_batch_of_one_class_has_finite_losses() -> None:
     batch, learner = STREAM.task(0).train, Contrastive.tiny(image_shape=(32, 32))
     learner.begin(STREAM.task(0).for_learner())
     losses = learner.learn(batch[batch.labels == 2][:8])
@@ -48,7 +48,7 @@ def test_a_batch_of_one_class_has_nobody_to_push_away() -> None:
     assert all(torch.isfinite(weight).all() for weight in learner.net.parameters())
 
 
-def test_it_learns_to_find_the_exemplar() -> None:
+def test_training_improves_accuracy() -> None:
     task, learner = STREAM.task(0), Contrastive.tiny(image_shape=(32, 32))
     learner.begin(task.for_learner())
     some = task.train.shuffled(0)[:200]
@@ -60,7 +60,7 @@ def test_it_learns_to_find_the_exemplar() -> None:
     assert np.mean(learner.predict(some.images) == some.labels) > 0.55
 
 
-def test_it_moves_as_the_optimiser_that_was_asked_for() -> None:
+def test_optimizer_setting() -> None:
     task = STREAM.task(0)
     learner = Contrastive(image_shape=(32, 32), optimizer="sgd", learning_rate=0.5)
     learner.begin(task.for_learner())
@@ -71,7 +71,7 @@ def test_it_moves_as_the_optimiser_that_was_asked_for() -> None:
         torch.testing.assert_close(weight.detach(), old - 0.5 * weight.grad)
 
 
-def test_an_erased_class_is_no_answer_any_more() -> None:
+def test_forgotten_class_is_not_predicted() -> None:
     task, learner = STREAM.task(0), Contrastive.tiny(image_shape=(32, 32))
     learner.begin(task.for_learner())
     assert 2 in learner.predict(task.exemplars.images)
@@ -79,7 +79,7 @@ def test_an_erased_class_is_no_answer_any_more() -> None:
     assert 2 not in learner.predict(task.train.images)
 
 
-def test_what_is_in_memory_is_not_new() -> None:
+def test_novelty_of_exemplars_is_zero() -> None:
     task, learner = STREAM.task(0), Contrastive.tiny(image_shape=(32, 32))
     assert (learner.novelty(task.exemplars.images) == 1).all()
     learner.begin(task.for_learner())
@@ -88,7 +88,7 @@ def test_what_is_in_memory_is_not_new() -> None:
     assert other.min() > 10 * known.max()
 
 
-def test_a_class_without_exemplar_goes_by_its_first_image() -> None:
+def test_first_image_of_a_class_without_exemplar_is_stored() -> None:
     batch, learner = STREAM.task(0).train[:12], Contrastive.tiny(image_shape=(32, 32))
     learner.learn(Batch(batch.images, batch.labels))
     for label in np.unique(batch.labels).tolist():
@@ -101,5 +101,5 @@ def test_impossible_settings_are_refused() -> None:
         Contrastive(temperature=0)
     with pytest.raises(BadInput, match="adam has its own"):
         Contrastive(momentum=0.9)
-    with pytest.raises(BadInput, match="n_codes is 0"):
-        Contrastive(n_codes=0)
+    with pytest.raises(BadInput, match="embedding_size is 0"):
+        Contrastive(embedding_size=0)

@@ -11,8 +11,7 @@ from everlearn.learners import registry
 @pytest.mark.parametrize("name", learners.names())
 def test_table_matches_the_class(name: str) -> None:
     found = learners.learner_class(name)
-    if found.__init__ is learners.Learner.__init__:
-        assert inspect.getdoc(found).splitlines()[0].rstrip(".") == learners.description(name)  # type: ignore[union-attr]
+    assert inspect.getdoc(found).splitlines()[0].rstrip(".") == learners.description(name)  # type: ignore[union-attr]
     assert getattr(learners, registry.LEARNERS[name].class_name) is found
     assert found.__name__ in dir(learners)
 

@@ -37,15 +37,16 @@ def pixels(batch: Batch) -> FloatArray:
 
 def head_of(learner: Classifier) -> FloatArray:
     """Weights and bias of the labels seen so far, (n_labels, 5)."""
-    n = len(_head(learner).labels)
-    return torch.cat([_head(learner).weight, _head(learner).bias[:, None]], 1)[:n].detach().double().numpy()
+    head = learner.net.head
+    rows = torch.cat([head.weight, head.bias[:, None]], 1)[: len(head.labels)]
+    return rows.detach().double().numpy()
 
 
 def set_head(learner: Classifier, rows: FloatArray) -> None:
     """Put weights and bias in place."""
     with torch.no_grad():
-        _head(learner).weight[: len(rows)] = torch.from_numpy(rows[:, :4])
-        _head(learner).bias[: len(rows)] = torch.from_numpy(rows[:, 4])
+        learner.net.head.weight[: len(rows)] = torch.from_numpy(rows[:, :4])
+        learner.net.head.bias[: len(rows)] = torch.from_numpy(rows[:, 4])
 
 
 def some_head(n_labels: int, number: int = 0) -> FloatArray:
@@ -74,7 +75,3 @@ def gradients(head: FloatArray, batch: Batch, columns: list[int]) -> FloatArray:
     wrong = probabilities(head, batch) - np.eye(len(head))[columns]
     seen = np.hstack([pixels(batch), np.ones((len(batch), 1))])
     return wrong[:, :, None] * seen[:, None, :]
-
-
-def _head(learner: Any) -> Any:
-    return learner.net.head if hasattr(learner, "net") else learner.head

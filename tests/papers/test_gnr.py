@@ -41,7 +41,8 @@ def test_full_test_set_counts_unseen_classes_as_errors() -> None:
 def test_replay_accuracy_is_a_mean_over_tasks_with_replay() -> None:
     found = run((1, 1, 2))
     assert math.isnan(claims.REPLAY_ACCURACY.value(found))
-    found.ended.extend({"losses": losses} for losses in ({"loss": 1.0}, {"named": 0.5}, {"named": 1.0}))
+    losses = ({"loss": 1.0}, {"replay_accuracy": 0.5}, {"replay_accuracy": 1.0})
+    found.ended.extend({"losses": each} for each in losses)
     assert claims.REPLAY_ACCURACY.value(found) == 0.75
 
 
@@ -70,6 +71,6 @@ def test_paper_scale_has_the_settings_of_the_paper() -> None:
     settings, stream = spec.learner.settings, spec.stream.to_mapping()
     assert (stream["stream"], stream["scenario"], stream["image_size"]) == ("core50", "nic", 128)
     assert (spec.epochs, spec.batch_size + settings["replay_size"]) == (4, 128)
-    assert (settings["memory_size"], settings["generator_rate"], settings["code_size"]) == (300, 2e-3, 100)
-    assert (settings["learning_rate"], settings["body_rate"], settings["head_rate"]) == (1e-3, 1e-4, 1e-3)
+    assert (settings["memory_size"], settings["generator_lr"], settings["n_latents"]) == (300, 2e-3, 100)
+    assert (settings["learning_rate"], settings["backbone_lr"], settings["head_lr"]) == (1e-3, 1e-4, 1e-3)
     assert (settings["beta"], settings["eta"], settings["momentum"]) == (0.1, 0.01, 0.9)

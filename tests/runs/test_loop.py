@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everlearn.learners.naive import Naive
-from everlearn.learners.nearest import Nearest
+from everlearn.learners.nearest_mean_image import NearestMeanImage
 from everlearn.runs import events as tell
 from everlearn.runs.evaluate import look_ahead
 from everlearn.runs.loop import Play, play
@@ -26,7 +26,7 @@ def test_the_story_of_a_task() -> None:
 
 def test_every_image_is_met_once_an_epoch_and_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[Batch] = []
-    monkeypatch.setattr(Nearest, "learn", lambda self, batch: met.append(batch) or {"loss": 0.0})
+    monkeypatch.setattr(NearestMeanImage, "learn", lambda self, batch: met.append(batch) or {"loss": 0.0})
     run = Play(tiny(n_tasks=1, epochs=2, batch_size=5))
     list(run.events())
     train = run.stream.task(0).train
@@ -41,7 +41,7 @@ def test_every_image_is_met_once_an_epoch_and_in_another_order(monkeypatch: pyte
 
 def test_a_drifting_task_keeps_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[Batch] = []
-    monkeypatch.setattr(Nearest, "learn", lambda self, batch: met.append(batch) or {"loss": 0.0})
+    monkeypatch.setattr(NearestMeanImage, "learn", lambda self, batch: met.append(batch) or {"loss": 0.0})
     run = Play(tiny(n_tasks=1, **{"stream.boundaries": "gradual"}))
     list(run.events())
     assert (np.concatenate([b.labels for b in met]) == run.stream.task(0).train.labels).all()
@@ -49,8 +49,8 @@ def test_a_drifting_task_keeps_its_order(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_learner_sees_begin_and_end_but_no_test_images(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(Nearest, "begin", lambda self, view: seen.append(view))
-    monkeypatch.setattr(Nearest, "end", lambda self, view: seen.append(view))
+    monkeypatch.setattr(NearestMeanImage, "begin", lambda self, view: seen.append(view))
+    monkeypatch.setattr(NearestMeanImage, "end", lambda self, view: seen.append(view))
     list(play(tiny(n_tasks=2)))
     assert [type(view) for view in seen] == [TaskView] * 4
     assert [view.index for view in seen] == [0, 0, 1, 1]  # type: ignore[attr-defined]
@@ -82,11 +82,11 @@ def test_scores_inside_tasks() -> None:
 def test_the_task_is_given_away_only_where_the_stream_does(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
 
-    def answer(self: Nearest, images: np.ndarray, tasks: object = None) -> np.ndarray:
+    def answer(self: NearestMeanImage, images: np.ndarray, tasks: object = None) -> np.ndarray:
         told.append(tasks)
         return np.zeros(len(images), np.int64)
 
-    monkeypatch.setattr(Nearest, "predict", answer)
+    monkeypatch.setattr(NearestMeanImage, "predict", answer)
     list(play(tiny(n_tasks=1)))
     assert set(map(type, told)) == {type(None)}
     told.clear()
@@ -119,7 +119,7 @@ def test_chance_is_what_the_answers_score_in_any_order(monkeypatch: pytest.Monke
     labels, answers = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 9])
     images = np.arange(4, dtype=np.uint8).repeat(256).reshape(4, 16, 16)
     task = replace(Play(tiny()).stream.task(0), draw=lambda split: Batch(images, labels))
-    monkeypatch.setattr(Nearest, "predict", lambda self, images, tasks=None: answers)
+    monkeypatch.setattr(NearestMeanImage, "predict", lambda self, images, tasks=None: answers)
     run = Play(tiny(**SAME_LABELS))
     orders = [np.mean(answers[list(order)] == labels) for order in permutations(range(4))]
     looking = look_ahead(run.learner, run.stream, task)

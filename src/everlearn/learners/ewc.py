@@ -1,33 +1,26 @@
-"""Elastic weight consolidation: hold what the answers depend on."""
+"""Elastic weight consolidation (EWC)."""
 
-from typing import Unpack
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from everlearn.errors import check_range
-from everlearn.learners.old_base.anchor import Anchored
-from everlearn.learners.old_base.classifier import Classifier, Shared
+from everlearn.learners.base import Names, setting
+from everlearn.learners.classifier import Classifier
+from everlearn.learners.weight_penalty import WeightPenalty
 from everlearn.streams import Batch, TaskView
 
-MAX_IMAGES = 1_000_000
 
+class EWC(Classifier):
+    """Elastic weight consolidation (Fisher-weighted quadratic penalty), online variant.
 
-class EWC(Anchored):
-    """Hold each weight near its place after the last task, the harder the more the answers depend on it.
+    The loss is cross-entropy + strength * sum F (parameter - reference)^2. After each task F becomes
+    decay * F + the empirical Fisher information of the task: the mean squared gradient of
+    log p(true label | image), image by image, with batch normalization in evaluation mode. The online variant
+    has one F and one reference for all tasks, so that memory does not grow.
 
-    The loss gains strength * sum F (weight - place)^2. After each task F becomes decay * F plus the mean over
-    images of the squared slope of log p(label | image), taken for each image by itself and its true label
-    (the empirical Fisher information), with the averages of batch normalisation and not of a batch. This is
-    the online form, of one F and one place for each weight, so nothing grows with the tasks.
-
-    Expect about 1 / number of tasks in class-incremental streams, whatever the strength: nothing tells the
-    outputs of new labels from those of old ones.
-
-    Args:
-        strength: how much the penalty weighs.
-        decay: how much of the importances so far stays after a task.
-        fisher_images: images of a task that F is estimated from.
+    Expect an accuracy of 1 / number of tasks in class-incremental streams for any strength: nothing
+    discriminates between new and old labels.
 
     Example:
         >>> EWC.tiny().decay
@@ -37,31 +30,34 @@ class EWC(Anchored):
     arXiv:1612.00796; online: Schwarz et al. 2018, "Progress & compress", arXiv:1805.06370.
     """
 
-    def __init__(
-        self,
-        *,
-        strength: float = 100.0,
-        decay: float = 0.9,
-        fisher_images: int = 200,
-        **shared: Unpack[Shared],
-    ) -> None:
-        super().__init__(strength=strength, **shared)
-        check_range("decay", decay, 0, 1)
-        check_range("fisher_images", fisher_images, 1, MAX_IMAGES)
-        self.decay, self.fisher_images = decay, fisher_images
+    strength: float = setting("weight of the penalty", default=100.0, ge=0, le=1e12)
+    decay: float = setting("factor of the Fisher information of earlier tasks", default=0.9, ge=0, le=1)
+    n_fisher_images: int = setting(
+        "images of a task that its Fisher information is estimated from", default=200, ge=1, le=1_000_000
+    )
+
+    parts: ClassVar[Names] = ("penalty",)
+
+    def setup(self) -> None:
+        super().setup()
+        self.penalty = WeightPenalty(self.parameters())
+
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        return super().loss(images, targets) + self.strength * self.penalty(self.parameters())
 
     def end(self, task: TaskView) -> None:
-        """See what the answers of this task depend on."""
-        some = task.train.shuffled(self.seed, task.index)[: self.fisher_images]
-        self.accumulate(self.fisher(some), decay=self.decay)
+        sample = task.train.shuffled(self.seed, task.index)[: self.n_fisher_images]
+        self.penalty.add_importance(self.parameters(), self.fisher(sample), decay=self.decay)
 
     def fisher(self, batch: Batch) -> list[Tensor]:
-        """For each weight, the mean square of the slopes of log p(label | image), image by image."""
-        images, columns = self.tensors(batch)
-        self.body.eval()
-        squares = [torch.zeros_like(weight) for weight in self.weights()]
+        """The mean squared gradient of log p(label | image) with respect to each parameter."""
+        images, targets = self.tensors(batch)
+        self.net.eval()
+        parameters = self.parameters()
+        squares = [torch.zeros_like(parameter) for parameter in parameters]
         for i in range(len(batch)):
-            loss = Classifier.loss(self, images[i : i + 1], columns[i : i + 1])
-            for square, slope in zip(squares, torch.autograd.grad(loss, self.weights()), strict=True):
-                square += slope.square()
+            negative_log_likelihood = super().loss(images[i : i + 1], targets[i : i + 1])
+            gradients = torch.autograd.grad(negative_log_likelihood, parameters)
+            for square, gradient in zip(squares, gradients, strict=True):
+                square += gradient.square()
         return [square / max(1, len(batch)) for square in squares]

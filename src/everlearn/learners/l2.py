@@ -1,25 +1,23 @@
-"""Plain parameter drift penalty: every weight matters alike."""
+"""Quadratic penalty on parameter drift (L2)."""
 
-from typing import Unpack
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from everlearn.learners.old_base.anchor import Anchored
-from everlearn.learners.old_base.classifier import Shared
+from everlearn.learners.base import Names, setting
+from everlearn.learners.classifier import Classifier
+from everlearn.learners.weight_penalty import WeightPenalty
 from everlearn.streams import TaskView
 
 
-class L2(Anchored):
-    """Hold every weight near where it was when the last task ended.
+class L2(Classifier):
+    """Quadratic penalty on parameter drift.
 
-    The loss gains strength * sum (weight - its place)^2. The control for `ewc` and `si`: what is theirs to
-    show must be more than this. Outputs of new labels are free, and so are the running averages of batch
-    normalisation, which are no weights. Expect it to trade learning against keeping one for one: in
+    The loss is cross-entropy + strength * sum (parameter - reference)^2, with the parameters after the last
+    task as the reference. It is the control for `ewc` and `si`, whose importances must do better. Logits of
+    new labels are free, and so are running statistics of batch normalization, which are no parameters. In
     class-incremental streams the head forgets as fast as that of `naive`.
-
-    Args:
-        strength: how much the penalty weighs.
 
     Example:
         >>> L2.tiny(seed=1).strength
@@ -29,15 +27,19 @@ class L2(Anchored):
     networks", arXiv:1612.00796.
     """
 
-    def __init__(self, *, strength: float = 0.01, **shared: Unpack[Shared]) -> None:
-        super().__init__(strength=strength, **shared)
+    strength: float = setting("weight of the penalty", default=0.01, ge=0, le=1e12)
+
+    parts: ClassVar[Names] = ("penalty",)
+
+    def setup(self) -> None:
+        super().setup()
+        self.penalty = WeightPenalty(self.parameters())
+
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        return super().loss(images, targets) + self.strength * self.penalty(self.parameters())
 
     def end(self, task: TaskView) -> None:
-        """Hold all weights where they are now, except those of outputs that nobody has used yet."""
-        self.anchor.move(self.weights(), self._in_use())
-
-    def _in_use(self) -> list[Tensor]:
-        used = [torch.ones_like(weight, requires_grad=False) for weight in self.weights()]
-        for head in used[-2:]:
-            head[len(self.head.labels) :] = 0
-        return used
+        importance = [torch.ones_like(each, requires_grad=False) for each in self.parameters()]
+        for of_head in importance[-2:]:
+            of_head[len(self.net.head.labels) :] = 0
+        self.penalty.set_reference(self.parameters(), importance)

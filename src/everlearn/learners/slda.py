@@ -1,91 +1,78 @@
-"""Streaming linear discriminant analysis: one mean per class, one covariance for all."""
+"""Streaming linear discriminant analysis (SLDA)."""
 
-from typing import Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from everlearn.errors import check_range
-from everlearn.learners.base import Footprint, State
-from everlearn.learners.old_base.classifier import Shared
-from everlearn.learners.old_base.frozen import Frozen
+from everlearn.learners.base import Names, setting
+from everlearn.learners.frozen_features import FrozenFeatures
 from everlearn.rng import FloatArray, IntArray
 
 
-class SLDA(Frozen):
-    """Train a network on the first task, then tell classes apart by their means and a shared covariance.
+class SLDA(FrozenFeatures):
+    """Streaming linear discriminant analysis.
 
-    With S the covariance of features around the means of their classes and L the inverse of
-    (1 - shrinkage) S + shrinkage I, the answer is the class with the largest m · L f - m · L m / 2. Means and
-    S are running ones and equal those of all features at once, in whatever batches these came. Expect it to
-    beat `prototypes` where features vary together, and to fail where the first task's features do.
-
-    Args:
-        shrinkage: how much of the identity is mixed into the covariance; 1 compares means only.
+    With S the covariance of features around their class means and L the inverse of
+    (1 - shrinkage) S + shrinkage I, the prediction is the class with the largest m · L f - m · L m / 2, in a
+    feature space that is frozen after the first task. Means and S are running ones and equal those of all
+    features at once, for any batches. It is better than `prototypes` where features are correlated, and fails
+    where the features of the first task do.
 
     Example:
         >>> learner = SLDA.tiny()
-        >>> learner.gather(np.eye(256)[:3], np.array([4, 4, 9]))
-        >>> learner.decide(np.eye(256)[:3])
+        >>> learner.add_features(np.eye(256)[:3], np.array([4, 4, 9]))
+        >>> learner.classify(np.eye(256)[:3])
         array([4, 4, 9])
 
     Reference: Hayes and Kanan 2020, "Lifelong machine learning with deep streaming linear discriminant
-    analysis", arXiv:1909.01520; on a network of the first task: Panos et al. 2023, arXiv:2303.13199.
+    analysis", arXiv:1909.01520; on a backbone of the first task: Panos et al. 2023, arXiv:2303.13199.
     """
 
-    def __init__(self, *, shrinkage: float = 1e-4, trained_tasks: int = 1, **shared: Unpack[Shared]) -> None:
-        super().__init__(trained_tasks=trained_tasks, **shared)
-        check_range("shrinkage", shrinkage, 1e-9, 1)
-        self.shrinkage = shrinkage
+    shrinkage: float = setting(
+        "fraction of the identity in the covariance; 1 compares means only", default=1e-4, ge=1e-9, le=1
+    )
+
+    parts: ClassVar[Names] = ("scatter",)
+
+    def setup(self) -> None:
+        super().setup()
         self.scatter = np.zeros((self.sums.n_features, self.sums.n_features))
-        self._weights: tuple[FloatArray, FloatArray] | None = None
+        self._discriminants: tuple[FloatArray, FloatArray] | None = None
 
-    def gather(self, features: FloatArray, labels: IntArray) -> None:
-        """Bring means and covariance up to date.
-
-        The scatter of two groups of one class is the scatter within each and that between their means.
-        """
+    def add_features(self, features: FloatArray, labels: IntArray) -> None:
         for label in dict.fromkeys(labels.tolist()):
-            own = features[labels == label]
-            self.scatter += _scatter(own) + self._scatter_to_known(label, own)
+            of_class = features[labels == label]
+            self.scatter += _scatter(of_class) + self._scatter_between(label, of_class)
         self.sums.add(features, labels)
-        self._weights = None
+        self._discriminants = None
 
-    def decide(self, features: FloatArray) -> IntArray:
-        """The class with the largest discriminant; the first of equals."""
-        if self._weights is None:
-            self._weights = self._discriminants()
-        weights, biases = self._weights
-        return np.asarray(self.sums.labels[(features @ weights.T + biases).argmax(1)])
+    def classify(self, features: FloatArray) -> IntArray:
+        if self._discriminants is None:
+            self._discriminants = self._compute_discriminants()
+        weights, biases = self._discriminants
+        return np.asarray(self.sums.labels[(features @ weights.T + biases).argmax(1)])  # the first of equals
 
     @property
     def covariance(self) -> FloatArray:
-        """Of all features around the means of their classes."""
+        """The covariance of all features around their class means."""
         return self.scatter / max(1, int(self.sums.counts.sum()))
 
-    def state(self) -> State:
-        """The network's state, means and scatter."""
-        return {**super().state(), "scatter": self.scatter.copy()}
+    def on_load(self) -> None:
+        self._discriminants = None
 
-    def load(self, state: State) -> None:
-        """Go on from a saved state."""
-        super().load(state)
-        self.scatter, self._weights = np.array(state["scatter"]), None
+    def _scatter_between(self, label: int, features: FloatArray) -> FloatArray:
+        """The scatter between the mean of new features of a class and that of earlier ones.
 
-    def footprint(self) -> Footprint:
-        """The bytes of the network, of the sums and of the scatter."""
-        held = super().footprint()
-        return Footprint(weights=held.weights, memory=held.memory + self.scatter.nbytes)
-
-    def _scatter_to_known(self, label: int, own: FloatArray) -> FloatArray:
-        which = np.array([label])
-        (row,) = self.sums.positions(which)
+        The scatter of a union is the scatter within both groups plus that between their means.
+        """
+        (row,) = self.sums.positions(np.array([label]))
         if row < 0:
             return np.zeros_like(self.scatter)
-        before, n = int(self.sums.counts[row]), len(own)
-        gap = own.mean(0) - self.sums.means(which)[0]
-        return np.outer(gap, gap) * (before * n / (before + n))
+        before, n = int(self.sums.counts[row]), len(features)
+        difference = features.mean(0) - self.sums.means(np.array([label]))[0]
+        return np.outer(difference, difference) * (before * n / (before + n))
 
-    def _discriminants(self) -> tuple[FloatArray, FloatArray]:
+    def _compute_discriminants(self) -> tuple[FloatArray, FloatArray]:
         """A weight vector and a bias for each class."""
         means = self.sums.means()
         mixed = (1 - self.shrinkage) * self.covariance + self.shrinkage * np.eye(self.sums.n_features)
@@ -94,5 +81,5 @@ class SLDA(Frozen):
 
 
 def _scatter(features: FloatArray) -> FloatArray:
-    centred = features - features.mean(0)
-    return np.asarray(centred.T @ centred)
+    centered = features - features.mean(0)
+    return np.asarray(centered.T @ centered)

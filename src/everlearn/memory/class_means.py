@@ -21,6 +21,7 @@ class ClassSums:
 
     Args:
         n_features: the length of the vectors.
+        grain: vectors are rounded to multiples of it before they are added.
 
     Example:
         >>> one, other = ClassSums(n_features=2), ClassSums(n_features=2)
@@ -31,8 +32,8 @@ class ClassSums:
         (array([7]), array([3]), array([[1., 2.]]))
     """
 
-    def __init__(self, *, n_features: int) -> None:
-        self.n_features = n_features
+    def __init__(self, *, n_features: int, grain: float = GRAIN) -> None:
+        self.n_features, self.grain = n_features, grain
         self._rows = Rows()
         self._row_of: dict[int, int] = {}
 
@@ -44,6 +45,11 @@ class ClassSums:
     def labels(self) -> IntArray:
         """The labels, in the order of their first appearance."""
         return self._rows["labels"] if self._rows else np.zeros(0, np.int64)
+
+    @property
+    def sums(self) -> IntArray:
+        """The sum of each label's vectors in multiples of the grain, (n_labels, n_features)."""
+        return self._rows["sums"] if self._rows else np.zeros((0, self.n_features), np.int64)
 
     @property
     def counts(self) -> IntArray:
@@ -59,7 +65,7 @@ class ClassSums:
         """Add vectors (n, n_features) to the sums of their labels."""
         if not (np.abs(vectors) <= LIMIT).all():
             raise BadInput(f"a vector has an entry beyond {LIMIT:,.0f} or none at all; its sum means nothing")
-        whole = np.rint(np.asarray(vectors, np.float64) / GRAIN).astype(np.int64)
+        whole = np.rint(np.asarray(vectors, np.float64) / self.grain).astype(np.int64)
         self._accumulate(labels, whole, np.ones(len(labels), np.int64))
 
     def merge(self, other: "ClassSums") -> None:
@@ -76,7 +82,7 @@ class ClassSums:
         if not len(self):
             return np.zeros((0, self.n_features))
         rows = slice(None) if labels is None else self.positions(labels)
-        return np.asarray(self._rows["sums"][rows] * GRAIN / self.counts[rows, None], np.float64)
+        return np.asarray(self._rows["sums"][rows] * self.grain / self.counts[rows, None], np.float64)
 
     def positions(self, labels: IntArray) -> IntArray:
         """Where each label is in `labels`; -1 where it was never met."""

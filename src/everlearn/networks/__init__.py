@@ -10,6 +10,7 @@ from everlearn.networks.flops import BACKWARD, flops_per_image
 from everlearn.networks.head import GrowingHead, IncrementalNet
 from everlearn.networks.shares import data_parallel
 from everlearn.networks.tensors import (
+    EVAL_BATCH_SIZE,
     NotFinite,
     load_module,
     load_optimizer,
@@ -26,6 +27,7 @@ from everlearn.networks.tensors import (
 __all__ = [
     "BACKBONES",
     "BACKWARD",
+    "EVAL_BATCH_SIZE",
     "GrowingHead",
     "IncrementalNet",
     "NotFinite",

@@ -1,12 +1,13 @@
 """A conditional variational autoencoder of patterns, which sees them through somebody else's layers."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.networks.tensors import seeded
+from everlearn.networks.tensors import load_module, module_state, seeded
 from everlearn.rng import rng_at
 
 
@@ -63,6 +64,15 @@ class Generator(nn.Module):
         """Hold so many classes; those there is no room for are lost."""
         known = self.classes.detach()[:capacity]
         self.classes = nn.Parameter(torch.cat([known, self._strangers(len(known), capacity)]))
+
+    def state(self) -> dict[str, Any]:
+        """All weights."""
+        return module_state(self)
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned, with its number of classes."""
+        self.make_room(len(state["classes"]))
+        load_module(self, state)
 
     def encode(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """(n, n_features) -> mean and logarithm of the variance of each code, (n, code_size)."""

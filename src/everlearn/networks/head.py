@@ -74,7 +74,8 @@ class IncrementalNet(nn.Module):
     def __init__(self, backbone: nn.Module, capacity: int = 16) -> None:
         super().__init__()
         self.backbone = backbone
-        self.head = GrowingHead(int(backbone.n_features), capacity)  # type: ignore[arg-type]  # an int
+        self.n_features = int(backbone.n_features)  # type: ignore[arg-type]  # an int
+        self.head = GrowingHead(self.n_features, capacity)
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> logits (n, n_labels)."""

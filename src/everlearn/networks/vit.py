@@ -85,7 +85,9 @@ class ViT(nn.Module):
             given = (given * torch.tensor(LUMA, device=device)[:, None, None]).sum(1, keepdim=True)
         given = given.expand(-1, self.n_channels, -1, -1)
         size = (self.image_size, self.image_size)
-        if given.shape[2:] == size or not len(given):
+        if not len(given):
+            return given.new_zeros(0, self.n_channels, *size)  # interpolate refuses empty batches
+        if given.shape[2:] == size:
             return given
         return functional.interpolate(given, size, mode="bilinear", antialias=True)
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.old_base.classifier import Classifier
+from everlearn.learners.classifier import Classifier
 from everlearn.memory import Sample
 from everlearn.networks.tensors import MID_GRAY
 from everlearn.streams import Task, sprites
@@ -53,18 +53,18 @@ def settings(**changed: Any) -> dict[str, Any]:
 
 def model_of(learner: Classifier) -> nn.Sequential:
     """A copy of a learner's network, for the peer."""
-    return nn.Sequential(deepcopy(learner.body), deepcopy(learner.head))
+    return nn.Sequential(deepcopy(learner.net.backbone), deepcopy(learner.net.head))
 
 
 def play_ours(learner: Classifier, tasks: list[Task] = TASKS) -> Diary:
     """Each task once, in its own order."""
     diary = Diary()
     for task in tasks:
-        learner.admit(np.array(task.labels))
+        learner.add_labels(np.array(task.labels))
         view = task.for_learner()
         learner.begin(view)
         for batch in view.train.batches(BATCH):
-            diary.write(learner.learn(batch)["loss"], learner.weights())
+            diary.write(learner.learn(batch)["loss"], learner.parameters())
         learner.end(view)
     return diary
 
@@ -82,15 +82,15 @@ def play_theirs(strategy: Any, tasks: list[Task] = TASKS) -> Diary:
     strategy.plugins.append(Writer())
     experiences = to_avalanche(STREAM, transform=lambda image: image - MID_GRAY).train_stream
     for task in tasks:
-        strategy.model[1].admit(list(task.labels))
+        strategy.model[1].add_labels(task.labels)
         strategy.train(experiences[task.index], shuffle=False, drop_last=False)
     return diary
 
 
-def their_settings(learner: Classifier, **optimiser: Any) -> dict[str, Any]:
+def their_settings(learner: Classifier, **optimizer: Any) -> dict[str, Any]:
     """What every strategy of Avalanche is built with, from a learner that has not learned yet."""
     model = model_of(learner)
-    sgd = torch.optim.SGD(model.parameters(), lr=learner.descent.learning_rate, **optimiser)
+    sgd = torch.optim.SGD(model.parameters(), lr=learner.learning_rate, **optimizer)
     return {
         "model": model,
         "optimizer": sgd,

@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from everlearn.learners.ar1 import AR1
-from everlearn.learners.cwr_star import CWRStar
-from everlearn.learners.old_base.consolidated import Consolidated
+from everlearn.learners.cwr import AR1, CWRLearner, CWRStar
 
 from .peer import BATCH, EXACT, TASKS, model_of, play_ours, play_theirs, settings
 
@@ -20,11 +18,11 @@ pytestmark = [  # the peer's
 
 RETURNING = [*TASKS, TASKS[0], TASKS[2]]
 """Classes that come again, so that rows have to be merged with older ones."""
-SAME = settings(momentum=0.0, weight_decay=0.0, head_rate=0.05, centring="task")
+SAME = settings(momentum=0.0, weight_decay=0.0, head_lr=0.05, centering="task")
 """The peer takes one mean off all rows of a task."""
 
 
-def theirs(learner: Consolidated, *, freeze: bool) -> Any:
+def theirs(learner: CWRLearner, *, freeze: bool) -> Any:
     from avalanche.training import Naive
     from avalanche.training.plugins import CWRStarPlugin
 
@@ -43,13 +41,13 @@ def theirs(learner: Consolidated, *, freeze: bool) -> Any:
     )
 
 
-def agree_task_by_task(learner: Consolidated, strategy: Any) -> None:
+def agree_task_by_task(learner: CWRLearner, strategy: Any) -> None:
     for task in RETURNING:
         ours, other = play_ours(learner, [task]), play_theirs(strategy, [task])
         np.testing.assert_allclose(ours.losses, other.losses, **EXACT)
-        known = len(learner.head.labels)
+        known = len(learner.net.head.labels)
         np.testing.assert_allclose(
-            learner.consolidation.rows[:known], strategy.model[1].weight[:known].detach(), **EXACT
+            learner.cwr_head.class_weights[:known], strategy.model[1].weight[:known].detach(), **EXACT
         )
 
 
@@ -60,13 +58,13 @@ def test_cwr(avalanche) -> None:
 
 def test_the_head_of_ar1(avalanche) -> None:
     """Without synaptic intelligence, which has a test of its own; the body goes on at the same pace."""
-    learner = AR1(**SAME, strength=0.0, body_rate=0.05)
+    learner = AR1(**SAME, strength=0.0, backbone_lr=0.05)
     agree_task_by_task(learner, theirs(learner, freeze=False))
 
 
 def test_counts_matter() -> None:
     """What is compared can fail: with one mean per row, as our paper has it, the rows are others."""
-    ours, other = CWRStar(**SAME), CWRStar(**{**SAME, "centring": "class"})
+    ours, other = CWRStar(**SAME), CWRStar(**{**SAME, "centering": "class"})
     for learner in (ours, other):
         play_ours(learner, TASKS[:1])
-    assert not np.allclose(ours.consolidation.rows, other.consolidation.rows, atol=1e-4)
+    assert not np.allclose(ours.cwr_head.class_weights, other.cwr_head.class_weights, atol=1e-4)

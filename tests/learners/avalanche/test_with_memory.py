@@ -7,10 +7,9 @@ is made of them must be the same. When images enter a memory differs, and is tes
 import numpy as np
 import pytest
 import torch
-from everlearn.learners.a_gem import AGEM
-from everlearn.learners.der_plus_plus import DERPlusPlus
 
-from everlearn.learners.der import DER
+from everlearn.learners.agem import AGEM
+from everlearn.learners.der import DER, DERPlusPlus
 from everlearn.learners.er import ER
 from everlearn.streams import Batch
 from everlearn.streams.adapters import to_avalanche
@@ -50,7 +49,7 @@ def test_er(avalanche) -> None:
     learner = ER(**settings())
     replay = ReplayPlugin(mem_size=24, batch_size_mem=BATCH)
     theirs = play_theirs(Theirs(plugins=[replay, Watcher()], **their_settings(learner)))
-    learner.memory = Told(drawn)  # type: ignore[assignment]
+    learner.buffer = Told(drawn)  # type: ignore[assignment]
     agree(play_ours(learner), theirs)
 
 
@@ -60,7 +59,7 @@ def test_er_rehearses_the_present_task_too() -> None:
     learner = ER(**settings())
     for batch in list(TASKS[0].train.batches(BATCH))[:2]:
         learner.learn(batch)
-    assert len(learner.memory) == 2 * BATCH
+    assert len(learner.buffer) == 2 * BATCH
 
 
 def test_a_gem(avalanche) -> None:
@@ -86,7 +85,7 @@ def test_a_gem(avalanche) -> None:
     learner = AGEM(**settings())
     theirs = play_theirs(Theirs(plugins=[Watched(10, sample_size=12)], **their_settings(learner)))
     n_first = len(theirs.losses) - len(drawn)
-    learner.memory = Told([None] * n_first + drawn)  # type: ignore[assignment]
+    learner.buffer = Told([None] * n_first + drawn)  # type: ignore[assignment]
     agree(play_ours(learner), theirs)
     assert any(turned)
     assert not all(turned)
@@ -104,8 +103,8 @@ def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None
         plugin.sample_from_memory()
     learner, images = AGEM(**settings(replay_size=12)), TASKS[0].train.images[:20]
     for label in range(13):
-        learner.memory.add(Batch(images, np.full(20, label)))
-    assert len(learner.memory.sample(learner.replay_size)) == 12
+        learner.buffer.add(Batch(images, np.full(20, label)))
+    assert len(learner.buffer.sample(learner.replay_size)) == 12
 
 
 def der_of_the_peer(learner: DER, beta: float):
@@ -122,10 +121,10 @@ def der_of_the_peer(learner: DER, beta: float):
                 drawn.append(None)
                 return
             images, labels = strategy.mb_x[:BATCH], strategy.mb_y[:BATCH]
-            drawn.append(as_sample(images, labels, outputs=strategy.batch_logits.numpy()))
+            drawn.append(as_sample(images, labels, logits=strategy.batch_logits.numpy()))
 
     torch.manual_seed(0)
-    learner.admit(np.arange(9))
+    learner.add_labels(np.arange(9))
     their = {"mem_size": 24, "batch_size_mem": BATCH, "alpha": learner.alpha, "beta": beta}
     return play_theirs(der.DER(plugins=[Watcher()], **their, **their_settings(learner))), drawn
 
@@ -134,7 +133,7 @@ def test_der(avalanche) -> None:
     """Cross-entropy on new images, and the mean square between outputs and those kept."""
     learner = DER(**settings(alpha=0.6))
     theirs, drawn = der_of_the_peer(learner, beta=0.0)
-    learner.memory = Told(drawn)  # type: ignore[assignment]
+    learner.buffer = Told(drawn)  # type: ignore[assignment]
     agree(play_ours(learner), theirs)
 
 
@@ -143,7 +142,7 @@ def test_der_plus_plus(avalanche) -> None:
     twice, ours does the same."""
     learner = DERPlusPlus(**settings(alpha=0.6, beta=0.4))
     theirs, drawn = der_of_the_peer(learner, beta=0.4)
-    learner.memory = Told([sample for sample in drawn for _ in range(2)])  # type: ignore[assignment]
+    learner.buffer = Told([sample for sample in drawn for _ in range(2)])  # type: ignore[assignment]
     agree(play_ours(learner), theirs)
 
 
@@ -153,7 +152,7 @@ def test_der_keeps_what_was_said_when_an_image_was_met() -> None:
     learner = DER(**settings())
     batch = TASKS[0].train[:BATCH]
     learner.learn(batch)
-    assert not learner.memory.everything().extra["outputs"].any()  # what a network says before its first step
+    assert not learner.buffer.everything().extra["logits"].any()  # what a network says before its first step
     for _ in range(5):
         learner.learn(batch)
-    assert learner.memory.everything().extra["outputs"][-BATCH:].any()
+    assert learner.buffer.everything().extra["logits"][-BATCH:].any()

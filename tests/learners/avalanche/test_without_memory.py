@@ -62,12 +62,12 @@ def test_ewc_where_every_image_counts_by_itself(avalanche) -> None:
         def compute_importances(self, model, criterion, optimizer, dataset, device, batch_size, **_):
             return super().compute_importances(model, criterion, optimizer, dataset, device, 1)
 
-    learner = EWC(**settings(strength=5.0, decay=0.8, fisher_images=10_000))
+    learner = EWC(**settings(strength=5.0, decay=0.8, n_fisher_images=10_000))
     plugin = PerImage(5.0, mode="online", decay_factor=0.8)
     strategy = Theirs(plugins=[plugin], **their_settings(learner))
     agree(play_ours(learner), play_theirs(strategy))
     theirs = [importance.data for importance in plugin.importances[2].values()]
-    for ours, other in zip(learner.anchor.importances, theirs, strict=True):
+    for ours, other in zip(learner.penalty.importance, theirs, strict=True):
         np.testing.assert_allclose(ours, other, rtol=1e-3, atol=1e-7)
 
 
@@ -80,11 +80,11 @@ def test_ewc_of_the_peer_is_smaller_the_larger_its_batches(avalanche) -> None:
     from avalanche.training import Naive as Theirs
     from avalanche.training.plugins import EWCPlugin
 
-    learner = EWC(**settings(fisher_images=10_000))
+    learner = EWC(**settings(n_fisher_images=10_000))
     plugin = EWCPlugin(0.0, mode="online", decay_factor=1.0)
     play_theirs(Theirs(plugins=[plugin], **their_settings(learner)), TASKS[:1])
     play_ours(learner, TASKS[:1])
-    ours = float(sum(importance.sum() for importance in learner.anchor.importances))
+    ours = float(sum(importance.sum() for importance in learner.penalty.importance))
     theirs = float(sum(importance.data.sum() for importance in plugin.importances[0].values()))
     assert 1.5 < ours / theirs < 8.5
 
@@ -95,7 +95,7 @@ def their_worths(plugin) -> torch.Tensor:
 
 
 def our_worths(learner: SI) -> torch.Tensor:
-    return torch.cat([importance.flatten() for importance in learner.anchor.importances])
+    return torch.cat([importance.flatten() for importance in learner.penalty.importance])
 
 
 def si_of_the_peer(learner: SI):

@@ -39,8 +39,9 @@ def _average(run: Findings) -> float:
 
 
 def _replay_accuracy(run: Findings) -> float:
-    shares = [ended["losses"]["named"] for ended in run.ended if "named" in ended["losses"]]
-    return math.fsum(shares) / len(shares) if shares else math.nan
+    losses = [ended["losses"] for ended in run.ended]
+    accuracies = [each["replay_accuracy"] for each in losses if "replay_accuracy" in each]
+    return math.fsum(accuracies) / len(accuracies) if accuracies else math.nan
 
 
 FINAL = Metric("final accuracy", lambda run: list(full(run).values())[-1])

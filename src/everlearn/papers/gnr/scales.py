@@ -23,9 +23,9 @@ ROLES = {"PR": "positive", "NR": "negative"}
 SOURCES = {"OD": "real", "GD": "generated", "RD": "random"}
 AR1, NO_PENALTY, CORRUPTED = "AR1", "no penalty", "corrupted 1"
 DEGRADED: dict[str, Settings] = {
-    "corrupted 0.5": {"learner.wear": 0.5},
+    "corrupted 0.5": {"learner.corruption": 0.5},
     "unguided": {"learner.eta": 0.0},
-    CORRUPTED: {"learner.wear": 1.0},
+    CORRUPTED: {"learner.corruption": 1.0},
 }
 """Settings that make generated activations worse, the best first.
 
@@ -60,41 +60,41 @@ PRETRAINED = {
 """Four hundred shapes that no run contains, each image with its own background."""
 
 NIC = {"stream.scenario": "nic"}
-LAPTOP_REPLAY = {"learner.replay_layer": 4, "learner.code_size": 32}
+LAPTOP_REPLAY = {"learner.replay_layer": 4, "learner.n_latents": 32}
 SMOKE_REPLAY = {
     "learner.memory_size": 8,
     "learner.replay_size": 4,
     "learner.generator_width": 8,
-    "learner.code_size": 4,
+    "learner.n_latents": 4,
     "learner.generator_epochs": 1,
 }
 PAPER_NC = {
     "batch_size": 128,
     "learner.learning_rate": 3e-4,
-    "learner.body_rate": 3e-4,
-    "learner.head_rate": 3e-4,
+    "learner.backbone_lr": 3e-4,
+    "learner.head_lr": 3e-4,
     "learner.strength": 0.4,
-    "learner.ceiling": 1e3,
+    "learner.max_importance": 1e3,
 }
 PAPER_NC_REPLAY = {
     "batch_size": 114,
     "learner.replay_layer": 11,
-    "learner.code_size": 100,
+    "learner.n_latents": 100,
     "learner.beta": 0.1,
     "learner.eta": 0.01,
     "learner.learning_rate": 3e-2,
-    "learner.body_rate": 5e-5,
-    "learner.head_rate": 5e-4,
+    "learner.backbone_lr": 5e-5,
+    "learner.head_lr": 5e-4,
     "learner.memory_size": 1500,
     "learner.replay_size": 14,
-    "learner.generator_replay": 27,
+    "learner.generator_replay_size": 27,
 }
 PAPER_NIC = {
     **NIC,
     "evaluation.every": 17,
     "learner.learning_rate": 1e-3,
-    "learner.body_rate": 1e-4,
-    "learner.head_rate": 1e-3,
+    "learner.backbone_lr": 1e-4,
+    "learner.head_lr": 1e-3,
 }
 
 # Settings of each scenario: smoke, laptop, paper; without and with replay.
@@ -103,13 +103,13 @@ WITHOUT_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     "nic": (
         {**NIC, "n_tasks": 5},
         {**NIC, "evaluation.every": 17},
-        {**PAPER_NC, **PAPER_NIC, "learner.strength": 23.0, "learner.ceiling": 50.0},
+        {**PAPER_NC, **PAPER_NIC, "learner.strength": 23.0, "learner.max_importance": 50.0},
     ),
 }
 WITH_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     "nc": (
         SMOKE_REPLAY,
-        {**LAPTOP_REPLAY, "batch_size": 56, "learner.memory_size": 1500, "learner.generator_replay": 27},
+        {**LAPTOP_REPLAY, "batch_size": 56, "learner.memory_size": 1500, "learner.generator_replay_size": 27},
         PAPER_NC_REPLAY,
     ),
     "nic": (
@@ -121,7 +121,7 @@ WITH_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
             "batch_size": 64,
             "learner.memory_size": 300,
             "learner.replay_size": 64,
-            "learner.generator_replay": 64,
+            "learner.generator_replay_size": 64,
         },
     ),
 }
@@ -131,13 +131,13 @@ MINUTES = {"nc": 0.5, "nic": 1.5}
 def _row(
     scenario: str,
     variant: str,
-    head_rate: float,
-    body_rate: float,
+    head_lr: float,
+    backbone_lr: float,
     replay_size: int | None = None,
     paper: Settings | None = None,
 ) -> Series:
     """A variant in a scenario, with its tuned settings at laptop scale."""
-    tuned = {"learner.head_rate": head_rate, "learner.body_rate": body_rate}
+    tuned = {"learner.head_lr": head_lr, "learner.backbone_lr": backbone_lr}
     if replay_size is not None:
         tuned["learner.replay_size"] = replay_size
     smoke, laptop, full = (WITHOUT_REPLAY if variant == AR1 else WITH_REPLAY)[scenario]

@@ -1,0 +1,348 @@
+"""Learners whose class weights are trained per task and then consolidated: CWR* and AR1."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from everlearn.learners.base import Names, Stateful, setting
+from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_optimizer
+from everlearn.learners.weight_penalty import PathIntegralPenalty
+from everlearn.networks import cut, flops_per_image, pad_to
+from everlearn.networks.cut import layers
+from everlearn.networks.renorm import set_pace
+from everlearn.networks.weights import start_from
+from everlearn.rng import IntArray
+from everlearn.streams import TaskView
+
+RENORM_MOMENTUM_FIRST, RENORM_MOMENTUM_LATER = 0.1, 5e-5
+"""Momentum of the running statistics of batch renormalization, in the first task and after it."""
+
+
+class CWRHead(Stateful):
+    """Consolidated class weights, one row per label, and the number of images each was trained on.
+
+    A task trains rows of its own, which start as the consolidated rows of its classes and as zeros for other
+    classes. Afterwards they are centered, so that all logits have the same scale, and consolidated:
+
+        row = (row * w + trained) / (w + 1),  w = sqrt(n_past / n_current)
+
+    A class that is new gets its trained row; rows of classes that are not in the task do not change.
+
+    Args:
+        weight: the class weights of a head, (capacity, n_features), for their shape.
+        centering: the mean that is subtracted from trained rows: of each row ("class"), or of all rows of the
+            task ("task").
+
+    Example:
+        >>> head = CWRHead(torch.zeros(2, 2), centering="class")
+        >>> head.consolidate(torch.tensor([[3.0, 1.0], [9.0, 9.0]]), {0: 10})
+        >>> head.class_weights
+        tensor([[ 1., -1.],
+                [ 0.,  0.]])
+        >>> head.consolidate(torch.tensor([[8.0, 0.0], [9.0, 9.0]]), {0: 10})
+        >>> head.class_weights[0], head.n_past
+        (tensor([ 2.5000, -2.5000]), tensor([20,  0]))
+
+    References: Maltoni and Lomonaco 2019, "Continuous learning in single-incremental-task scenarios",
+    arXiv:1806.08568; w: Lomonaco et al. 2020, "Rehearsal-free continual learning over small non-i.i.d.
+    batches", arXiv:1907.03799 (CWR*).
+    """
+
+    parts: ClassVar[Names] = ("class_weights", "n_past")
+
+    def __init__(self, weight: Tensor, *, centering: str) -> None:
+        self.class_weights, self.centering = torch.zeros_like(weight), centering
+        self.n_past = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
+
+    def resize(self, shape: torch.Size) -> None:
+        """Add rows of zeros for new labels."""
+        self.class_weights, self.n_past = pad_to(self.class_weights, shape), pad_to(self.n_past, shape[:1])
+
+    def initial_weights(self, class_indices: Sequence[int]) -> Tensor:
+        """The rows that the training of a task starts with: those of its classes, and zeros."""
+        rows = torch.zeros_like(self.class_weights)
+        rows[list(class_indices)] = self.class_weights[list(class_indices)]
+        return rows
+
+    def consolidate(self, trained: Tensor, counts: Mapping[int, int]) -> None:
+        """Merge trained rows; `counts` has the number of training images of each class index."""
+        indices = torch.tensor(list(counts), dtype=torch.long, device=self.class_weights.device)
+        n_current = torch.tensor(list(counts.values()), dtype=torch.long, device=self.class_weights.device)
+        rows = trained[indices]
+        rows = rows - (rows.mean(1, keepdim=True) if self.centering == "class" else rows.mean())
+        w = (self.n_past[indices] / n_current).sqrt()[:, None]
+        self.class_weights[indices] = (self.class_weights[indices] * w + rows) / (w + 1)
+        self.n_past[indices] += n_current
+
+    def inference_weights(self, trained: Tensor) -> Tensor:
+        """The rows that predict: consolidated ones, and trained ones of classes in their first task."""
+        return torch.where(self.n_past[:, None] > 0, self.class_weights, trained)
+
+
+class CWRLearner(Classifier):
+    """A classifier with consolidated class weights and a backbone whose lower layers can be frozen.
+
+    The whole network is trained on the first task, with `learning_rate`. After it the first `n_frozen_layers`
+    layers are frozen; the others have the learning rate `backbone_lr` and the head has `head_lr`. Each task
+    has a new optimizer. The head has no bias. Within a task, classes of earlier tasks are predicted with
+    their consolidated weights.
+    """
+
+    weights: str = setting(
+        "a .safetensors file of backbone weights, such as `everlearn pretrain` writes; random if empty",
+        default="",
+    )
+    backbone: str = setting(
+        "best one without batch normalization, since batches have few classes or mix new with replayed ones: "
+        '"small-renorm", "pooled-renorm", "pooled-relu-renorm" (no normalization of the '
+        'features), "resnet18-renorm" or "mobile"; or any other',
+        default="small-renorm",
+    )
+    optimizer: Literal["adam", "sgd"] = setting(default="sgd")
+    learning_rate: float = setting("learning rate in the first task", default=0.01)
+    momentum: float = setting(default=0.9)
+    head_lr: float = setting(
+        "learning rate of the head after the first task", default=0.01, ge=0, le=MAX_LEARNING_RATE
+    )
+    weight_decay: float = setting("L2 regularization of the optimizer", default=1e-4, ge=0, le=1)
+    lr_decay: float = setting(
+        "decay of the later learning rates (the generator's too): those of task i, from 0, are multiplied by "
+        "1 - lr_decay * sigmoid(1.5 i - 8)",
+        default=0.0,
+        ge=0,
+        le=1,
+    )
+    centering: Literal["class", "task"] = setting(
+        'mean that is subtracted from trained class weights: of each row ("class"), or of all rows of the '
+        'task ("task")',
+        default="class",
+    )
+
+    parts: ClassVar[Names] = ("cwr_head",)
+    counters: ClassVar[Names] = ("n_ended",)
+    supports_data_parallel = False  # the backbone is used layer by layer
+    backbone_lr = 0.0
+    """Learning rate of the unfrozen layers of the backbone after the first task."""
+
+    def setup(self) -> None:
+        self.n_ended = 0
+        super().setup()
+        if self.weights:
+            self.supervision += ", a pretrained network"
+        self.cwr_head = CWRHead(self.net.head.weight.detach(), centering=self.centering)
+        self.lower_flops = flops_per_image(self.lower, self.image_shape)
+        self.upper_flops = self.forward_flops - self.lower_flops
+
+    def reset(self) -> None:
+        super().reset()
+        if self.weights:
+            start_from(self.net.backbone, self.weights)
+        self.lower, self.upper = cut(self.net.backbone, self.n_frozen_layers)
+
+    @property
+    def n_frozen_layers(self) -> int:
+        """The number of layers of the backbone that are frozen after the first task."""
+        return 0
+
+    def begin(self, task: TaskView) -> None:
+        self.begin_training(task)
+        self.start_head(self.class_indices(task.labels))
+
+    def end(self, task: TaskView) -> None:
+        self.consolidate(Counter(self.class_indices(task.train.labels)))
+        self.end_training()
+
+    def begin_training(self, task: TaskView) -> None:
+        """Add the labels of a task to the head; make its optimizer."""
+        self.add_labels(np.array(task.labels, np.int64))
+        self.optim = self.make_optimizer()
+        self.set_renorm_momentum()
+
+    def end_training(self) -> None:
+        """A task is over: freeze the lower layers, if it was the first."""
+        self.n_ended += 1
+        self.optim = self.make_optimizer()
+
+    @torch.no_grad()
+    def start_head(self, class_indices: Sequence[int]) -> None:
+        """Train with the consolidated rows of these classes, and zeros for others."""
+        self.net.head.weight.copy_(self.cwr_head.initial_weights(class_indices))
+
+    @torch.no_grad()
+    def consolidate(self, counts: Mapping[int, int]) -> None:
+        """Consolidate the trained rows of classes with their numbers of images."""
+        self.cwr_head.consolidate(self.net.head.weight, counts)
+        self.net.head.weight.copy_(self.cwr_head.class_weights)
+
+    def logits(self, images: Tensor) -> Tensor:
+        self.count_layer_flops(n_lower=len(images), n_upper=len(images))
+        return self.class_logits(self.upper(self.lower_activations(images)), self.net.head.weight)
+
+    def inference_logits(self, images: Tensor) -> Tensor:
+        return self.class_logits(self.net.backbone(images), self.inference_weights())
+
+    def inference_weights(self) -> Tensor:
+        """The class weights that predictions are made with, (capacity, n_features)."""
+        return self.cwr_head.inference_weights(self.net.head.weight)
+
+    def class_logits(self, features: Tensor, class_weights: Tensor) -> Tensor:
+        """(n, n_features) -> logits (n, n_labels)."""
+        return functional.linear(features, class_weights[: len(self.net.head.labels)])
+
+    def lower_activations(self, images: Tensor) -> Tensor:
+        """The output of the lower layers, which are frozen after the first task."""
+        if not self.n_ended:
+            trained: Tensor = self.lower(images)
+            return trained
+        with torch.no_grad():
+            frozen: Tensor = self.lower.eval()(images)
+        return frozen
+
+    def count_layer_flops(self, *, n_lower: int, n_upper: int) -> None:
+        """Count a training step with so many inputs of the lower and the upper layers."""
+        self.count_flops(n_lower, self.lower_flops, backward=not self.n_ended)
+        self.count_flops(n_upper, self.upper_flops)
+
+    def class_indices(self, labels: Iterable[int]) -> list[int]:
+        """The indices of labels in the head."""
+        indices: list[int] = self.net.head.class_indices(labels).tolist()
+        return indices
+
+    def add_labels(self, labels: IntArray) -> None:
+        super().add_labels(labels)
+        self.cwr_head.resize(self.net.head.weight.shape)
+
+    def on_load(self) -> None:
+        self.set_renorm_momentum()
+
+    def set_renorm_momentum(self) -> None:
+        """Running statistics of batch renormalization hardly move after the first task."""
+        set_pace(self.net.backbone, RENORM_MOMENTUM_LATER if self.n_ended else RENORM_MOMENTUM_FIRST)
+
+    def make_optimizer(self) -> torch.optim.Optimizer:
+        trained: nn.Module = self.upper if self.n_ended else self.net.backbone
+        backbone_lr, head_lr = self.learning_rates()
+        groups: list[dict[str, Any]] = [
+            {"params": list(trained.parameters()), "lr": backbone_lr, "weight_decay": self.weight_decay},
+            {"params": [self.net.head.weight], "lr": head_lr, "weight_decay": self.head_weight_decay},
+        ]
+        return build_optimizer(
+            self.optimizer,
+            [group for group in groups if group["params"]],
+            learning_rate=self.learning_rate,
+            momentum=self.momentum,
+        )
+
+    @property
+    def head_weight_decay(self) -> float:
+        """Weight decay of the head."""
+        return self.weight_decay
+
+    def learning_rates(self) -> tuple[float, float]:
+        """The learning rates of backbone and head in the current task."""
+        if not self.n_ended:
+            return self.learning_rate, self.learning_rate
+        left = lr_multiplier(self.lr_decay, self.n_ended)
+        return left * self.backbone_lr, left * self.head_lr
+
+
+class CWRStar(CWRLearner):
+    """CopyWeights with reinit (CWR*): consolidated class weights.
+
+    The backbone is trained on the first task only. Each task trains class weights of its own, for its own
+    classes; afterwards they are centered and consolidated, weighted by the numbers of training images, so
+    that no class has larger logits because it came last. Nothing else is stored. It is as good as the
+    features of the first task, or of the initial weights.
+
+    Example:
+        >>> CWRStar.tiny().centering
+        'class'
+
+    Reference: Lomonaco et al. 2020, "Rehearsal-free continual learning over small non-i.i.d. batches",
+    arXiv:1907.03799.
+    """
+
+    @property
+    def n_frozen_layers(self) -> int:
+        return len(layers(self.net.backbone))
+
+
+class AR1(CWRLearner):
+    """AR1: CWR* head, backbone under synaptic intelligence.
+
+    The head is trained and consolidated as in CWR*; the whole backbone is trained in every task, under the
+    quadratic penalty of synaptic intelligence. With strength 0 only a small `backbone_lr` protects it, as in
+    `gnr`. The head has no penalty, since it is consolidated.
+
+    Example:
+        >>> AR1.tiny(seed=1).seed
+        1
+
+    Reference: Maltoni and Lomonaco 2019, "Continuous learning in single-incremental-task scenarios",
+    arXiv:1806.08568.
+    """
+
+    strength: float = setting(
+        "weight of the penalty: half of lambda times the paper's multiplier of importance",
+        default=0.4,
+        ge=0,
+        le=1e12,
+    )
+    damping: float = setting(
+        "added to squared displacements, which bounds the importance of weights that hardly move",
+        default=1e-7,
+        ge=1e-12,
+        le=1e6,
+    )
+    max_importance: float = setting(
+        "largest importance of a weight: the paper's clip value over its multiplier",
+        default=1e3,
+        ge=0,
+        le=1e12,
+    )
+    backbone_lr: float = setting(
+        "learning rate of the backbone after the first task", default=1e-3, ge=0, le=MAX_LEARNING_RATE
+    )
+
+    parts: ClassVar[Names] = ("penalty",)
+
+    def setup(self) -> None:
+        super().setup()
+        self.penalty = PathIntegralPenalty(
+            self.backbone_parameters(),
+            strength=self.strength,
+            damping=self.damping,
+            max_importance=self.max_importance,
+        )
+
+    def backbone_parameters(self) -> list[nn.Parameter]:
+        """The parameters under the penalty."""
+        return list(self.net.backbone.parameters())
+
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        return super().loss(images, targets) + self.strength * self.penalty(self.backbone_parameters())
+
+    def optimizer_step(self, loss: Tensor) -> None:
+        self.optim.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.penalty.optimizer_step(self.backbone_parameters(), self.optim)
+
+    def end(self, task: TaskView) -> None:
+        self.penalty.consolidate(self.backbone_parameters())
+        super().end(task)
+
+
+def lr_multiplier(lr_decay: float, task: int) -> float:
+    """The factor of the learning rate in task i, from 0: 1 - lr_decay * sigmoid(1.5 i - 8).
+
+    Example:
+        >>> [round(lr_multiplier(0.9, task), 2) for task in (0, 5, 6, 20)]
+        [1.0, 0.66, 0.34, 0.1]
+    """
+    return 1 - lr_decay / (1 + math.exp(8 - 1.5 * task))

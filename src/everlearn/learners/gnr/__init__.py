@@ -1,0 +1,1 @@
+"""Generative negative replay: the learner, and the sources of replayed latent activations."""

@@ -1,0 +1,254 @@
+"""Generative negative replay (GNR)."""
+
+from collections import Counter
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from everlearn.errors import check_range
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.classifier import MAX_LEARNING_RATE, MAX_REPLAY
+from everlearn.learners.cwr import CWRLearner
+from everlearn.learners.gnr.latent_replay import (
+    FeatureExtractor,
+    GeneratedActivations,
+    GeneratorTraining,
+    LatentBatch,
+    NoiseActivations,
+    ReplaySource,
+    StoredActivations,
+)
+from everlearn.memory.base import MAX_CAPACITY
+from everlearn.networks import map_batches
+from everlearn.networks.generator import Generator
+from everlearn.streams import Batch, TaskView
+from everlearn.streams.stream import Images
+
+N_CHECKED = 256
+"""Replayed activations that the network classifies before it is trained on a task."""
+
+
+class GNR(CWRLearner):
+    """Generative negative replay.
+
+    Latent activations of past classes are replayed at one layer of the network; the layers below it are
+    frozen after the first task, so that activations stay valid. They come from a generator that is trained on
+    its own samples of earlier tasks, so they degrade. As positive examples they then harm the classes that
+    they stand for; as negative examples of the new classes they still keep these from taking over the feature
+    space, which matters most where a task has few classes. Source and role are settings: PR-OD of the paper
+    is real and positive, PR-GD generated and positive, NR-OD, NR-GD and NR-RD are real, generated and random,
+    and negative.
+
+    In the form "ar1" class weights are trained per task and consolidated as in CWR*, and negative replay does
+    not consolidate those of classes that are only replayed. In the form "standalone" there is one head, and
+    negative replay stops the gradient of replayed activations in logits of classes that are not in the task.
+    These logits stay in the softmax, so the loss is the same. The head has no weight decay then, since class
+    weights without gradient would vanish.
+
+    The generator is a conditional VAE of the activations, which it encodes through the upper layers of the
+    classifier. It is trained when a task ends; this is not interrupted.
+
+    Example:
+        >>> GNR.tiny().supervision
+        'labelled images'
+        >>> GNR(source="real", role="positive", image_shape=(16, 16)).supervision
+        'labelled images, past activations'
+
+    Reference: "Generative negative replay for continual learning", 2021, under review at ICLR 2022.
+    """
+
+    source: Literal["generated", "real", "random", "none"] = setting(
+        'replayed activations: "generated", "real" (stored), "random" (noise) or "none"', default="generated"
+    )
+    role: Literal["negative", "positive"] = setting(
+        'use of replayed activations: "negative", or "positive" like those of new images', default="negative"
+    )
+    form: Literal["ar1", "standalone"] = setting(
+        '"ar1" with consolidated class weights, or "standalone" for plain fine-tuning with replay',
+        default="ar1",
+    )
+    replay_layer: int = setting(
+        "number of backbone layers below the replayed activations", default=4, ge=1, le=1000
+    )
+    memory_size: int = setting(
+        "activations stored, or generated for each task", default=300, ge=1, le=MAX_CAPACITY
+    )
+    replay_size: int = setting("activations replayed with each batch", default=64, ge=1, le=MAX_REPLAY)
+    backbone_lr: float = setting(
+        "learning rate of the upper layers after the first task", default=1e-3, ge=0, le=MAX_LEARNING_RATE
+    )
+    generator_width: int = setting("hidden units of the generator", default=256, ge=1, le=65_536)
+    n_latents: int = setting("latents of the generator", default=100, ge=1, le=65_536)
+    generator_lr: float = setting("learning rate of the generator (Adam)", default=2e-3, ge=1e-9, le=1e3)
+    generator_epochs: int = setting(
+        "epochs of the generator over the activations of a task", default=4, ge=1, le=10_000
+    )
+    generator_batch_size: int = setting(
+        "activations per step of the generator, new and replayed", default=128, ge=1, le=65_536
+    )
+    generator_replay_size: int = setting("how many of these are its own samples", default=64, ge=0)
+    beta: float = setting("weight of the KL divergence of the latents", default=0.1, ge=0, le=1e6)
+    eta: float = setting(
+        "weight of the classifier's loss on generated activations", default=0.01, ge=0, le=1e6
+    )
+    corruption: float = setting(
+        "fraction of each generated activation vector that is exchanged with those of other samples, of any "
+        "class: 0 leaves them, 1 removes all class information",
+        default=0.0,
+        ge=0,
+        le=1,
+    )
+
+    parts: ClassVar[Names] = ("replay",)
+    counters: ClassVar[Names] = ("task_classes", "replay_accuracy")
+    ablations: ClassVar = {
+        "negative role": {"role": "positive"},
+        "replay": {"source": "none"},
+        "learned generator": {"source": "random"},
+        "consolidated class weights": {"form": "standalone"},
+        "classifier loss": {"eta": 0.0},
+    }
+    tiny_settings: ClassVar = {
+        "generator_width": 8, "n_latents": 4, "generator_epochs": 1, "memory_size": 8, "replay_size": 4,
+    }  # fmt: skip
+
+    def setup(self) -> None:
+        check_range("generator_replay_size", self.generator_replay_size, 0, self.generator_batch_size - 1)
+        super().setup()
+        self.task_classes: list[int] = []
+        self.replay_accuracy = 0.0
+        self.replay = self._make_source()
+        if self.source == "real":
+            self.supervision += ", past activations"
+
+    def begin(self, task: TaskView) -> None:
+        past_classes = range(len(self.net.head.labels)) if self.n_ended else []
+        self.replay.prepare(past_classes, task.index)
+        self.replay_accuracy = self._replay_accuracy()
+        self.begin_training(task)
+        self.task_classes = self.class_indices(task.labels)
+        if self.form == "ar1":
+            self.start_head(sorted({*self.task_classes, *self._replayed()}))
+
+    def learn(self, batch: Batch) -> Losses:
+        self.net.train()
+        loss = self.loss(*self.tensors(batch))
+        self.optimizer_step(loss)
+        self.n_steps += 1
+        losses = {"loss": float(loss.detach())}
+        return losses | {"replay_accuracy": self.replay_accuracy} if self._replayed() else losses
+
+    def loss(self, images: Tensor, targets: Tensor) -> Tensor:
+        replayed = self._sample(self.replay_size)
+        activations = self.lower_activations(images)
+        n_new = len(activations)
+        self.count_layer_flops(n_lower=n_new, n_upper=n_new + len(replayed.targets))
+        if len(replayed.targets):
+            activations = torch.cat([activations, replayed.activations])
+        logits = self.class_logits(self.upper(activations), self.net.head.weight)
+        if self.role == "negative" and self.form == "standalone":
+            logits = stop_gradient(logits, self.task_classes, since=n_new)
+        return functional.cross_entropy(logits, torch.cat([targets, replayed.targets]))
+
+    def end(self, task: TaskView) -> None:
+        targets = self.net.head.class_indices(task.train.labels)
+        if self.form == "ar1":
+            counts = Counter(targets.tolist())
+            self.consolidate(counts if self.role == "negative" else counts + Counter(self._replayed()))
+        self.end_training()
+        if self.source != "none":
+            self.count_flops(len(targets), self.lower_flops, backward=False)
+            batch = LatentBatch(self._activations(task.train.images), targets)
+            self.flops += self.replay.fit(batch, task.index)
+
+    @property
+    def n_frozen_layers(self) -> int:
+        return self.replay_layer
+
+    @property
+    def head_weight_decay(self) -> float:
+        return self.weight_decay if self.form == "ar1" else 0.0
+
+    def _replayed(self) -> dict[int, int]:
+        """The classes that are replayed in this task, and the number of activations of each."""
+        return self.replay.counts() if self.n_ended else {}
+
+    def _sample(self, n: int) -> LatentBatch:
+        source = self.replay if self.n_ended else ReplaySource()
+        return source.sample(n, self.n_steps).to(self.net.head.weight.device)
+
+    @torch.no_grad()
+    def _replay_accuracy(self) -> float:
+        """The accuracy of the network on replayed activations."""
+        replayed = self._sample(N_CHECKED)
+        if not len(replayed.targets):
+            return 0.0
+        predicted = self._inference_logits(self._upper_features(replayed.activations)).argmax(1)
+        return float((predicted == replayed.targets).float().mean())
+
+    def _activations(self, images: Images) -> Tensor:
+        self.lower.eval()
+        activations = map_batches(lambda some: self.lower(self.tensor(some)), images)
+        return activations.to(self.net.head.weight.device)
+
+    def _upper_features(self, activations: Tensor) -> Tensor:
+        features: Tensor = self.upper.eval()(activations)
+        return features
+
+    def _inference_logits(self, features: Tensor) -> Tensor:
+        return self.class_logits(features, self.inference_weights())
+
+    def _make_source(self) -> ReplaySource:
+        if self.source == "none":
+            return ReplaySource()
+        if self.source == "real":
+            return StoredActivations(memory_size=self.memory_size, seed=self.seed)
+        height, width, *channels = self.image_shape
+        with torch.no_grad(), self.device:
+            blank = torch.zeros(1, *(channels or [1]), height, width)
+            shape = tuple(self.lower.eval()(blank).shape[1:])
+        if self.source == "random":
+            return NoiseActivations(shape=shape, memory_size=self.memory_size, seed=self.seed)
+        with self.device:
+            generator = Generator(
+                n_features=self.net.n_features,
+                shape=shape,
+                width=self.generator_width,
+                code_size=self.n_latents,
+                seed=self.seed,
+            )
+        training = GeneratorTraining(
+            learning_rate=self.generator_lr,
+            lr_decay=self.lr_decay,
+            epochs=self.generator_epochs,
+            batch_size=self.generator_batch_size,
+            replay_size=self.generator_replay_size,
+            beta=self.beta,
+            eta=self.eta,
+            corruption=self.corruption,
+        )
+        return GeneratedActivations(
+            generator=generator,
+            extractor=FeatureExtractor(self._upper_features, self._inference_logits, self.upper_flops),
+            training=training,
+            memory_size=self.memory_size,
+            seed=self.seed,
+        )
+
+
+def stop_gradient(logits: Tensor, class_indices: list[int], *, since: int) -> Tensor:
+    """The same logits; from row `since` on, gradients flow to those of some classes only.
+
+    Example:
+        >>> logits = torch.zeros(2, 3, requires_grad=True)
+        >>> stop_gradient(logits, [2], since=1).sum().backward()
+        >>> logits.grad
+        tensor([[1., 1., 1.],
+                [0., 0., 1.]])
+    """
+    has_gradient = torch.zeros_like(logits, dtype=torch.bool)
+    has_gradient[:since] = True
+    has_gradient[:, class_indices] = True
+    return torch.where(has_gradient, logits, logits.detach())

@@ -1,0 +1,221 @@
+"""A generator on activations so simple that what it should make is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from everlearn.learners.gnr.latent_replay import (
+    FeatureExtractor,
+    GeneratedActivations,
+    GeneratorTraining,
+    LatentBatch,
+    NoiseActivations,
+    StoredActivations,
+)
+from everlearn.networks.generator import Generator
+
+CENTERS = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
+"""What activations of each class are scattered about."""
+
+
+def cloud(column: int, n: int = 200) -> LatentBatch:
+    noise = 0.2 * torch.randn(n, 4, generator=torch.Generator().manual_seed(column))
+    return LatentBatch((CENTERS[column] + noise).relu(), torch.full((n,), column))
+
+
+def generating(seed: int = 0, **training: float) -> GeneratedActivations:
+    defaults = {
+        "learning_rate": 1e-2,
+        "lr_decay": 0.0,
+        "epochs": 30,
+        "batch_size": 128,
+        "replay_size": 64,
+        "beta": 2.0,
+        "eta": 0.01,
+        "corruption": 0.0,
+    }
+    return GeneratedActivations(
+        generator=Generator(n_features=4, shape=(4,), width=32, code_size=3, seed=seed),
+        extractor=FeatureExtractor(
+            lambda activations: activations, lambda features: features @ CENTERS.T, 0.0
+        ),
+        training=GeneratorTraining(**{**defaults, **training}),  # type: ignore[arg-type]
+        memory_size=120,
+        seed=seed,
+    )
+
+
+def distance(source: GeneratedActivations, column: int) -> float:
+    """Of what is dreamed of a class, from where it should be."""
+    made = source.buffer.of(column).extra["activations"]
+    return float(torch.from_numpy(made).mean(0).sub(CENTERS[column]).norm())
+
+
+def test_generator_retains_earlier_classes() -> None:
+    source = generating()
+    for task in range(3):
+        source.prepare(range(task), task)
+        source.fit(cloud(task), task)
+    source.prepare(range(3), 3)
+    assert set(source.counts()) == {0, 1, 2}
+    assert max(distance(source, column) for column in range(3)) < 1.0
+
+
+def test_generated_activations_keep_their_classes_over_many_tasks() -> None:
+    """Forty classes in ten tasks; activations and their features are as wide as in a network."""
+    centers = 3 * torch.rand(40, 256, generator=torch.Generator().manual_seed(0))
+    near = lambda activations: -torch.cdist(activations, centers)  # noqa: E731  (the classifier)
+    source = GeneratedActivations(
+        generator=Generator(n_features=256, shape=(256,), code_size=32),
+        extractor=FeatureExtractor(lambda activations: activations, near, 0.0),
+        training=GeneratorTraining(
+            learning_rate=2e-3,
+            lr_decay=0.0,
+            epochs=4,
+            batch_size=128,
+            replay_size=27,
+            beta=0.1,
+            eta=0.01,
+            corruption=0.0,
+        ),
+        memory_size=500,
+        seed=0,
+    )
+    for task in range(10):
+        source.prepare(range(4 * task), task)
+        targets = torch.arange(4 * task, 4 * task + 4).repeat(100)
+        noise = torch.randn(400, 256, generator=torch.Generator().manual_seed(task))
+        source.fit(LatentBatch((centers[targets] + noise).relu(), targets), task)
+    source.prepare(range(40), 10)
+    made = source.sample(500, step=0)
+    assert (near(made.activations).argmax(1) == made.targets).float().mean() > 0.9
+
+
+def test_generator_forgets_without_replay() -> None:
+    source = generating(replay_size=0)
+    for task in range(3):
+        source.prepare(range(task), task)
+        source.fit(cloud(task), task)
+    source.prepare(range(3), 3)
+    assert distance(source, 0) > 1.0
+
+
+def test_generated_targets_are_balanced() -> None:
+    source = generating(epochs=1)
+    source.fit(cloud(0, n=300), 0)
+    source.fit(cloud(1, n=3), 1)
+    source.prepare([0, 1], 2)
+    assert min(source.counts().values()) > 40
+
+
+def test_prepare_is_deterministic_and_nonnegative() -> None:
+    source = generating(epochs=1)
+    source.fit(cloud(0), 0)
+    source.prepare([0], 1)
+    first = source.buffer.everything().extra["activations"]
+    assert len(first) == 120
+    assert first.min() >= 0
+    source.prepare([0], 1)
+    assert (first == source.buffer.everything().extra["activations"]).all(), "the same task, the same samples"
+    source.prepare([0], 2)
+    assert not (first == source.buffer.everything().extra["activations"]).all()
+
+
+def test_corruption_removes_class_information_and_keeps_the_scale_of_units() -> None:
+    intact, corrupted = generating(), generating(corruption=1.0)
+    for source in (intact, corrupted):
+        source.fit(LatentBatch(*(torch.cat(both) for both in zip(cloud(0), cloud(1), strict=True))), 0)
+        source.prepare([0, 1], 1)
+    made = [source.buffer.everything().extra["activations"] for source in (intact, corrupted)]
+    assert np.abs(made[0].mean(0) - made[1].mean(0)).max() < 0.8
+    assert np.abs(np.quantile(made[0], 0.9, axis=0) - np.quantile(made[1], 0.9, axis=0)).max() < 0.8
+    assert distance(intact, 0) < 1.0
+    assert distance(corrupted, 0) > 2.0
+
+
+def test_half_corruption_keeps_half_of_the_activations() -> None:
+    kept = {}
+    for corruption in (0.0, 0.5):
+        source = generating(corruption=corruption)
+        source.fit(cloud(0), 0)
+        source.prepare([0], 1)
+        kept[corruption] = source.buffer.everything().extra["activations"]
+    assert 0.4 < (kept[0.0] == kept[0.5]).mean() < 0.7
+
+
+def test_classifier_loss_trains_the_generator() -> None:
+    """Patterns under the wrong label: the more eta weighs, the more samples are what the label says."""
+    probability = {}
+    for eta in (0.0, 100.0):
+        source = generating(eta=eta)
+        source.fit(LatentBatch(cloud(0).activations, torch.full((200,), 1)), 0)
+        source.prepare([1], 1)
+        made = torch.from_numpy(source.buffer.everything().extra["activations"])
+        probability[eta] = float((made @ CENTERS.T).softmax(1)[:, 1].mean())
+    assert probability[100.0] > probability[0.0] + 0.5
+
+
+def test_learning_rate_decays() -> None:
+    source = generating(epochs=1, lr_decay=0.9)
+    rates = []
+    for task in (0, 20):
+        source.fit(cloud(0), task)
+        rates.append(source.optim.param_groups[0]["lr"])
+    assert rates[0] == pytest.approx(1e-2, rel=1e-3)
+    assert rates[1] == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_generator_grows_with_the_classes() -> None:
+    source = generating(epochs=1)
+    source.fit(cloud(0), 0)
+    wide = LatentBatch(torch.ones(40, 4), torch.arange(40))
+    source.extractor = source.extractor._replace(logits=lambda features: features @ torch.ones(4, 40))
+    source.fit(wide, 1)
+    assert source.generator.classes.shape[0] == 64
+    assert source.optim.state[source.generator.classes]["exp_avg"].shape[0] == 64
+
+
+def some(n: int, column: int) -> LatentBatch:
+    return LatentBatch(torch.full((n, 2, 3), float(column)), torch.full((n,), column))
+
+
+def test_stored_activations_are_bounded_and_keep_their_targets() -> None:
+    kept = StoredActivations(memory_size=10, seed=0)
+    for column in range(5):
+        kept.fit(some(20, column), task=column)
+    values, targets = kept.sample(10, step=3)
+    assert sum(kept.counts().values()) == len(targets) == 10
+    assert len(kept.counts()) > 1
+    assert (values == targets[:, None, None]).all()
+    assert kept.footprint().memory == 10 * (2 * 3 * 4 + 8)
+
+
+def test_samples_depend_on_the_step() -> None:
+    kept = StoredActivations(memory_size=100, seed=0)
+    kept.fit(LatentBatch(torch.arange(100.0)[:, None], torch.zeros(100, dtype=torch.long)), task=0)
+    first, same, other = (kept.sample(5, step).activations for step in (7, 7, 8))
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+
+
+def test_noise_is_uniform_up_to_a_quantile() -> None:
+    drawn = NoiseActivations(shape=(4, 5), memory_size=12, seed=0)
+    real = torch.linspace(0, 10, 1001).view(-1, 1)
+    drawn.fit(LatentBatch(real, torch.zeros(1001)), task=0)
+    drawn.fit(LatentBatch(100 * real, torch.zeros(1001)), task=1)  # the range is taken once
+    drawn.prepare([3, 5, 9], task=1)
+    values, targets = drawn.sample(600, step=1)
+    assert values.shape == (600, 4, 5)
+    assert 0 <= float(values.min()) < 0.01
+    assert 8.99 < float(values.max()) <= 9.0
+    assert abs(float(values.mean()) - 4.5) < 0.1
+    counts = np.bincount(targets.numpy(), minlength=10)
+    assert set(np.flatnonzero(counts)) == {3, 5, 9}
+    assert counts.max() - counts[counts > 0].min() < 80
+    assert drawn.counts() == {3: 4, 5: 4, 9: 4}
+
+
+def test_no_noise_without_classes() -> None:
+    drawn = NoiseActivations(shape=(4,), memory_size=12, seed=0)
+    drawn.prepare([], task=0)
+    assert len(drawn.sample(5, step=0).targets) == 0
