@@ -8,7 +8,7 @@ from torch import Tensor
 
 from benchmarks.table import Row, interleaved, ratio_row
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.search import Lookup
+from everlearn.memory.search import NearestIndex
 from everlearn.networks import to_tensor
 from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 from everlearn.streams import sprites
@@ -21,11 +21,11 @@ CHUNK = 64
 def run() -> list[Row]:
     """One thread, the same images after pose normalisation, equal results."""
     torch.set_num_threads(1)
-    stream, memory, fine, coarse = sprites(), ExemplarMemory(), Lookup(block=2), Lookup(block=4)
+    stream, memory, fine, coarse = sprites(), ExemplarMemory(), NearestIndex(block=2), NearestIndex(block=4)
     for task in stream.take(N_TASKS):
         memory.add(task.exemplars)
-    fine.follow(memory)
-    coarse.follow(memory)
+    fine.update(memory)
+    coarse.update(memory)
     probe = stream.eval_sample(N_TASKS, N_IMAGES)
     assert probe.factors is not None
     images = to_images(to_canonical(to_tensor(probe.images), poses_from_factors(probe.factors)))

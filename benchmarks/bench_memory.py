@@ -17,7 +17,7 @@ import torch
 from benchmarks.memory_images import ERRORS, SIZE, exemplars, queries
 from benchmarks.memory_page import RESULTS, write_page
 from benchmarks.table import Row, machine
-from everlearn.memory.on_disk import Shelf
+from everlearn.memory import OnDiskMemory
 from everlearn.rng import IntArray, rng_at
 
 CLASSES = (10_000, 100_000, 1_000_000)
@@ -28,13 +28,13 @@ Floats = npt.NDArray[np.float32]
 
 
 def run(*words: str) -> list[Row]:
-    """Grow one shelf, and measure it at each size."""
+    """Grow one memory, and measure it at each size."""
     options = _read(words)
     torch.set_num_threads(1)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "shelf"
-        Shelf.make(place, image_shape=(SIZE, SIZE)).close()
+        place = Path(folder) / "memory"
+        OnDiskMemory.create(place, image_shape=(SIZE, SIZE)).close()
         for n_classes in sorted(options.classes):
             figures = measure(place, n_classes)
             _keep(n_classes, figures)
@@ -46,35 +46,35 @@ def run(*words: str) -> list[Row]:
 
 
 def measure(place: Path, n_classes: int) -> Figures:
-    """All figures of a shelf that grows to so many classes."""
-    with Shelf(place) as shelf:
-        figures = {"classes": n_classes, **_growing(shelf, n_classes), **_editing(shelf)}
-        figures |= {"ram_bytes": shelf.nbytes / n_classes, "disk_bytes": shelf.disk_bytes / n_classes}
-        figures |= _looking(shelf, n_classes)
-    figures["open_seconds"] = _cpu(lambda: Shelf(place).close())
+    """All figures of a memory that grows to so many classes."""
+    with OnDiskMemory(place) as memory:
+        figures = {"classes": n_classes, **_growing(memory, n_classes), **_editing(memory)}
+        figures |= {"ram_bytes": memory.nbytes / n_classes, "disk_bytes": memory.disk_bytes / n_classes}
+        figures |= _looking(memory, n_classes)
+    figures["open_seconds"] = _cpu(lambda: OnDiskMemory(place).close())
     return figures
 
 
-def _growing(shelf: Shelf, n_classes: int) -> Figures:
+def _growing(memory: OnDiskMemory, n_classes: int) -> Figures:
     """Wall time, because adding mostly waits for the disk."""
-    seconds, start = 0.0, len(shelf)
+    seconds, start = 0.0, len(memory)
     for first in range(start, n_classes, BATCH):
         labels = np.arange(first, min(first + BATCH, n_classes))
         images = exemplars(labels)
         began = time.perf_counter()
-        shelf.add(labels, images)
+        memory.add(labels, images)
         seconds += time.perf_counter() - began
     return {"adds_per_second": (n_classes - start) / seconds if seconds else None}
 
 
-def _editing(shelf: Shelf) -> Figures:
+def _editing(memory: OnDiskMemory) -> Figures:
     """Single edits: add, rename, forget."""
-    new = int(shelf.classes()[-1]) + 1 + np.arange(N_SINGLE)
+    new = int(memory.classes()[-1]) + 1 + np.arange(N_SINGLE)
     images = exemplars(new)
     edits: dict[str, Callable[[int], object]] = {
-        "add": lambda i: shelf.add(new[i : i + 1], images[i : i + 1]),
-        "rename": lambda i: shelf.rename(int(new[i]), f"shape {i}"),
-        "forget": lambda i: shelf.forget(new[i : i + 1]),
+        "add": lambda i: memory.add(new[i : i + 1], images[i : i + 1]),
+        "rename": lambda i: memory.rename(int(new[i]), f"shape {i}"),
+        "forget": lambda i: memory.forget(new[i : i + 1]),
     }
     figures = {}
     for name, edit in edits.items():
@@ -85,29 +85,29 @@ def _editing(shelf: Shelf) -> Figures:
     return figures
 
 
-def _looking(shelf: Shelf, n_classes: int) -> Figures:
+def _looking(memory: OnDiskMemory, n_classes: int) -> Figures:
     labels = rng_at(0, "who is looked up").permutation(min(n_classes, CLASSES[0]))[:N_QUERIES]
     asked = {error: queries(labels, error) for error in ERRORS}
-    return {**lookup_times(shelf, asked), **_recalls(shelf, asked, labels, n_classes)}
+    return {**lookup_times(memory, asked), **_recalls(memory, asked, labels, n_classes)}
 
 
-def lookup_times(shelf: Shelf, asked: dict[str, Floats]) -> Figures:
+def lookup_times(memory: OnDiskMemory, asked: dict[str, Floats]) -> Figures:
     """CPU time, with files in the page cache."""
     everything = np.concatenate(list(asked.values()))
-    shelf.lookup(everything)
-    batch = _cpu(lambda: shelf.lookup(everything)) / len(everything)
-    single = _cpu(lambda: [shelf.lookup(each[None]) for each in asked["small"]]) / N_QUERIES
+    memory.search(everything)
+    batch = _cpu(lambda: memory.search(everything)) / len(everything)
+    single = _cpu(lambda: [memory.search(each[None]) for each in asked["small"]]) / N_QUERIES
     return {"lookup_milliseconds": single * 1e3, "batch_lookup_milliseconds": batch * 1e3}
 
 
-def _recalls(shelf: Shelf, asked: dict[str, Floats], labels: IntArray, n_classes: int) -> Figures:
+def _recalls(memory: OnDiskMemory, asked: dict[str, Floats], labels: IntArray, n_classes: int) -> Figures:
     """Recall of the nearest image, and of exact copies."""
     true = _brute_force(n_classes, np.concatenate(list(asked.values())))
     figures = {}
     for error, bound in zip(asked, np.split(true, len(asked)), strict=True):
-        found = shelf.lookup(asked[error])[1][:, 0]
+        found = memory.search(asked[error])[1][:, 0]
         figures[f"recall_{error}"] = float((found <= bound * (1 + 1e-5) + 1).mean())
-    same = shelf.lookup(exemplars(labels))
+    same = memory.search(exemplars(labels))
     figures["recall_same"] = float(((same[0][:, 0] == labels) & (same[1][:, 0] == 0)).mean())
     return figures
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from everlearn.memory.on_disk import Shelf
+from everlearn.memory import OnDiskMemory
 from everlearn.streams import sprites
 
 from .outcomes import Run
@@ -74,7 +74,7 @@ def test_images_come_from_files_and_folders(run: Run, shelf: str) -> None:
     assert facts(run, "add", shelf, "zoo")["added"] == 4
     assert facts(run, "add", shelf, "zoo")["added"] == 0
     assert facts(run, "add", shelf, "zoo/ape.png", "--name", "monkey")["added"] == 1
-    with Shelf(shelf) as held:
+    with OnDiskMemory(shelf) as held:
         assert held.names() == {6: "ape", 7: "bear", 8: "cat", 9: "monkey"}
         assert len(held.images_of(8)) == 2
     found = facts(run, "find", shelf, "zoo/cat/1.png", "--k", "1")["found"]
@@ -84,9 +84,9 @@ def test_images_come_from_files_and_folders(run: Run, shelf: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("make shelf", "'shelf' is not empty; name a new folder"),
+        ("make shelf", "'shelf' is not empty; give a new folder"),
         ("make new --image-size 0", "image_shape is 0"),
-        ("find nowhere four.png", "there is no shelf in 'nowhere'"),
+        ("find nowhere four.png", "there is no on-disk memory in 'nowhere'"),
         ("find shelf nothing.png", "cannot use 'nothing.png'"),
         ("find shelf shelf/labels", "is not an image"),
         ("find shelf four.png --k 0", "k is 0"),
@@ -94,9 +94,9 @@ def test_images_come_from_files_and_folders(run: Run, shelf: str) -> None:
         ("fill shelf --tasks x", "'x' names no task"),
         ("forget shelf 99", "nothing is remembered of label 99"),
         ("forget shelf boat", "unknown class 'boat'; did you mean 'boot'?"),
-        ("rename shelf 1 \n", "is no name for a class"),
+        ("rename shelf 1 \n", "is no valid class name"),
         ("add shelf four.png --label -1", "label is -1"),
-        ("add shelf four.png --label 1 --name x", "label 1 is known already"),
+        ("add shelf four.png --label 1 --name x", "label 1 exists already"),
         ("add shelf empty", "holds no images"),
         ("add shelf empty --name x", "leave --label and --name out"),
         ("list shelf -o all.png", "leave --out out"),
@@ -115,5 +115,5 @@ def test_careless_words(run: Run, shelf: str, words: str, said: str) -> None:
 
 
 def test_a_shelf_that_is_open_is_left_alone(run: Run, shelf: str) -> None:
-    with Shelf(shelf):
+    with OnDiskMemory(shelf):
         assert "is open in process" in run("memory", "forget", shelf, "1").err

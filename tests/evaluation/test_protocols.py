@@ -116,7 +116,7 @@ def test_one_shot_leaves_the_learner_as_it_was(stream: Stream) -> None:
     before = copy.deepcopy(learner.state())
     one_shot(learner, stream, N_TASKS, counts=(5,))
     after = learner.state()
-    assert after["memory"]["facts"] == before["memory"]["facts"]
+    assert after["memory"]["metadata"] == before["memory"]["metadata"]
     for name, array in before["memory"]["arrays"].items():
         np.testing.assert_array_equal(after["memory"]["arrays"][name], array)
 

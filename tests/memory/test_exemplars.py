@@ -7,12 +7,12 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.memory import ExemplarMemory, digest
-from everlearn.memory.table import Rows
+from everlearn.memory.table import ColumnTable
 from everlearn.streams.stream import Batch, Images
 
 
 def image(number: int, size: int = 8) -> Images:
-    """An image whose bytes cannot be mistaken for another's."""
+    """An image of unique bytes."""
     return np.random.Generator(np.random.Philox(number)).integers(1, 256, (size, size)).astype(np.uint8)
 
 
@@ -27,7 +27,7 @@ def memory_of(*labels: int) -> ExemplarMemory:
     return memory
 
 
-def test_images_come_back_by_label_not_by_place() -> None:
+def test_images_by_label() -> None:
     memory = memory_of(9, 4, 9)
     assert memory.classes() == [4, 9]
     assert np.array_equal(memory.images_of(9), np.stack([image(0), image(2)]))
@@ -36,7 +36,7 @@ def test_images_come_back_by_label_not_by_place() -> None:
     assert 5 not in memory
 
 
-def test_what_is_added_is_copied() -> None:
+def test_added_images_are_copied() -> None:
     given = batch(1)
     memory = ExemplarMemory()
     memory.add(given)
@@ -44,7 +44,7 @@ def test_what_is_added_is_copied() -> None:
     assert np.array_equal(memory.images_of(1)[0], image(0))
 
 
-def test_every_edit_raises_the_version_once() -> None:
+def test_every_edit_increments_the_version() -> None:
     memory, versions = memory_of(1, 2), [0]
     edits = (
         lambda: memory.add(batch(3)),
@@ -60,7 +60,7 @@ def test_every_edit_raises_the_version_once() -> None:
     assert [*versions, memory.version] == [0, 1, 2, 3, 4, 5, 6, 7]
 
 
-def test_replacing_keeps_label_and_name() -> None:
+def test_replace_keeps_label_and_name() -> None:
     memory = memory_of(1, 2, 1)
     memory.rename(1, "one")
     memory.replace(1, batch(0, first=20).images)
@@ -68,14 +68,14 @@ def test_replacing_keeps_label_and_name() -> None:
     assert (memory.name(1), memory.name(2), len(memory)) == ("one", "2", 2)
 
 
-def test_one_of_several_can_be_replaced_and_forgotten() -> None:
+def test_replace_and_forget_single_images() -> None:
     memory = memory_of(1, 1, 1)
     memory.replace(1, image(30)[None], which=1)
     assert memory.forget(1, which=0) == 1
     assert np.array_equal(memory.images_of(1), np.stack([image(30), image(2)]))
 
 
-def test_relabelling_moves_images_and_name() -> None:
+def test_relabel_moves_images_and_name() -> None:
     memory = memory_of(1, 2)
     memory.rename(1, "cat")
     memory.relabel(1, 5)
@@ -85,18 +85,18 @@ def test_relabelling_moves_images_and_name() -> None:
     assert memory.name(2) == "2"
 
 
-def test_forgetting_leaves_no_trace_in_the_arrays_or_names() -> None:
+def test_forget_erases_arrays_and_names() -> None:
     memory = memory_of(1, 2, 3)
     memory.rename(2, "secret")
     memory.forget(2)
-    everything = b"".join(column.tobytes() for column in memory._rows._columns.values())
-    assert image(1).tobytes() not in everything
-    assert image(2).tobytes() in everything
+    content = b"".join(column.tobytes() for column in memory._table._columns.values())
+    assert image(1).tobytes() not in content
+    assert image(2).tobytes() in content
     assert memory.name(2) == "2"
     assert "secret" not in str(memory.state())
 
 
-def test_forgetting_leaves_no_trace_on_disk(tmp_path: Path) -> None:
+def test_forget_erases_saved_files(tmp_path: Path) -> None:
     memory = memory_of(*range(20))
     memory.rename(7, "secret")
     path = tmp_path / "memory.safetensors"
@@ -111,7 +111,7 @@ def test_forgetting_leaves_no_trace_on_disk(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["memory.safetensors"]
 
 
-def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = memory_of(1)
     path = tmp_path / "memory.safetensors"
     memory.save(path)
@@ -127,7 +127,7 @@ def _fail(file: int) -> None:
     raise OSError("broken")
 
 
-def test_saved_memory_opens_equal(tmp_path: Path) -> None:
+def test_save_and_open_round_trip(tmp_path: Path) -> None:
     memory = memory_of(3, 1, 3, 2)
     memory.rename(1, "Ünïcode ✓")
     memory.forget(2)
@@ -139,15 +139,15 @@ def test_saved_memory_opens_equal(tmp_path: Path) -> None:
     assert again.version == memory.version + 1
 
 
-def test_an_empty_memory_saves_and_opens(tmp_path: Path) -> None:
+def test_empty_memory_round_trip(tmp_path: Path) -> None:
     ExemplarMemory().save(tmp_path / "m")
     memory = ExemplarMemory.open(tmp_path / "m")
     assert (len(memory), memory.classes(), memory.labels.tolist()) == (0, [], [])
 
 
-def test_changed_rows_are_all_a_derived_table_needs() -> None:
-    """Follow many edits by redoing only the rows said to have changed."""
-    memory, sums, version, redone = ExemplarMemory(), np.zeros(0), 0, 0
+def test_changed_since_is_enough_to_update_derived_tables() -> None:
+    """Update a table over many edits, only in the changed rows."""
+    memory, sums, version, updated = ExemplarMemory(), np.zeros(0), 0, 0
     for k in range(300):
         if k % 3 == 2:
             memory.forget(memory.classes()[k % len(memory.classes())])
@@ -156,21 +156,21 @@ def test_changed_rows_are_all_a_derived_table_needs() -> None:
         changed = memory.changed_since(version)
         sums = np.resize(sums, len(memory))
         sums[changed] = memory.images[changed].sum(axis=(1, 2))
-        version, redone = memory.version, redone + len(changed)
+        version, updated = memory.version, updated + len(changed)
         assert np.array_equal(sums, memory.images.sum(axis=(1, 2)))
-    assert redone < 600
+    assert updated < 600
 
 
-def test_an_edit_touches_as_many_rows_late_as_early(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_of_edits_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     written = 0
 
-    def counted(rows: Rows, where: np.ndarray, parts: dict[str, np.ndarray]) -> None:
+    def counted(table: ColumnTable, where: np.ndarray, parts: dict[str, np.ndarray]) -> None:
         nonlocal written
         written += len(where)
-        plain(rows, where, parts)
+        original(table, where, parts)
 
-    plain = Rows.overwrite
-    monkeypatch.setattr(Rows, "overwrite", counted)
+    original = ColumnTable.overwrite
+    monkeypatch.setattr(ColumnTable, "overwrite", counted)
     memory, costs = ExemplarMemory(), []
     for task in range(1000):
         written = 0
@@ -182,7 +182,7 @@ def test_an_edit_touches_as_many_rows_late_as_early(monkeypatch: pytest.MonkeyPa
     assert len(memory) == 9000
 
 
-def test_bytes_are_accounted_and_close_to_raw() -> None:
+def test_nbytes_is_close_to_the_images() -> None:
     images = np.ones((10_000, 64, 64), np.uint8)
     tracemalloc.start()
     memory = ExemplarMemory()
@@ -197,21 +197,21 @@ def test_bytes_are_accounted_and_close_to_raw() -> None:
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda m: m.forget(5), "nothing is remembered of label 5"),
+        (lambda m: m.forget(5), "no exemplar of label 5"),
         (lambda m: m.forget(1, which=1), "no image 1"),
         (lambda m: m.rename(5, "x"), "label 5"),
-        (lambda m: m.rename(1, " "), "no name"),
-        (lambda m: m.rename(1, "a\nb"), "no name"),
+        (lambda m: m.rename(1, " "), "no valid class name"),
+        (lambda m: m.rename(1, "a\nb"), "no valid class name"),
         (lambda m: m.rename(1, "x" * 201), "1 to 200"),
         (lambda m: m.relabel(5, 6), "label 5"),
         (lambda m: m.replace(1, np.zeros((0, 8, 8), np.uint8)), "n at least 1"),
         (lambda m: m.replace(1, np.zeros((1, 9, 9), np.uint8)), r"images are \(9, 9\)"),
         (lambda m: m.replace(1, np.zeros((2, 8, 8), np.uint8), which=0), "2 images"),
         (lambda m: m.replace(1, np.zeros((1, 8, 8))), "uint8"),
-        (lambda m: m.add(Batch(np.zeros((1, 8, 8, 3), np.uint8), np.array([2]))), "this memory holds"),
+        (lambda m: m.add(Batch(np.zeros((1, 8, 8, 3), np.uint8), np.array([2]))), "this memory has"),
     ],
 )
-def test_bad_edits_are_refused_and_change_nothing(edit: object, sentence: str) -> None:
+def test_rejected_edits_change_nothing(edit: object, sentence: str) -> None:
     memory = memory_of(1)
     before = digest(memory.state())
     with pytest.raises(BadInput, match=sentence):
@@ -219,18 +219,18 @@ def test_bad_edits_are_refused_and_change_nothing(edit: object, sentence: str) -
     assert digest(memory.state()) == before
 
 
-def test_a_memory_that_never_held_a_image_cannot_show_any() -> None:
-    with pytest.raises(BadInput, match="never held"):
+def test_images_of_a_new_memory_are_rejected() -> None:
+    with pytest.raises(BadInput, match="memory is empty"):
         _ = ExemplarMemory().images
 
 
-def test_colour_images_are_welcome() -> None:
+def test_color_images() -> None:
     memory = ExemplarMemory()
     memory.add(Batch(np.full((1, 4, 4, 3), 9, np.uint8), np.array([0])))
     assert memory.images.shape == (1, 4, 4, 3)
 
 
-def test_adding_nothing_is_no_edit() -> None:
+def test_empty_add_is_no_edit() -> None:
     memory = memory_of(1)
     memory.add(Batch(np.zeros((0, 8, 8), np.uint8), np.zeros(0, np.int64)))
     assert memory.version == 1

@@ -10,7 +10,7 @@ from everlearn.cli.output import Answer, Progress, Shown
 from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
     from everlearn.streams import Batch, Stream
 
 
@@ -22,9 +22,9 @@ Named = tuple[str, list[Path]]
 
 def is_shelf(folder: Path) -> bool:
     """Whether a folder holds a shelf, and not a record."""
-    from everlearn.memory.on_disk.storage import ABOUT
+    from everlearn.memory.on_disk.storage import METADATA
 
-    return (check_path(folder) / ABOUT).is_file()
+    return (check_path(folder) / METADATA).is_file()
 
 
 def make(shelf: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Answer:
@@ -35,10 +35,10 @@ def make(shelf: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Ans
         image_size: Width and height of its images in pixels.
         colour: Keep colours; images are gray otherwise.
     """
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
     shape = (image_size, image_size, 3) if colour else (image_size, image_size)
-    Shelf.make(check_path(shelf), image_shape=shape).close()
+    OnDiskMemory.create(check_path(shelf), image_shape=shape).close()
     return Answer({"shelf": str(shelf), "image_shape": list(shape)}, lambda: f"{shelf} is an empty shelf")
 
 
@@ -53,10 +53,10 @@ def fill(shelf: Path, /, stream: StreamChoice = ANY_STREAM, *, tasks: str = "0:1
     """
     import numpy as np
 
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
     wanted, chosen = read_tasks(tasks), stream.build()
-    with Shelf(check_path(shelf)) as held, screen.progress(f"Filling {shelf}") as progress:
+    with OnDiskMemory(check_path(shelf)) as held, screen.progress(f"Filling {shelf}") as progress:
         before = len(held)
         for done, exemplars in _exemplars(chosen, wanted):
             labels, first = np.unique(exemplars.labels, return_index=True)
@@ -76,10 +76,10 @@ def find(shelf: Path, image: Path, /, *, k: Whole = 3) -> Answer:
         k: How many.
     """
     from everlearn.cli.arguments import read_image
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
-    with Shelf(check_path(shelf)) as held:
-        labels, distances = held.lookup(read_image(image, held.image_shape)[None], k)
+    with OnDiskMemory(check_path(shelf)) as held:
+        labels, distances = held.search(read_image(image, held.image_shape)[None], k)
         found = [
             {"label": label, "name": held.name(label), "distance": distance}
             for label, distance in zip(labels[0].tolist(), distances[0].tolist(), strict=True)
@@ -91,9 +91,9 @@ def list_(shelf: Path) -> dict[str, Any]:
     """What a shelf holds, as `everlearn memory list` says it of a record."""
     import numpy as np
 
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
-    with Shelf(shelf) as held:
+    with OnDiskMemory(shelf) as held:
         names = held.names()
         labels, counts = np.unique(held.labels(), return_counts=True)
         classes = [
@@ -105,9 +105,9 @@ def list_(shelf: Path) -> dict[str, Any]:
 
 def add(shelf: Path, given: Path, label: int | None, name: str | None, screen: Shown) -> Answer:
     """An image, or all images of a folder."""
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
-    with Shelf(shelf) as held:
+    with OnDiskMemory(shelf) as held:
         before = len(held)
         if given.is_dir():
             if label is not None or name is not None:
@@ -123,9 +123,9 @@ def add(shelf: Path, given: Path, label: int | None, name: str | None, screen: S
 
 def rename(shelf: Path, word: str, name: str) -> Answer:
     """Another name for a class."""
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
-    with Shelf(shelf) as held:
+    with OnDiskMemory(shelf) as held:
         label = _label(held, word)
         held.rename(label, name)
     return Answer(
@@ -135,9 +135,9 @@ def rename(shelf: Path, word: str, name: str) -> Answer:
 
 def forget(shelf: Path, word: str) -> Answer:
     """Nothing of a class is left in any file."""
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory import OnDiskMemory
 
-    with Shelf(shelf) as held:
+    with OnDiskMemory(shelf) as held:
         label = _label(held, word)
         n_images = held.forget([label])
         facts = {"shelf": str(shelf), "label": label, "forgotten": n_images, **_size(held)}
@@ -157,7 +157,7 @@ def _exemplars(stream: "Stream", tasks: Sequence[int]) -> "Iterator[tuple[int, B
             parts = []
 
 
-def _add_one(shelf: "Shelf", image: Path, label: int | None, name: str | None) -> None:
+def _add_one(shelf: "OnDiskMemory", image: Path, label: int | None, name: str | None) -> None:
     from everlearn.cli.arguments import read_image
     from everlearn.memory.on_disk.store import MAX_LABEL
 
@@ -167,7 +167,7 @@ def _add_one(shelf: "Shelf", image: Path, label: int | None, name: str | None) -
     shelf.add([chosen], pixels[None], None if name is None else [name])
 
 
-def _add_folder(shelf: "Shelf", folder: Path, progress: Progress) -> None:
+def _add_folder(shelf: "OnDiskMemory", folder: Path, progress: Progress) -> None:
     """Classes whose name is on the shelf are passed over, so a second time goes on where the first ended."""
     classes = _classes_in(folder)
     known = set(shelf.names().values())
@@ -179,7 +179,7 @@ def _add_folder(shelf: "Shelf", folder: Path, progress: Progress) -> None:
         progress(done, len(classes), f"{len(shelf):,} images")
 
 
-def _add_classes(shelf: "Shelf", classes: list[Named]) -> None:
+def _add_classes(shelf: "OnDiskMemory", classes: list[Named]) -> None:
     """First images in one edit, with their names, so that whoever has a name has an image."""
     import numpy as np
 
@@ -213,11 +213,11 @@ def _batches(classes: Iterable[Named]) -> Iterator[list[Named]]:
         yield some
 
 
-def _next_label(shelf: "Shelf") -> int:
+def _next_label(shelf: "OnDiskMemory") -> int:
     return int(shelf.classes()[-1]) + 1 if len(shelf) else 0
 
 
-def _label(shelf: "Shelf", word: str) -> int:
+def _label(shelf: "OnDiskMemory", word: str) -> int:
     """The class that a label or a name stands for."""
     names = shelf.names()
     named = [label for label, name in names.items() if name == word]
@@ -232,7 +232,7 @@ def _label(shelf: "Shelf", word: str) -> int:
     return int(word)
 
 
-def _size(shelf: "Shelf") -> dict[str, int]:
+def _size(shelf: "OnDiskMemory") -> dict[str, int]:
     return {"images": len(shelf), "bytes": shelf.disk_bytes, "ram_bytes": shelf.nbytes}
 
 

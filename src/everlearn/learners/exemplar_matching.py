@@ -13,7 +13,7 @@ from torch import Tensor
 from everlearn.factors import Factors
 from everlearn.learners.base import Footprint, Names, Stateful
 from everlearn.memory import ExemplarMemory
-from everlearn.memory.search import Lookup, smallest
+from everlearn.memory.search import NearestIndex, smallest
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import align_candidates
 from everlearn.networks.pose import (
@@ -130,7 +130,7 @@ class ExemplarMatcher(Stateful):
         block: int,
     ) -> None:
         self.memory = ExemplarMemory()
-        self.index = Lookup(block=block)
+        self.index = NearestIndex(block=block)
         self.known_scores: Residuals = np.zeros(0)
         self._match, self._novelty_scores = match, novelty_scores
         self._cache: dict[bytes, Match] = {}
@@ -200,7 +200,7 @@ class ExemplarMatcher(Stateful):
 
     def update_index(self) -> None:
         """Index the changes of the memory since the last call."""
-        if self.index.follow(self.memory):
+        if self.index.update(self.memory):
             self.clear_cache()
 
     def clear_cache(self) -> None:
@@ -208,7 +208,7 @@ class ExemplarMatcher(Stateful):
         self._cache.clear()
 
     def on_load(self) -> None:
-        self.index = Lookup(block=self.index.block)
+        self.index = NearestIndex(block=self.index.block)
         self.clear_cache()
 
     def footprint(self) -> Footprint:
@@ -228,7 +228,7 @@ class ExemplarMatcher(Stateful):
         )
 
 
-def match_nearest(images: Images, poses: Tensor, memory: ExemplarMemory, index: Lookup) -> Match:
+def match_nearest(images: Images, poses: Tensor, memory: ExemplarMemory, index: NearestIndex) -> Match:
     """The nearest exemplar in pixel space after warping to the canonical frame."""
     rows, distances = index.nearest(_canonical(images, poses), 2)
     return Match.of_candidates(memory.labels[rows], distances, poses.double().numpy())
@@ -238,7 +238,7 @@ def match_aligned(
     images: Images,
     poses: Tensor,
     memory: ExemplarMemory,
-    index: Lookup,
+    index: NearestIndex,
     *,
     n_candidates: int,
     n_search_rounds: int = 1,
@@ -286,7 +286,7 @@ def search_grid(n_angles: int, n_scales: int) -> Tensor:
 
 
 def _search(
-    images: Images, poses: Tensor, memory: ExemplarMemory, index: Lookup, k: int, grid: Tensor
+    images: Images, poses: Tensor, memory: ExemplarMemory, index: NearestIndex, k: int, grid: Tensor
 ) -> Match:
     """Align the k most similar exemplars to each image."""
     rows, starts = _candidates(images, poses, index, k, grid)
@@ -307,7 +307,7 @@ def _align(
 
 
 def _candidates(
-    images: Images, poses: Tensor, index: Lookup, k: int, grid: Tensor
+    images: Images, poses: Tensor, index: NearestIndex, k: int, grid: Tensor
 ) -> tuple[IntArray, Tensor]:
     """Rows (n, k) of the exemplars nearest to images in any pose of the grid, and the poses (n, k, 4)."""
     n, m = len(images), len(grid)

@@ -7,7 +7,7 @@ import numpy as np
 
 from everlearn.learners.base import Footprint, Losses, Names, setting
 from everlearn.learners.classifier import Classifier
-from everlearn.memory.class_means import ClassSums
+from everlearn.memory.class_means import ClassMeans
 from everlearn.networks import EVAL_BATCH_SIZE, GrowingHead, n_bytes
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
@@ -31,7 +31,7 @@ class FrozenFeatures(Classifier):
     def setup(self) -> None:
         super().setup()
         self.n_ended = 0
-        self.sums = ClassSums(n_features=self.net.n_features)
+        self.sums = ClassMeans(n_features=self.net.n_features)
 
     @abstractmethod
     def add_features(self, features: FloatArray, labels: IntArray) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from everlearn.learners.base import Learner, Losses, Names
-from everlearn.memory.class_means import ClassSums
+from everlearn.memory.class_means import ClassMeans
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
 from everlearn.streams import Batch
@@ -36,7 +36,7 @@ class NearestMeanImage(Learner):
     parts: ClassVar[Names] = ("sums",)
 
     def setup(self) -> None:
-        self.sums = ClassSums(n_features=math.prod(self.image_shape), grain=1.0)
+        self.sums = ClassMeans(n_features=math.prod(self.image_shape), resolution=1.0)
 
     def learn(self, batch: Batch) -> Losses:
         images = self._flatten(batch.images)

@@ -1,30 +1,28 @@
-"""What is kept of the past.
+"""Exemplar memories and replay buffers.
 
-Takes in batches of images with their labels and whatever else belongs to them. Gives out the exemplars of a
-class, or fair, balanced or typical samples to rehearse, and the bytes they cost: `ExemplarMemory` is edited
-by hand and saved in one file, `Shelf` stays on disk and holds a million; `Reservoir`, `ClassBalanced` and
-`Herding` choose for themselves.
+`ExemplarMemory` is edited by hand and saved in one file; `OnDiskMemory` holds a million classes on disk.
+`Reservoir`, `ClassBalanced` and `Herding` are replay buffers that select images of a stream.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from everlearn.memory.base import Memory, Sample, State, open_state, save_state
+from everlearn.memory.base import ReplayBuffer, Sample, State, open_state, save_state
 from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
 from everlearn.memory.exemplars import Exemplar, ExemplarMemory
 from everlearn.serialization import digest, pack, unpack
 
 if TYPE_CHECKING:
-    from everlearn.memory.on_disk import Shelf
+    from everlearn.memory.on_disk import OnDiskMemory
 
 __all__ = [
     "ClassBalanced",
     "Exemplar",
     "ExemplarMemory",
     "Herding",
-    "Memory",
+    "OnDiskMemory",
+    "ReplayBuffer",
     "Reservoir",
     "Sample",
-    "Shelf",
     "State",
     "digest",
     "herd",
@@ -36,8 +34,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Shelf":  # loaded when first used: it brings the compiler
-        from everlearn.memory.on_disk import Shelf
+    if name == "OnDiskMemory":  # imported on first use: it needs numba
+        from everlearn.memory.on_disk import OnDiskMemory
 
-        return Shelf
+        return OnDiskMemory
     raise AttributeError(f"module 'everlearn.memory' has no attribute {name!r}")

@@ -1,30 +1,30 @@
-"""The mean of each class, kept as a sum and a count."""
+"""Running class means with exact, order-independent sums."""
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.memory.table import AnyArray, Rows
+from everlearn.memory.table import AnyArray, ColumnTable
 from everlearn.rng import FloatArray, IntArray
 
-GRAIN = 2.0**-20
-"""What vectors are rounded to before they are added: whole numbers add up to the same in any order."""
-LIMIT = 2.0**20
-"""No entry of a vector may be larger, so that 2**23 of them can be added without overflow."""
+RESOLUTION = 2.0**-20
+"""Default multiple that vectors are rounded to: sums of integers do not depend on the order."""
+MAX_ENTRY = 2.0**20
+"""Largest entry of a vector, so that 2**23 vectors can be added without overflow."""
 
 
-class ClassSums:
-    """For every label the sum of its vectors and how many there were.
+class ClassMeans:
+    """The sum and the number of vectors of each label.
 
-    Sums are of whole numbers, so they do not depend on the order or the batches in which vectors came, and
-    those of two parties merge into exactly what one party would have that met all vectors itself.
+    Sums are integers, so they do not depend on the order of vectors or on batches, and merging two objects
+    gives exactly the sums of all vectors.
 
     Args:
-        n_features: the length of the vectors.
-        grain: vectors are rounded to multiples of it before they are added.
+        n_features: length of the vectors.
+        resolution: vectors are rounded to multiples of it before they are added.
 
     Example:
-        >>> one, other = ClassSums(n_features=2), ClassSums(n_features=2)
+        >>> one, other = ClassMeans(n_features=2), ClassMeans(n_features=2)
         >>> one.add(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([7, 7]))
         >>> other.add(np.array([[2.0, 4.0]]), np.array([7]))
         >>> one.merge(other)
@@ -32,81 +32,83 @@ class ClassSums:
         (array([7]), array([3]), array([[1., 2.]]))
     """
 
-    def __init__(self, *, n_features: int, grain: float = GRAIN) -> None:
-        self.n_features, self.grain = n_features, grain
-        self._rows = Rows()
+    def __init__(self, *, n_features: int, resolution: float = RESOLUTION) -> None:
+        self.n_features, self.resolution = n_features, resolution
+        self._table = ColumnTable()
         self._row_of: dict[int, int] = {}
 
     def __len__(self) -> int:
-        """How many labels there are."""
-        return len(self._rows)
+        """Number of labels."""
+        return len(self._table)
 
     @property
     def labels(self) -> IntArray:
         """The labels, in the order of their first appearance."""
-        return self._rows["labels"] if self._rows else np.zeros(0, np.int64)
+        return self._table["labels"] if self._table else np.zeros(0, np.int64)
 
     @property
     def sums(self) -> IntArray:
-        """The sum of each label's vectors in multiples of the grain, (n_labels, n_features)."""
-        return self._rows["sums"] if self._rows else np.zeros((0, self.n_features), np.int64)
+        """The sum of each label's vectors in multiples of the resolution, (n_labels, n_features)."""
+        return self._table["sums"] if self._table else np.zeros((0, self.n_features), np.int64)
 
     @property
     def counts(self) -> IntArray:
-        """How many vectors each label has."""
-        return self._rows["counts"] if self._rows else np.zeros(0, np.int64)
+        """Number of vectors of each label."""
+        return self._table["counts"] if self._table else np.zeros(0, np.int64)
 
     @property
     def nbytes(self) -> int:
         """Bytes of sums, counts and labels."""
-        return self._rows.used_bytes
+        return self._table.used_bytes
 
     def add(self, vectors: npt.NDArray[np.floating], labels: IntArray) -> None:
         """Add vectors (n, n_features) to the sums of their labels."""
-        if not (np.abs(vectors) <= LIMIT).all():
-            raise BadInput(f"a vector has an entry beyond {LIMIT:,.0f} or none at all; its sum means nothing")
-        whole = np.rint(np.asarray(vectors, np.float64) / self.grain).astype(np.int64)
-        self._accumulate(labels, whole, np.ones(len(labels), np.int64))
+        if not (np.abs(vectors) <= MAX_ENTRY).all():
+            raise BadInput(
+                f"a vector has an entry that is not finite or beyond {MAX_ENTRY:,.0f}; it cannot be added"
+            )
+        integers = np.rint(np.asarray(vectors, np.float64) / self.resolution).astype(np.int64)
+        self._accumulate(labels, integers, np.ones(len(labels), np.int64))
 
-    def merge(self, other: "ClassSums") -> None:
-        """Take in the sums and counts of somebody else."""
+    def merge(self, other: "ClassMeans") -> None:
+        """Add the sums and counts of another object."""
         if other.n_features != self.n_features:
             raise BadInput(
                 f"vectors of length {other.n_features} cannot be merged with some of length {self.n_features}"
             )
         if len(other):
-            self._accumulate(other.labels, other._rows["sums"], other.counts)
+            self._accumulate(other.labels, other._table["sums"], other.counts)
 
     def means(self, labels: IntArray | None = None) -> FloatArray:
-        """The means of some labels that were met, or of all in the order of `labels`: (n, n_features)."""
+        """The means (n, n_features) of known labels (default: all, in the order of `labels`)."""
         if not len(self):
             return np.zeros((0, self.n_features))
         rows = slice(None) if labels is None else self.positions(labels)
-        return np.asarray(self._rows["sums"][rows] * self.grain / self.counts[rows, None], np.float64)
+        return np.asarray(self._table["sums"][rows] * self.resolution / self.counts[rows, None], np.float64)
 
     def positions(self, labels: IntArray) -> IntArray:
-        """Where each label is in `labels`; -1 where it was never met."""
+        """The position of each label in `labels`; -1 for unknown ones."""
         return np.array([self._row_of.get(label, -1) for label in labels.tolist()], np.int64)
 
     def state(self) -> dict[str, AnyArray]:
-        """All of it, as arrays."""
-        return self._rows.state()
+        """Everything, as arrays."""
+        return self._table.state()
 
     def load(self, arrays: dict[str, AnyArray]) -> None:
-        """Become what `state` described."""
-        self._rows.load(arrays)
+        """Restore what `state` returned."""
+        self._table.load(arrays)
         self._row_of = {label: row for row, label in enumerate(self.labels.tolist())}
 
     def _accumulate(self, labels: IntArray, sums: AnyArray, counts: IntArray) -> None:
-        self._admit(labels)
+        self._add_labels(labels)
         rows, own = np.unique(self.positions(labels), return_inverse=True)
-        new_sums, new_counts = self._rows["sums"][rows], self._rows["counts"][rows]
+        new_sums, new_counts = self._table["sums"][rows], self._table["counts"][rows]
         np.add.at(new_sums, own, sums)
         np.add.at(new_counts, own, counts)
-        self._rows.overwrite(rows, {"sums": new_sums, "counts": new_counts})
+        self._table.overwrite(rows, {"sums": new_sums, "counts": new_counts})
 
-    def _admit(self, labels: IntArray) -> None:
+    def _add_labels(self, labels: IntArray) -> None:
         new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
-        self._row_of |= {label: len(self._rows) + i for i, label in enumerate(new)}
+        self._row_of |= {label: len(self._table) + i for i, label in enumerate(new)}
         sums, counts = np.zeros((len(new), self.n_features), np.int64), np.zeros(len(new), np.int64)
-        self._rows.append({"labels": np.array(new, np.int64), "sums": sums, "counts": counts})
+        self._table.append({"labels": np.array(new, np.int64), "sums": sums, "counts": counts})

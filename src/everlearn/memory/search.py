@@ -1,4 +1,4 @@
-"""The nearest images of an exemplar memory, found by compact codes and proved by the pixels."""
+"""Exact nearest-neighbor search in an exemplar memory, by lower bounds from pooled images."""
 
 from typing import Any
 
@@ -12,36 +12,35 @@ from everlearn.shapes.jit import compiled
 Floats = npt.NDArray[np.float32]
 Distances = npt.NDArray[np.float64]
 
-FIRST = 24
-"""Candidates looked at before more are asked for."""
-
-ORIGIN = np.float32(168)
-"""Codes are of images less this gray, near the background of most: short vectors round better."""
-STRETCH = 256
-"""Pixels compared before a candidate may be given up as too far."""
+FIRST_CANDIDATES = 24
+"""Candidates compared by pixels before more are requested."""
+OFFSET = np.float32(168)
+"""Gray level subtracted from images, near the background of most: short vectors round better."""
+SCAN_CHUNK = 256
+"""Pixels compared before a candidate can be abandoned."""
 SLACK = 1e-5
-"""Room for rounding in float32 sums, as a share of the squares that were added."""
+"""Tolerance for rounding of float32 sums, as a share of the squares that were added."""
 
 
-class Lookup:
-    """Codes of all images of a memory, kept up to date with its edits.
+class NearestIndex:
+    """Pooled codes of all images of a memory, updated incrementally with its edits.
 
-    A code is the image averaged over blocks of `block` pixels, and the length of what averaging lost. The
-    distance of codes is never above that of the images, so a search in codes whose worst exact distance
-    lies below the best code distance of all others has found the true nearest ones.
+    The code of an image is its average over blocks of pixels, and the norm of what averaging lost. Distances
+    of codes are lower bounds of distances of images, so a search is exact once the worst exact distance is
+    below the smallest bound of all other images.
 
     Args:
-        block: pixels along the side of a block; 1 compares the images themselves.
+        block: pixels along the side of a block; 1 compares whole images.
 
     Example:
         >>> from everlearn.streams import Batch
-        >>> memory, lookup = ExemplarMemory(), Lookup(block=4)
+        >>> memory, index = ExemplarMemory(), NearestIndex(block=4)
         >>> memory.add(Batch(np.full((2, 16, 16), 9, np.uint8), np.array([3, 7])))
         >>> memory.forget(3)
         1
-        >>> lookup.follow(memory)
+        >>> index.update(memory)
         True
-        >>> rows, distances = lookup.nearest(memory.images.astype(np.float32), 1)
+        >>> rows, distances = index.nearest(memory.images.astype(np.float32), 1)
         >>> memory.labels[rows[0]], float(distances[0, 0])
         (array([7]), 0.0)
     """
@@ -49,35 +48,32 @@ class Lookup:
     def __init__(self, *, block: int = 4) -> None:
         self.block = block
         self._memory, self._version = ExemplarMemory(), -1
-        self._table: Floats = np.zeros((0, 0), np.float32)
+        self._codes: Floats = np.zeros((0, 0), np.float32)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._codes)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the codes."""
-        return self._table.nbytes
+        return self._codes.nbytes
 
-    def follow(self, memory: ExemplarMemory) -> bool:
-        """Bring the codes up to date with a memory; True if there was anything to do.
-
-        After the first time it costs as much work as the edits since the last.
-        """
+    def update(self, memory: ExemplarMemory) -> bool:
+        """Index a memory; returns whether it changed. Costs O(images edited since the last call)."""
         if memory is not self._memory or memory.version < self._version:
-            self._memory, self._version, self._table = memory, -1, self._table[:0]
+            self._memory, self._version, self._codes = memory, -1, self._codes[:0]
         if memory.version == self._version:
             return False
-        rows, kept = memory.changed_since(self._version), self._table[: len(memory)]
+        rows, kept = memory.changed_since(self._version), self._codes[: len(memory)]
         if len(rows):
-            codes = _as_rows(*encode(memory.images[rows], self.block))
-            # A new table, so that nothing of rows that are gone stays behind in spare room.
-            table = np.zeros((len(memory), codes.shape[1]), np.float32)
-            table[: len(kept), : kept.shape[1]] = kept
-            table[rows] = codes
-            self._table = table
+            new = _as_rows(*encode(memory.images[rows], self.block))
+            # A new array, so that no code of a removed image stays in unused capacity.
+            codes = np.zeros((len(memory), new.shape[1]), np.float32)
+            codes[: len(kept), : kept.shape[1]] = kept
+            codes[rows] = new
+            self._codes = codes
         else:
-            self._table = kept.copy()
+            self._codes = kept.copy()
         self._version = memory.version
         return True
 
@@ -88,93 +84,92 @@ class Lookup:
         return rows, np.take_along_axis(bounds, rows, 1)
 
     def nearest(self, images: Floats, k: int) -> tuple[IntArray, Distances]:
-        """The k nearest rows of the memory and the squared distances of their pixels, nearest first."""
+        """The k nearest rows of the memory, nearest first, and the squared distances of pixels."""
         k, bounds = min(k, len(self)), self._bounds(images)
         rows, distances = np.zeros((len(images), k), np.int64), np.zeros((len(images), k))
         if not k:
             return rows, distances
-        known = self._memory.images.reshape(len(self), -1)
-        given = images.reshape(len(images), -1)
-        open_, n = np.arange(len(images)), FIRST + k
-        while len(open_):
-            some = smallest(bounds[open_], min(n, len(self)))
-            limits = np.take_along_axis(bounds[open_], some, 1) - SLACK * _squares(given[open_])[:, None]
-            proved = [
-                scan(given[i], known, some[j], limits[j], rows[i], distances[i]) for j, i in enumerate(open_)
+        exemplars = self._memory.images.reshape(len(self), -1)
+        queries = images.reshape(len(images), -1)
+        pending, n = np.arange(len(images)), FIRST_CANDIDATES + k
+        while len(pending):
+            some = smallest(bounds[pending], min(n, len(self)))
+            slack = SLACK * _squared_norms(queries[pending])[:, None]
+            limits = np.take_along_axis(bounds[pending], some, 1) - slack
+            exact = [
+                scan(queries[i], exemplars, some[j], limits[j], rows[i], distances[i])
+                for j, i in enumerate(pending)
             ]
-            open_ = open_[~np.array(proved) & (n < len(self))]
+            pending = pending[~np.array(exact) & (n < len(self))]
             n *= 8
         return rows, distances
 
     def _bounds(self, images: Floats) -> Floats:
-        """Squared distances of codes, (n, rows): lower bounds of those of the images."""
-        codes, rests = encode(images, self.block)
-        own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
-        bounds: Floats = _as_columns(codes, rests) @ self._table.T
+        """Squared distances of codes, (n, rows): lower bounds of squared distances of images."""
+        codes, lost = encode(images, self.block)
+        own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
+        bounds: Floats = _as_columns(codes, lost) @ self._codes.T
         bounds += own[:, None]
         return bounds
 
 
 @compiled
 def scan(
-    image: Floats,
-    known: npt.NDArray[np.uint8],
-    some: IntArray,
+    query: Floats,
+    exemplars: npt.NDArray[np.uint8],
+    candidates: IntArray,
     limits: Floats,
     rows: IntArray,
     distances: Distances,
 ) -> bool:
-    """Go through candidates from the most promising on, keep the nearest; True if no other can be nearer.
+    """Compare candidates in order of their limits and keep the nearest; True if no other can be nearer.
 
-    A candidate whose distance cannot be below its limit is not looked at once enough nearer ones are known.
+    `limits` are lower bounds of the distances, in ascending order.
     """
     distances[:] = np.inf
-    for candidate, limit in zip(some, limits):  # noqa: B905  (numba knows no strict)
+    for candidate, limit in zip(candidates, limits):  # noqa: B905  (numba has no strict)
         if limit > distances[-1]:
             return True
         distance, start = 0.0, 0
-        while start < len(image) and distance < distances[-1]:
-            for pixel in range(start, min(start + STRETCH, len(image))):
-                difference = image[pixel] - np.float32(known[candidate, pixel])
+        while start < len(query) and distance < distances[-1]:
+            for pixel in range(start, min(start + SCAN_CHUNK, len(query))):
+                difference = query[pixel] - np.float32(exemplars[candidate, pixel])
                 distance += difference * difference
-            start += STRETCH
-        place = len(distances)
-        while place > 0 and distance < distances[place - 1]:
-            place -= 1
-        if place < len(distances):
-            distances[place + 1 :] = distances[place:-1].copy()
-            rows[place + 1 :] = rows[place:-1].copy()
-            distances[place], rows[place] = distance, candidate
+            start += SCAN_CHUNK
+        rank = len(distances)
+        while rank > 0 and distance < distances[rank - 1]:
+            rank -= 1
+        if rank < len(distances):
+            distances[rank + 1 :] = distances[rank:-1].copy()
+            rows[rank + 1 :] = rows[rank:-1].copy()
+            distances[rank], rows[rank] = distance, candidate
     return False
 
 
 def encode(images: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
-    """Codes (n, d), and the length of what they leave out (n,)."""
+    """Codes (n, d), and the norm of what pooling lost (n,)."""
     n, H, W = images.shape[:3]
-    whole = (images - ORIGIN).reshape(n, H, W, -1)
-    padded = np.pad(whole, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
-    shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, whole.shape[3])
+    centered = (images - OFFSET).reshape(n, H, W, -1)
+    padded = np.pad(centered, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
+    shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, centered.shape[3])
     codes: Floats = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
-    lost = np.square(whole).sum(axis=(1, 2, 3)) - np.einsum("nd,nd->n", codes, codes)
+    lost = np.square(centered).sum(axis=(1, 2, 3)) - np.einsum("nd,nd->n", codes, codes)
     return codes, np.sqrt(np.maximum(lost, 0))
 
 
-def _as_rows(codes: Floats, rests: Floats) -> Floats:
-    """What is kept of each image of the memory; its product with `_as_columns` is a distance, but for
-    the square of the latter's own length.
-    """
-    own = np.einsum("nd,nd->n", codes, codes) + np.square(rests)
-    return np.concatenate([codes, rests[:, None], own[:, None]], axis=1)
+def _as_rows(codes: Floats, lost: Floats) -> Floats:
+    """Rows whose product with `_as_columns` is the squared distance minus the query's squared norm."""
+    own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
+    return np.concatenate([codes, lost[:, None], own[:, None]], axis=1)
 
 
-def _as_columns(codes: Floats, rests: Floats) -> Floats:
-    return np.concatenate([-2 * codes, -2 * rests[:, None], np.ones_like(rests)[:, None]], axis=1)
+def _as_columns(codes: Floats, lost: Floats) -> Floats:
+    return np.concatenate([-2 * codes, -2 * lost[:, None], np.ones_like(lost)[:, None]], axis=1)
 
 
-def _squares(images: Floats) -> Floats:
-    """The sums of squares that rounding is a share of."""
-    squares: Floats = np.square(images - ORIGIN).sum(axis=1)
-    return squares
+def _squared_norms(images: Floats) -> Floats:
+    norms: Floats = np.square(images - OFFSET).sum(axis=1)
+    return norms
 
 
 def smallest(values: Floats, k: int) -> IntArray:

@@ -1,9 +1,5 @@
-"""An exemplar memory past RAM.
+"""An exemplar memory on disk, for more images than fit in RAM."""
 
-Takes in images with their labels, one or a million. Keeps the images on disk and 72 bytes of each in RAM.
-Gives out the nearest images to one it is shown, and forgets without a trace: `Shelf`.
-"""
+from everlearn.memory.on_disk.store import OnDiskMemory
 
-from everlearn.memory.on_disk.store import Shelf
-
-__all__ = ["Shelf"]
+__all__ = ["OnDiskMemory"]

@@ -1,4 +1,4 @@
-"""The codes of a shelf in RAM, and the scan over them."""
+"""Short codes of images in RAM, and the scan over them."""
 
 from dataclasses import dataclass
 
@@ -12,101 +12,97 @@ from everlearn.serialization import pack, unpack
 from everlearn.shapes.jit import compiled, inlined
 
 Codes = npt.NDArray[np.int8]
+CodeDistances = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 CODE_BYTES = 64
-MOST = 127
-SPARE, ROUNDS = 16, 4
-"""Directions sought beyond those kept, and how often the search for them is sharpened."""
-PIECE = 4096
-"""Images encoded at once."""
+MAX_CODE = 127
+OVERSAMPLING, POWER_ITERATIONS = 16, 4
+"""Additional dimensions and iterations of the randomized PCA."""
+ENCODE_BATCH = 4096
+"""Images encoded together."""
+BLOCK = 4096
+"""Rows that stay in the processor's cache while all queries are compared with them."""
+HEAD = 8
+"""Leading bytes of a code that are compared first; most codes are rejected by these alone."""
+MAX_DISTANCE = np.iinfo(np.int32).max
+FREE = -1
+"""Label of an empty row."""
 
 
 @dataclass(frozen=True, eq=False)
-class Coder:
-    """Turns images into 64 bytes each, whose distances are nearly those of the images.
+class PCACoder:
+    """Encodes images as 64 bytes whose distances approximate those of the images.
 
-    The bytes are an image's places along the principal directions of the images the coder was fitted to,
-    largest differences first, in whole steps. Images of few pixels have fewer directions, and zeros after.
+    The bytes are the quantized coordinates along the principal components of the images that the coder was
+    fitted to, largest variance first. Images of few pixels have fewer components, padded with zeros.
 
     Attributes:
-        middle: (pixels,) the mean image.
-        directions: (at most 64, pixels) orthonormal.
-        step: what one unit of a code stands for.
+        mean: (pixels,) the mean image.
+        components: (at most 64, pixels), orthonormal.
+        step: quantization step.
 
     Example:
         >>> images = np.eye(8, dtype=np.uint8).reshape(8, 2, 4) * 100
-        >>> Coder.fit(images).encode(images).shape
+        >>> PCACoder.fit(images).encode(images).shape
         (8, 64)
     """
 
-    middle: Floats
-    directions: Floats
+    mean: Floats
+    components: Floats
     step: float
 
     @classmethod
-    def fit(cls, images: npt.NDArray[np.uint8]) -> "Coder":
-        """The coder for images (n, ...) like these; n should be a few thousand."""
+    def fit(cls, images: npt.NDArray[np.uint8]) -> "PCACoder":
+        """Fit to images (n, ...); n should be a few thousand."""
         flat = images.reshape(len(images), -1).astype(np.float32)
-        middle = flat.mean(axis=0, dtype=np.float64).astype(np.float32)
-        flat -= middle
-        directions = _principal(flat, min(CODE_BYTES, *flat.shape))
-        farthest = float(np.abs(flat @ directions.T).max())
-        return cls(middle, directions, max(farthest, 1.0) / MOST)
+        mean = flat.mean(axis=0, dtype=np.float64).astype(np.float32)
+        flat -= mean
+        components = _principal_components(flat, min(CODE_BYTES, *flat.shape))
+        largest = float(np.abs(flat @ components.T).max())
+        return cls(mean, components, max(largest, 1.0) / MAX_CODE)
 
     def encode(self, images: AnyArray) -> Codes:
         """Codes (n, 64) of images (n, ...)."""
         codes = np.zeros((len(images), CODE_BYTES), np.int8)
-        for start in range(0, len(images), PIECE):
-            some = images[start : start + PIECE]
-            flat = some.reshape(len(some), -1).astype(np.float32) - self.middle
-            places = flat @ self.directions.T / np.float32(self.step)
-            codes[start : start + PIECE, : places.shape[1]] = np.rint(places).clip(-MOST, MOST)
+        for start in range(0, len(images), ENCODE_BATCH):
+            some = images[start : start + ENCODE_BATCH]
+            flat = some.reshape(len(some), -1).astype(np.float32) - self.mean
+            levels = np.rint(flat @ self.components.T / np.float32(self.step))
+            codes[start : start + ENCODE_BATCH, : levels.shape[1]] = levels.clip(-MAX_CODE, MAX_CODE)
         return codes
 
     def to_bytes(self) -> bytes:
-        """All of it, for a file."""
-        return pack({"middle": self.middle, "directions": self.directions, "step": self.step})
+        """The content of a file."""
+        return pack({"mean": self.mean, "components": self.components, "step": self.step})
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Coder":
-        """The coder that was written to a file."""
+    def from_bytes(cls, data: bytes) -> "PCACoder":
+        """Read the content of a file."""
         try:
             return cls(**unpack(data))
         except TypeError:
-            raise BadInput("this is no coder of a shelf; use a copy of the shelf") from None
+            raise BadInput("the coder of this memory is damaged; use a copy of the memory") from None
 
 
-def _principal(flat: Floats, n: int) -> Floats:
-    """The n orthonormal directions (n, pixels) along which rows differ most, largest differences first.
+def _principal_components(flat: Floats, n: int) -> Floats:
+    """The first n principal components (n, pixels) of centered rows, by randomized subspace iteration.
 
-    A random space is multiplied by the rows' covariance until it lies along them (randomised subspace
-    iteration): a second instead of the minute that all directions take, of which we need few.
+    Takes a second instead of the minute of a full decomposition.
     """
-    width = min(n + SPARE, *flat.shape)
+    width = min(n + OVERSAMPLING, *flat.shape)
     start = rng_at(0, "directions").normal(flat.shape[1] * width).reshape(-1, width)
     space = np.linalg.qr(start.astype(np.float32))[0]
-    for _ in range(ROUNDS):
+    for _ in range(POWER_ITERATIONS):
         space = np.linalg.qr(flat.T @ (flat @ space))[0]
-    seen = flat @ space
-    _, turned = np.linalg.eigh(seen.T @ seen)
-    directions: Floats = np.ascontiguousarray((space @ turned[:, ::-1][:, :n]).T)
-    return directions
-
-
-CodeDistances = npt.NDArray[np.int32]
-
-BLOCK = 4096
-"""Rows that stay near the processor while all queries pass over them."""
-HEAD = 8
-"""Bytes of a code that are compared first; most codes turn out too far by these alone."""
-FAR = np.iinfo(np.int32).max
-FREE = -1
-"""The label of a row that holds nothing."""
+    projected = flat @ space
+    _, rotation = np.linalg.eigh(projected.T @ projected)
+    components: Floats = np.ascontiguousarray((space @ rotation[:, ::-1][:, :n]).T)
+    return components
 
 
 class CodeTable:
-    """A label and a code for each row, in blocks whose heads lie byte by byte: so the scan is fast.
+    """Labels and codes, in blocks whose leading bytes are stored byte by byte for a fast scan.
 
     Example:
         >>> table = CodeTable()
@@ -124,51 +120,51 @@ class CodeTable:
         self._tails = np.zeros((0, BLOCK, CODE_BYTES - HEAD), np.int8)
 
     def __len__(self) -> int:
-        """How many rows there are, free ones included."""
+        """Number of rows, including free ones."""
         return self._n
 
     @property
     def labels(self) -> IntArray:
-        """The label of each row, -1 where it is free: read-only, not a copy, good until the next write."""
+        """The label of each row, -1 if it is free; a read-only view, valid until the next write."""
         view = self._labels.reshape(-1)[: self._n]
         view.flags.writeable = False
         return view
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, spare room included."""
+        """Allocated bytes."""
         return self._labels.nbytes + self._heads.nbytes + self._tails.nbytes
 
     def write(self, rows: IntArray, labels: IntArray, codes: Codes) -> None:
-        """Put labels and codes into rows; what lies between the last one and these becomes free."""
+        """Write labels and codes into rows; skipped rows are free."""
         if not len(rows):
             return
-        self._make_room(int(rows.max()) + 1)
-        block, place = np.divmod(rows, BLOCK)
-        self._labels[block, place] = labels
-        self._heads[block, :, place] = codes[:, :HEAD]
-        self._tails[block, place] = codes[:, HEAD:]
+        self._reserve(int(rows.max()) + 1)
+        block, offset = np.divmod(rows, BLOCK)
+        self._labels[block, offset] = labels
+        self._heads[block, :, offset] = codes[:, :HEAD]
+        self._tails[block, offset] = codes[:, HEAD:]
 
     def nearest(self, queries: Codes, k: int) -> IntArray:
-        """The k rows with the nearest codes to each query, nearest first; k rows must not be free."""
-        distances = np.full((len(queries), k), FAR, np.int32)
+        """The k rows with the codes nearest to each query, nearest first; at least k rows must be used."""
+        distances = np.full((len(queries), k), MAX_DISTANCE, np.int32)
         rows = np.zeros((len(queries), k), np.int64)
         _scan(self._heads, self._tails, self._labels, queries, distances, rows)
         return np.take_along_axis(rows, np.lexsort((rows, distances)), 1)
 
-    def _make_room(self, n: int) -> None:
-        self._n, room = max(n, self._n), len(self._labels)
+    def _reserve(self, n: int) -> None:
+        self._n, capacity = max(n, self._n), len(self._labels)
         needed = -(-self._n // BLOCK)
-        if needed > room:
-            room = max(needed, room + room // 4)
-            self._labels = _grown(self._labels, room, FREE)
-            self._heads, self._tails = _grown(self._heads, room, 0), _grown(self._tails, room, 0)
+        if needed > capacity:
+            capacity = max(needed, capacity + capacity // 4)
+            self._labels = _resized(self._labels, capacity, FREE)
+            self._heads, self._tails = (_resized(each, capacity, 0) for each in (self._heads, self._tails))
 
 
-def _grown(blocks: AnyArray, room: int, filling: int) -> AnyArray:
-    grown = np.full((room, *blocks.shape[1:]), filling, blocks.dtype)
-    grown[: len(blocks)] = blocks
-    return grown
+def _resized(blocks: AnyArray, capacity: int, fill: int) -> AnyArray:
+    resized = np.full((capacity, *blocks.shape[1:]), fill, blocks.dtype)
+    resized[: len(blocks)] = blocks
+    return resized
 
 
 @compiled
@@ -187,19 +183,19 @@ def _scan(
             sums[:] = 0
             for j in range(HEAD):
                 _add_squares(heads[block, j], np.int32(query[j]), sums)
-            _admit(sums, tails[block], labels[block], block, query[HEAD:], distances[i], rows[i])
+            _update_heap(sums, tails[block], labels[block], block, query[HEAD:], distances[i], rows[i])
 
 
 @compiled
-def _add_squares(numbers: npt.NDArray[np.int8], number: np.int32, sums: CodeDistances) -> None:
-    # Numba would compute in 64 bits, four at a time instead of eight, were it not told otherwise.
-    for i in range(len(numbers)):
-        difference = np.int32(np.int32(numbers[i]) - number)
+def _add_squares(codes: npt.NDArray[np.int8], query: np.int32, sums: CodeDistances) -> None:
+    # Explicit int32: by default numba computes in 64 bits, with half the SIMD lanes.
+    for i in range(len(codes)):
+        difference = np.int32(np.int32(codes[i]) - query)
         sums[i] = np.int32(sums[i] + np.int32(difference * difference))
 
 
 @compiled
-def _admit(
+def _update_heap(
     sums: CodeDistances,
     tails: npt.NDArray[np.int8],
     labels: IntArray,
@@ -208,13 +204,13 @@ def _admit(
     distances: CodeDistances,
     rows: IntArray,
 ) -> None:
-    """Let the codes of a block into a heap of the nearest, whose first is the farthest of them."""
+    """Update a max-heap of the nearest codes with a block."""
     for i in range(len(sums)):
         if sums[i] >= distances[0] or labels[i] == FREE:
             continue
         distance = sums[i] + _squares(tails[i], query)
         if distance < distances[0]:
-            _sift(distances, rows, distance, block * BLOCK + i)
+            _replace_root(distances, rows, distance, block * BLOCK + i)
 
 
 @inlined
@@ -227,15 +223,15 @@ def _squares(code: Codes, query: Codes) -> np.int32:
 
 
 @compiled
-def _sift(distances: CodeDistances, rows: IntArray, distance: int, row: int) -> None:
-    """Put a nearer one in the place of the farthest."""
-    place, n = 0, len(distances)
-    while 2 * place + 1 < n:
-        child = 2 * place + 1
+def _replace_root(distances: CodeDistances, rows: IntArray, distance: int, row: int) -> None:
+    """Replace the farthest entry of the heap."""
+    node, n = 0, len(distances)
+    while 2 * node + 1 < n:
+        child = 2 * node + 1
         if child + 1 < n and distances[child + 1] > distances[child]:
             child += 1
         if distances[child] <= distance:
             break
-        distances[place], rows[place] = distances[child], rows[child]
-        place = child
-    distances[place], rows[place] = distance, row
+        distances[node], rows[node] = distances[child], rows[child]
+        node = child
+    distances[node], rows[node] = distance, row

@@ -1,4 +1,4 @@
-"""The files of a shelf: every edit is in them entirely or not at all."""
+"""Crash-safe files of an on-disk memory: every edit is applied completely or not at all."""
 
 import json
 import mmap
@@ -16,23 +16,30 @@ import numpy.typing as npt
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.files import FolderLock
-from everlearn.memory.on_disk.index import CODE_BYTES, FREE, Coder, Codes
+from everlearn.memory.on_disk.index import CODE_BYTES, FREE, Codes, PCACoder
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
 
+METADATA, EDIT = "memory.json", "edit.json"
+KIND, FORMAT = "on-disk memory", 1
+NAME_BYTES = 200
+COPY_BATCH = 4096
+"""Rows that are read and encoded together."""
+ERASE_BYTES = 1 << 22
+"""Zeros that are written together."""
+
 
 @dataclass(frozen=True)
 class Edit:
-    """What some rows hold from now on.
+    """New labels and names of some rows.
 
-    Doing it twice is the same as doing it once, so a shelf that may have been stopped in the middle of its
-    last edit does it again.
+    Edits are idempotent: the last one, which may have been interrupted, is applied again on opening.
 
     Attributes:
-        rows: which, rising.
-        labels: the class each belongs to; -1 for a row that is erased.
-        names: what people call the class of each; "" if nobody gave it a name.
+        rows: in ascending order.
+        labels: the class of each row; -1 for a row that is erased.
+        names: the name of each class; "" without a name.
     """
 
     rows: list[int]
@@ -40,48 +47,44 @@ class Edit:
     names: list[str]
 
     @classmethod
-    def erasing(cls, rows: list[int]) -> "Edit":
-        """The edit that leaves nothing in some rows."""
+    def erase(cls, rows: list[int]) -> "Edit":
+        """The edit that erases rows."""
         return cls(rows, [-1] * len(rows), [""] * len(rows))
 
 
 class Journal:
-    """Keeps one edit, the last; what was said of earlier ones is overwritten.
+    """A file with the last edit.
 
     Args:
-        path: the file it is kept in.
+        path: the file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def write(self, edit: Edit) -> None:
-        """From here on the edit will be done, now or when the shelf is opened next."""
+        """Commit an edit: it will be applied now, or when the memory is opened next."""
         files.write(self.path, json.dumps(asdict(edit)).encode())
 
     def read(self) -> Edit:
-        """The last edit; one of no rows if there was none."""
+        """The last edit; an empty one if there was none."""
         if not self.path.exists():
-            return Edit.erasing([])
+            return Edit.erase([])
         try:
             return Edit(**json.loads(self.path.read_bytes()))
         except (ValueError, TypeError):
-            raise BadInput(f"{self.path} is damaged; use a copy of the shelf") from None
-
-
-PIECE = 1 << 22
-"""About as many bytes of zeros are written at once."""
+            raise BadInput(f"{self.path} is damaged; use a copy of the memory") from None
 
 
 class RowFile:
-    """Row i of an array is bytes i * size to (i + 1) * size of a file; what lies past its end is zero.
+    """An array in a file: row i is bytes i * size to (i + 1) * size; rows past the end are zero.
 
-    Nothing here is safe against a crash by itself: an edit is written down before it is done (`Journal`).
+    Not crash-safe by itself; edits are journaled first (`Journal`).
 
     Args:
-        path: the file; made if it is not there.
-        dtype: of the array.
-        shape: of one row.
+        path: the file; created if it does not exist.
+        dtype: dtype of the array.
+        shape: shape of one row.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> None:
@@ -92,54 +95,55 @@ class RowFile:
             self._file = files.disk.open(path, os.O_CREAT | os.O_RDWR)
 
     def __len__(self) -> int:
-        """How many rows are written in full."""
+        """Number of complete rows."""
         return self.nbytes // self.row_bytes
 
     @property
     def nbytes(self) -> int:
-        """The size of the file."""
+        """Size of the file."""
         return os.fstat(self._file).st_size
 
     def read(self, start: int, stop: int) -> AnyArray:
-        """Rows that follow one another, as an array in RAM."""
+        """Read a range of rows."""
         rows = np.zeros((stop - start, *self.shape), self.dtype)
         rest = rows.reshape(-1).view(np.uint8).data
-        place = start * self.row_bytes
-        while rest and (n := os.preadv(self._file, [rest], place)):
-            rest, place = rest[n:], place + n
+        offset = start * self.row_bytes
+        while rest and (n := os.preadv(self._file, [rest], offset)):
+            rest, offset = rest[n:], offset + n
         return rows
 
     def mapped(self) -> AnyArray:
-        """All rows, read from the disk where and when they are looked at; later writes show in them."""
+        """All rows, memory-mapped; later writes are visible."""
         if not len(self):
             return np.zeros((0, *self.shape), self.dtype)
         pages = mmap.mmap(self._file, len(self) * self.row_bytes, prot=mmap.PROT_READ)
-        pages.madvise(mmap.MADV_RANDOM)  # or the system would read much around each row that is looked at
+        pages.madvise(mmap.MADV_RANDOM)  # no read-ahead
         return np.frombuffer(pages, self.dtype).reshape(-1, *self.shape)
 
     def write(self, rows: IntArray, values: AnyArray) -> None:
-        """Put values into rows, which rise."""
+        """Write rows, in ascending order."""
         for start, stop in _runs(rows):
             part = np.ascontiguousarray(values[start:stop], self.dtype)
             self._write_at(int(rows[start]), part.reshape(-1).view(np.uint8).data)
 
     def erase(self, rows: IntArray) -> None:
-        """Overwrite rows, which rise, with zeros."""
-        held = rows[rows * self.row_bytes < self.nbytes]
-        most = max(1, PIECE // self.row_bytes)
-        for start, stop in _runs(held):
-            for first in range(start, stop, most):
-                self._write_at(int(held[first]), memoryview(bytes(self.row_bytes * min(most, stop - first))))
+        """Overwrite rows, in ascending order, with zeros."""
+        existing = rows[rows * self.row_bytes < self.nbytes]
+        n = max(1, ERASE_BYTES // self.row_bytes)
+        for start, stop in _runs(existing):
+            for first in range(start, stop, n):
+                zeros = bytes(self.row_bytes * min(n, stop - first))
+                self._write_at(int(existing[first]), memoryview(zeros))
 
     def sync(self) -> None:
-        """Force what was written to the disk."""
+        """Flush writes to the disk."""
         if not self._is_synced:
             with files.os_error_context(self.path):
                 files.disk.sync(self._file)
             self._is_synced = True
 
     def close(self) -> None:
-        """Let go of the file, if that has not been done."""
+        """Close the file; does nothing if it is closed."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -152,7 +156,7 @@ class RowFile:
 
 
 def _runs(rows: IntArray) -> list[tuple[int, int]]:
-    """Where rows that follow one another begin and end.
+    """Start and end of each run of consecutive rows.
 
     Example:
         >>> _runs(np.array([3, 4, 5, 9]))
@@ -163,121 +167,115 @@ def _runs(rows: IntArray) -> list[tuple[int, int]]:
     return list(pairwise(edges)) if len(rows) else []
 
 
-ABOUT, EDIT = "shelf.json", "edit.json"
-KIND, FORMAT = "shelf", 1
-NAME_BYTES = 200
-COPY_BATCH = 4096
-
-
 class Storage:
-    """Images, labels, names and codes of a shelf, a file of rows each; a free row is all zeros.
+    """Images, labels, names and codes of an on-disk memory, one file each; a free row is all zeros.
 
-    An edit is first written down, then done; when the files are opened, the last one is done again. Images
-    and codes that are added are written before that, into rows noted as to be erased until then. So a process
-    may die at any moment: what it was doing is either all there or leaves no byte.
+    An edit is journaled, then applied; on opening, the last one is applied again. Images and codes of an
+    addition are written before that, into rows that the journal marks for erasure until it is committed. So
+    an interrupted edit is either complete or leaves no byte.
 
     Args:
-        folder: where the files are.
+        folder: the folder of the files.
     """
 
     def __init__(self, folder: Path) -> None:
-        read_about(folder)  # complains before a lock is put into a folder that holds something else
-        self.folder, self._held = folder, ExitStack()
+        read_metadata(folder)  # fails before a lock file is created in a wrong folder
+        self.folder, self._resources = folder, ExitStack()
         try:
             self._open()
-            self._sweep()
-            self._do(self._journal.read())
-            self._check_whole()
+            self._remove_stale()
+            self._apply(self._journal.read())
+            self._check_complete()
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
-        self._held.enter_context(FolderLock(self.folder))
-        self._about = read_about(self.folder)
-        self.image_shape = tuple(self._about["image_shape"])
+        self._resources.enter_context(FolderLock(self.folder))
+        self._metadata = read_metadata(self.folder)
+        self.image_shape = tuple(self._metadata["image_shape"])
         self._journal = Journal(self.folder / EDIT)
         self._labels = self._file("labels", np.int64)
         self._names = self._file("names", np.uint8, (NAME_BYTES,))
         self.images = self._file("images", np.uint8, self.image_shape)
-        self._codes = self._file(_codes_name(self._about), np.int8, (CODE_BYTES,))
-        fitted = (self.folder / _coder_name(self._about)).read_bytes() if self._about["codes"] else None
-        self.coder = None if fitted is None else Coder.from_bytes(fitted)
+        self._codes = self._file(_codes_name(self._metadata), np.int8, (CODE_BYTES,))
+        fitted = (self.folder / _coder_name(self._metadata)).read_bytes() if self._metadata["codes"] else None
+        self.coder = None if fitted is None else PCACoder.from_bytes(fitted)
 
     def _file(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> RowFile:
         file = RowFile(self.folder / name, dtype, shape)
-        self._held.callback(file.close)
+        self._resources.callback(file.close)
         return file
 
     def __len__(self) -> int:
-        """How many rows there are, free ones included."""
+        """Number of rows, including free ones."""
         return len(self._labels)
 
     @property
     def disk_bytes(self) -> int:
-        """Bytes that all files take up; names that nobody gave take none."""
+        """Bytes on disk; files are sparse, so missing names take none."""
         return sum(path.stat().st_blocks * 512 for path in self.folder.iterdir())
 
     def labels(self) -> IntArray:
-        """The label of each row, -1 where it is free."""
-        held: IntArray = self._labels.read(0, len(self)) - 1  # so that zeros are free
-        return held
+        """The label of each row, -1 if it is free."""
+        labels: IntArray = self._labels.read(0, len(self)) - 1  # 0 in the file is free
+        return labels
 
     def codes(self) -> Codes:
-        """The code of each row; zeros where it is free, or as long as there is no coder."""
+        """The code of each row; zeros if it is free or there is no coder yet."""
         return self._codes.read(0, len(self))
 
     def name(self, row: int) -> str:
-        """What people call the class of a row; "" if nobody gave it a name."""
+        """The name of a row's class; "" without a name."""
         return _as_name(self._names.read(row, row + 1))
 
     def names(self) -> Iterator[tuple[int, str]]:
-        """The rows whose class has a name, and the name."""
+        """Rows with a name, and the names."""
         for start in range(0, len(self._names), COPY_BATCH):
             part = self._names.read(start, start + COPY_BATCH)
             for row in np.flatnonzero(part[:, 0]).tolist():
                 yield start + row, _as_name(part[row])
 
     def add(self, images: Images, codes: Codes, edit: Edit) -> None:
-        """Fill free rows, which the edit names."""
+        """Write images and codes into free rows, and commit the edit."""
         rows = np.array(edit.rows, np.int64)
-        self._journal.write(Edit.erasing(edit.rows))
+        self._journal.write(Edit.erase(edit.rows))
         self.images.write(rows, images)
         self._codes.write(rows, codes)
         self._sync()
         self.commit(edit)
 
     def commit(self, edit: Edit) -> None:
-        """Write down what to do, and do it."""
+        """Journal an edit, then apply it."""
         self._journal.write(edit)
-        self._do(edit)
+        self._apply(edit)
 
-    def recode(self, coder: Coder) -> None:
-        """Encode all images anew; until that is done the old codes count."""
-        old, about = self._codes, {**self._about, "codes": self._about["codes"] + 1}
-        codes = self._file(_codes_name(about), np.int8, (CODE_BYTES,))
+    def recode(self, coder: PCACoder) -> None:
+        """Encode all images again; the old codes are used until that is complete."""
+        old, metadata = self._codes, {**self._metadata, "codes": self._metadata["codes"] + 1}
+        codes = self._file(_codes_name(metadata), np.int8, (CODE_BYTES,))
         for start in range(0, len(self), COPY_BATCH):
             rows = np.arange(start, min(start + COPY_BATCH, len(self)))
             some = coder.encode(self.images.read(start, start + len(rows)))
             some[self._labels.read(start, start + len(rows)) == 0] = 0
             codes.write(rows, some)
         codes.sync()
-        files.write(self.folder / _coder_name(about), coder.to_bytes())
-        write_about(self.folder, about)
-        self._about, self._codes, self.coder = about, codes, coder
+        files.write(self.folder / _coder_name(metadata), coder.to_bytes())
+        write_metadata(self.folder, metadata)
+        self._metadata, self._codes, self.coder = metadata, codes, coder
         old.close()
-        self._sweep()
+        self._remove_stale()
 
     def close(self) -> None:
-        """Let others open the files."""
-        self._held.close()
+        """Close the files and release the lock."""
+        self._resources.close()
 
-    def _do(self, edit: Edit) -> None:
+    def _apply(self, edit: Edit) -> None:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
-        kept, gone = rows[labels != FREE], rows[labels == FREE]
+        kept, erased = rows[labels != FREE], rows[labels == FREE]
         named = np.array([bool(name) for name in edit.names], bool)
         for file in (self.images, self._codes, self._labels):
-            file.erase(gone)
+            file.erase(erased)
         self._names.erase(rows[~named])
         self._names.write(rows[named], _name_rows([name for name in edit.names if name]))
         self._labels.write(kept, labels[labels != FREE] + 1)
@@ -287,56 +285,59 @@ class Storage:
         for file in (self.images, self._codes, self._names, self._labels):
             file.sync()
 
-    def _sweep(self) -> None:
-        """Take away what was being written when a process died, and codes that no longer count."""
-        known = (_codes_name(self._about), _coder_name(self._about))
+    def _remove_stale(self) -> None:
+        """Remove incomplete files of an interrupted process, and outdated codes."""
+        known = (_codes_name(self._metadata), _coder_name(self._metadata))
         old = [path for path in self.folder.glob("code*-*") if path.name not in known]
         for path in (*old, *self.folder.glob(".*.new")):
             files.remove(path)
 
-    def _check_whole(self) -> None:
+    def _check_complete(self) -> None:
         for file in (self.images, self._codes):
             if len(file) < len(self):
                 raise BadInput(
-                    f"{file.path} is cut short: {len(file):,} of {len(self):,} rows; use a copy of the shelf"
+                    f"{file.path} is cut short: {len(file):,} of {len(self):,} rows; use a copy of the memory"
                 )
 
 
-def read_about(folder: Path) -> dict[str, Any]:
-    """What a shelf says about itself."""
+def read_metadata(folder: Path) -> dict[str, Any]:
+    """Read the metadata file."""
     try:
-        about = json.loads((folder / ABOUT).read_bytes())
-        found, _ = (about["kind"], about["format"]), (about["codes"] + 1, len(about["image_shape"]))
+        metadata = json.loads((folder / METADATA).read_bytes())
+        found, _ = (
+            (metadata["kind"], metadata["format"]),
+            (metadata["codes"] + 1, len(metadata["image_shape"])),
+        )
     except FileNotFoundError:
-        raise BadInput(f"there is no shelf in {str(folder)!r}; name the folder of one") from None
+        raise BadInput(f"there is no on-disk memory in {str(folder)!r}; give the folder of one") from None
     except (ValueError, KeyError, TypeError):
-        raise BadInput(f"{folder / ABOUT} is damaged; use a copy of the shelf") from None
+        raise BadInput(f"{folder / METADATA} is damaged; use a copy of the memory") from None
     if found != (KIND, FORMAT):
         raise BadInput(
             f"{str(folder)!r} holds {found[0]!r} of format {found[1]}; this everlearn reads format {FORMAT}"
         )
-    return dict(about)
+    return dict(metadata)
 
 
-def write_about(folder: Path, about: dict[str, Any]) -> None:
-    """From here on this is what counts."""
-    files.write(folder / ABOUT, json.dumps(about, indent=1).encode() + b"\n")
+def write_metadata(folder: Path, metadata: dict[str, Any]) -> None:
+    """Replace the metadata file, atomically."""
+    files.write(folder / METADATA, json.dumps(metadata, indent=1).encode() + b"\n")
 
 
-def make_files(folder: Path, image_shape: tuple[int, ...]) -> None:
-    """An empty shelf in a folder that does not exist, or holds nothing."""
+def create_files(folder: Path, image_shape: tuple[int, ...]) -> None:
+    """Create an empty memory in a new or empty folder."""
     files.make_folder(folder)
     if any(not path.name.endswith(".new") for path in folder.iterdir()):
-        raise BadInput(f"{str(folder)!r} is not empty; name a new folder for the shelf")
-    write_about(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
+        raise BadInput(f"{str(folder)!r} is not empty; give a new folder for the memory")
+    write_metadata(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
 
 
-def _codes_name(about: dict[str, Any]) -> str:
-    return f"codes-{about['codes']}"
+def _codes_name(metadata: dict[str, Any]) -> str:
+    return f"codes-{metadata['codes']}"
 
 
-def _coder_name(about: dict[str, Any]) -> str:
-    return f"coder-{about['codes']}.safetensors"
+def _coder_name(metadata: dict[str, Any]) -> str:
+    return f"coder-{metadata['codes']}.safetensors"
 
 
 def _as_name(row: AnyArray) -> str:

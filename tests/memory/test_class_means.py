@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.memory.class_means import GRAIN, ClassSums
+from everlearn.memory.class_means import RESOLUTION, ClassMeans
 from everlearn.memory.table import AnyArray
 from everlearn.rng import rng_at
 
@@ -12,13 +12,13 @@ VECTORS = rng_at(0, "class sums").normal(60 * 3).reshape(60, 3)
 LABELS = rng_at(0, "class labels").integers(60, 4) * 10
 
 
-def of(rows: AnyArray) -> ClassSums:
-    sums = ClassSums(n_features=3)
+def means_of(rows: AnyArray) -> ClassMeans:
+    sums = ClassMeans(n_features=3)
     sums.add(VECTORS[rows], LABELS[rows])
     return sums
 
 
-def content(sums: ClassSums) -> dict[int, tuple[int, list[int]]]:
+def content(sums: ClassMeans) -> dict[int, tuple[int, list[int]]]:
     state = sums.state()
     return {
         int(label): (int(count), total.tolist())
@@ -26,24 +26,24 @@ def content(sums: ClassSums) -> dict[int, tuple[int, list[int]]]:
     }
 
 
-def test_means_are_means() -> None:
-    sums = of(np.arange(60))
+def test_means() -> None:
+    sums = means_of(np.arange(60))
     for label, mean in zip(sums.labels, sums.means(), strict=True):
-        np.testing.assert_allclose(mean, VECTORS[label == LABELS].mean(0), atol=GRAIN)
+        np.testing.assert_allclose(mean, VECTORS[label == LABELS].mean(0), atol=RESOLUTION)
     some = np.array([20, 0, 20])
     np.testing.assert_array_equal(sums.means(some), sums.means()[sums.positions(some)])
 
 
 @given(st.permutations(range(60)), st.integers(0, 60))
-def test_any_order_and_any_parties_give_the_same_sums(order: list[int], cut: int) -> None:
+def test_sums_do_not_depend_on_order_or_merging(order: list[int], cut: int) -> None:
     rows = np.array(order)
-    merged = of(rows[:cut])
-    merged.merge(of(rows[cut:]))
-    assert content(merged) == content(of(np.arange(60)))
+    merged = means_of(rows[:cut])
+    merged.merge(means_of(rows[cut:]))
+    assert content(merged) == content(means_of(np.arange(60)))
 
 
-def test_a_state_is_all_there_is() -> None:
-    sums, other = of(np.arange(60)), of(np.arange(3))
+def test_state_round_trip() -> None:
+    sums, other = means_of(np.arange(60)), means_of(np.arange(3))
     other.load(sums.state())
     assert content(other) == content(sums)
     other.add(VECTORS[:1], LABELS[:1])
@@ -51,17 +51,17 @@ def test_a_state_is_all_there_is() -> None:
     assert (other.positions(np.array([0, 99])) >= 0).tolist() == [True, False]
 
 
-def test_nothing_has_no_means() -> None:
-    sums = ClassSums(n_features=3)
-    sums.merge(ClassSums(n_features=3))
+def test_empty_means() -> None:
+    sums = ClassMeans(n_features=3)
+    sums.merge(ClassMeans(n_features=3))
     assert (len(sums), sums.means().shape, len(sums.labels)) == (0, (0, 3), 0)
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, 1e9])
-def test_what_cannot_be_added_is_refused(entry: float) -> None:
-    sums = ClassSums(n_features=3)
-    with pytest.raises(BadInput, match="its sum means nothing"):
+def test_bad_vectors_are_rejected(entry: float) -> None:
+    sums = ClassMeans(n_features=3)
+    with pytest.raises(BadInput, match="cannot be added"):
         sums.add(np.array([[0.0, 0.0, entry]]), np.array([1]))
     assert len(sums) == 0
     with pytest.raises(BadInput, match="length 2"):
-        sums.merge(ClassSums(n_features=2))
+        sums.merge(ClassMeans(n_features=2))
