@@ -191,8 +191,8 @@ EXPERIMENTS = (
             *_claims_of_the_paper("SDA"),
         ),
         None,
-        "S: environment inference, D: generative replay, A: latent masking; SDA is VASE, and CCI-VAE has none "
-        f"of them. {PROBE_NOTE}",
+        "S: environment inference, D: generative replay, A: latent masking; SDA is VASE, CCI-VAE has none of "
+        f"them. {PROBE_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS),
     ),
     Experiment(
