@@ -136,9 +136,9 @@ def test_supersampling_explains_small_objects_better(scale: float) -> None:
     corners = ((-r, -r), (-r, r), (r, -r), (r, r))
 
     def residual(points: tuple[tuple[float, float], ...]) -> float:
-        boxed, spare = (0, 48, 0, 48), (np.empty((4, 4)), np.empty(4))
+        boxed, buffers = (0, 48, 0, 48), (np.empty((4, 4)), np.empty(4))
         pairs = zip(images, exemplars, transforms, strict=True)
-        return sum(normal_equations(p, e, boxed, transform, 1, points, *spare) for p, e, transform in pairs)
+        return sum(normal_equations(p, e, boxed, transform, 1, points, *buffers) for p, e, transform in pairs)
 
     assert residual(corners) < residual(CENTER)
 

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 
 def kl_to_prior(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """KL(N(mean, variance) || N(0, 1)) of every latent, in nats.
+    """KL(N(mean, variance) || N(0, 1)) of every latent.
 
     Example:
         >>> kl_to_prior(torch.tensor([0.0, 2.0]), torch.zeros(2))

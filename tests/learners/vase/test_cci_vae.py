@@ -103,6 +103,7 @@ def test_posterior_and_decode() -> None:
     assert means.shape == stds.shape == (32, 24)
     assert (stds > 0).all()
     np.testing.assert_array_equal(learner.encode(BATCH.images), means)
+    assert learner.encode(BATCH.images[:0]).shape == (0, 24)
     images = learner.decode(means)
     assert images.shape == BATCH.images.shape
     assert ((images > 0) & (images < 1)).all()

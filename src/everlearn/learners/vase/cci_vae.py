@@ -8,15 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.learners.base import Learner, Losses, Names, setting
-from everlearn.networks import flops_per_image, to_tensor
+from everlearn.networks import flops_per_image, map_batches, to_tensor
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
 from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
-ENCODE_BATCH = 256
-"""Images encoded together."""
 MIN_BATCH = 16
 """Images from which statistics of a batch (aggregate posterior, environment) are estimated."""
 
@@ -67,15 +65,13 @@ class VAELearner(Learner):
         "64 px, lets the noise of single batches dominate the reconstruction loss",
         default=2.0, ge=0, le=1e6,
     )  # fmt: skip
-    capacity_step: float = setting(
-        "increase of C per step, in nats (not published)", default=0.01, ge=0, le=1e6
-    )
+    capacity_step: float = setting("increase of C per step (not published)", default=0.01, ge=0, le=1e6)
     max_capacity: float = setting(
-        "upper limit of C in nats (not published); a lower one follows from min_std and the active latents",
+        "upper limit of C (not published); min_std and the active latents imply another one",
         default=25.0, ge=0, le=1e4,
     )  # fmt: skip
     min_std: float = setting(
-        "smallest standard deviation of a posterior, which limits a latent to -log(min_std) nats; without it "
+        "smallest standard deviation of a posterior, which limits its KL to -log(min_std); without it "
         "C is spent on the precision of the first factors that are learned, such as position",
         default=MIN_STD, ge=1e-3, le=1,
     )  # fmt: skip
@@ -161,14 +157,16 @@ class VAELearner(Learner):
         """Posterior means, (n, n_latents)."""
         return self.posterior(images)[0]
 
-    @torch.no_grad()
     def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
         """Posterior means and standard deviations, (n, n_latents) each."""
-        rows = [np.zeros((0, 2 * self.n_latents))]
-        for start in range(0, len(images), ENCODE_BATCH):
-            mean, log_variance, _ = self.net.encoder(self.to_pixels(images[start : start + ENCODE_BATCH]))
-            rows.append(torch.cat([mean, (0.5 * log_variance).exp()], dim=1).cpu().double().numpy())
-        both = np.concatenate(rows)
+        if not len(images):  # PixelUnshuffle fails on empty batches
+            return np.zeros((0, self.n_latents)), np.zeros((0, self.n_latents))
+
+        def encode(some: Images) -> Tensor:
+            mean, log_variance, _ = self.net.encoder(self.to_pixels(some))
+            return torch.cat([mean, (0.5 * log_variance).exp()], dim=1)
+
+        both = map_batches(encode, images).double().numpy()
         return both[:, : self.n_latents], both[:, self.n_latents :]
 
     @torch.no_grad()

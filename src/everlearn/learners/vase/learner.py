@@ -101,7 +101,7 @@ class VASE(VAELearner):
         '"noise", those on which the decoder tolerates noise below usage_max_noise',
         default="kl",
     )
-    usage_min_kl: float = setting("see usage_criterion; in nats", default=0.1, ge=0, le=1e3)
+    usage_min_kl: float = setting("see usage_criterion", default=0.1, ge=0, le=1e3)
     usage_max_noise: float = setting("see usage_criterion", default=2.0, ge=0, le=1e6)
     restart_capacity: bool = setting(
         "start C of a new environment at the KL of its active latents, and keep one C per environment; if "
