@@ -12,19 +12,15 @@ from everlearn.networks.alignment import (
     solve,
     supersample_offset,
 )
-from everlearn.networks.pose import (
-    compose,
-    inverse,
-    poses_from_factors,
-    similarity,
-    to_canonical,
-    to_images,
-)
+from everlearn.networks.pose import compose, inverse, poses_from_factors, similarity, to_canonical, to_images
 from everlearn.rng import rng_at
 from everlearn.streams import Task, sprites
 
+Points = tuple[tuple[float, float], ...]
+CORNERS = tuple((x, y) for x in (-0.4, 0.4) for y in (-0.4, 0.4))
 
-@pytest.fixture(scope="module", params=[False, True], ids=["gray", "colour"])
+
+@pytest.fixture(scope="module", params=[False, True], ids=["gray", "color"])
 def task(request: pytest.FixtureRequest) -> Task:
     return sprites(image_size=48, classes_per_task=4, rgb=request.param).task(0)
 
@@ -37,47 +33,58 @@ def exemplar_rows(task: Task) -> np.ndarray:
     return np.searchsorted(task.exemplars.labels, task.test.labels)
 
 
-def per_candidate(transforms: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return np.repeat(transforms[:, None], rows.shape[1], axis=1)
+def true_poses(task: Task) -> torch.Tensor:
+    return poses_from_factors(task.test.factors)  # type: ignore[arg-type]
 
 
 def perturbed(poses: torch.Tensor, size: float) -> torch.Tensor:
-    n = rng_at(0, "test", 1).normal(4 * len(poses))
-    log_scale, angle, x, y = torch.from_numpy(n).float().reshape(4, -1) * size
+    noise = rng_at(0, "test", 1).normal(4 * len(poses))
+    log_scale, angle, x, y = torch.from_numpy(noise).float().reshape(4, -1) * size
     return compose(poses, similarity(torch.exp(log_scale), angle, x / 3, y / 3))
 
 
+def residual(
+    image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, points: Points = CENTER
+) -> float:
+    box = (0, image.shape[0], 0, image.shape[1])
+    return normal_equations(image, exemplar, box, transform, 1, points, np.empty((4, 4)), np.empty(4))
+
+
+def aligned(task: Task, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals and transforms of exemplars aligned from perturbed poses."""
+    residuals, transforms = np.empty(rows.shape), np.empty((len(rows), 4))
+    start = inverse(perturbed(true_poses(task), 0.03)).double().numpy()
+    starts = np.repeat(start[:, None], rows.shape[1], axis=1)
+    images, exemplars = channels(task.test.images), channels(task.exemplars.images)
+    align_candidates(images, exemplars, rows, starts, residuals, transforms)
+    return residuals, transforms
+
+
 def test_residual_equals_sampling_with_torch(task: Task) -> None:
-    transforms = inverse(perturbed(poses_from_factors(task.test.factors), 0.05))  # type: ignore[arg-type]
-    rows = exemplar_rows(task)
-    warped = to_images(to_canonical(to_tensor(task.exemplars.images[rows]), transforms))
-    expected = np.square(channels(warped).astype(float) - channels(task.test.images)).sum((1, 2, 3))
-    for i in range(len(rows)):
-        H, W = task.test.images.shape[1:3]
-        residual = normal_equations(
-            channels(task.test.images)[i], channels(task.exemplars.images)[rows[i]], (0, H, 0, W),
-            transforms[i].double().numpy(), 1, CENTER, np.empty((4, 4)), np.empty(4),
-        )  # fmt: skip
-        assert residual == pytest.approx(expected[i], rel=1e-3, abs=5)
-
-
-CORNERS = tuple((x, y) for x in (-0.4, 0.4) for y in (-0.4, 0.4))
+    transforms = inverse(perturbed(true_poses(task), 0.05))
+    images, exemplars = channels(task.test.images), task.exemplars.images[exemplar_rows(task)]
+    warped = to_images(to_canonical(to_tensor(exemplars), transforms))
+    expected = np.square(channels(warped).astype(float) - images).sum((1, 2, 3))
+    for i, transform in enumerate(transforms.double().numpy()):
+        found = residual(images[i], channels(exemplars)[i], transform)
+        assert found == pytest.approx(expected[i], rel=1e-3, abs=5)
 
 
 @pytest.mark.parametrize("points", [CENTER, CORNERS], ids=["center", "corners"])
-def test_normal_equations_equal_autograd(task: Task, points: tuple[tuple[float, float], ...]) -> None:
-    transform = inverse(perturbed(poses_from_factors(task.test.factors), 0.05))[0].double()  # type: ignore[arg-type]
+def test_normal_equations_equal_autograd(task: Task, points: Points) -> None:
+    transform = inverse(perturbed(true_poses(task), 0.05))[0].double()
     exemplar, image = channels(task.exemplars.images)[0], channels(task.test.images)[0]
+    H, W = image.shape[:2]
 
     def errors(transform: torch.Tensor) -> torch.Tensor:
-        given = torch.from_numpy(exemplar.astype(float)).permute(2, 0, 1)[None]
-        by = torch.tensor([[1, 0, x / image.shape[1], y / image.shape[0]] for x, y in points]).double()
-        seen = to_canonical(given.repeat(len(by), 1, 1, 1), compose(transform.repeat(len(by), 1), by)).mean(0)
-        return (seen.permute(1, 2, 0) - torch.from_numpy(image.astype(float))).flatten()
+        pixels = torch.from_numpy(exemplar.astype(float)).permute(2, 0, 1)[None]
+        offsets = torch.tensor([[1, 0, x / W, y / H] for x, y in points]).double()
+        n = len(offsets)
+        warped = to_canonical(pixels.repeat(n, 1, 1, 1), compose(transform.repeat(n, 1), offsets)).mean(0)
+        return (warped.permute(1, 2, 0) - torch.from_numpy(image.astype(float))).flatten()
 
     jacobian, error = torch.autograd.functional.jacobian(errors, transform), errors(transform)
     normal, right = np.empty((4, 4)), np.empty(4)
-    H, W = image.shape[:2]
     normal_equations(image, exemplar, (0, H, 0, W), transform.numpy(), 1, points, normal, right)
     np.testing.assert_allclose(np.triu(normal), np.triu((jacobian.T @ jacobian).numpy()), rtol=1e-6)
     np.testing.assert_allclose(right, -(jacobian.T @ error).numpy(), rtol=1e-6)
@@ -93,54 +100,28 @@ def test_solve() -> None:
 
 
 def test_alignment_finds_the_true_pose(task: Task) -> None:
-    true = poses_from_factors(task.test.factors)  # type: ignore[arg-type]
-    rows = exemplar_rows(task)[:, None]
-    residuals, transforms = np.empty((len(rows), 1)), np.empty((len(rows), 4))
-    start = inverse(perturbed(true, 0.03)).double().numpy()
-    align_candidates(
-        channels(task.test.images),
-        channels(task.exemplars.images),
-        rows,
-        per_candidate(start, rows),
-        residuals,
-        transforms,
-    )
-    errors = (inverse(torch.from_numpy(transforms)).float() - true).abs()
+    _, transforms = aligned(task, exemplar_rows(task)[:, None])
+    errors = (inverse(torch.from_numpy(transforms)).float() - true_poses(task)).abs()
     assert float(errors.median()) < 0.002
     assert float(errors.quantile(0.95)) < 0.02
 
 
 def test_true_exemplar_has_the_smallest_residual(task: Task) -> None:
-    true = poses_from_factors(task.test.factors)  # type: ignore[arg-type]
-    n = len(task.test)
-    rows = np.tile(np.arange(4), (n, 1))
-    residuals, transforms = np.empty((n, 4)), np.empty((n, 4))
-    start = inverse(perturbed(true, 0.03)).double().numpy()
-    align_candidates(
-        channels(task.test.images),
-        channels(task.exemplars.images),
-        rows,
-        per_candidate(start, rows),
-        residuals,
-        transforms,
-    )
+    residuals, _ = aligned(task, np.tile(np.arange(4), (len(task.test), 1)))
     assert (residuals.argmin(1) == exemplar_rows(task)).mean() > 0.97
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.6, 0.7, 0.8])
 def test_supersampling_explains_small_objects_better(scale: float) -> None:
     task = sprites(image_size=48, classes_per_task=8, factor_values=2, scale=(scale,)).task(0)
-    transforms = inverse(poses_from_factors(task.test.factors)).double().numpy()  # type: ignore[arg-type]
+    transforms = inverse(true_poses(task)).double().numpy()
     images, exemplars = channels(task.test.images), channels(task.exemplars.images)[exemplar_rows(task)]
     r = supersample_offset(transforms[0])
-    corners = ((-r, -r), (-r, r), (r, -r), (r, r))
 
-    def residual(points: tuple[tuple[float, float], ...]) -> float:
-        boxed, buffers = (0, 48, 0, 48), (np.empty((4, 4)), np.empty(4))
-        pairs = zip(images, exemplars, transforms, strict=True)
-        return sum(normal_equations(p, e, boxed, transform, 1, points, *buffers) for p, e, transform in pairs)
+    def total(points: Points) -> float:
+        return sum(residual(*each, points) for each in zip(images, exemplars, transforms, strict=True))
 
-    assert residual(corners) < residual(CENTER)
+    assert total(((-r, -r), (-r, r), (r, -r), (r, r))) < total(CENTER)
 
 
 def test_supersample_offset() -> None:
@@ -152,16 +133,10 @@ def test_alignment_never_increases_the_residual(task: Task) -> None:
     image, exemplar = channels(task.test.images)[0], channels(task.exemplars.images)[1]
     for seed in range(20):
         transform = np.array([1.0, 0, 0, 0]) + 0.5 * rng_at(seed, "test", 3).normal(4)
-        H, W = image.shape[:2]
-        before = normal_equations(
-            image, exemplar, (0, H, 0, W), transform, 1, CENTER, np.empty((4, 4)), np.empty(4)
-        )
-        after = align(image, exemplar, (0, H, 0, W), transform, 3, 1, CENTER)
+        before = residual(image, exemplar, transform)
+        after = align(image, exemplar, (0, image.shape[0], 0, image.shape[1]), transform, 3, 1, CENTER)
         assert after <= before
-        again = normal_equations(
-            image, exemplar, (0, H, 0, W), transform, 1, CENTER, np.empty((4, 4)), np.empty(4)
-        )
-        assert again == pytest.approx(after)
+        assert residual(image, exemplar, transform) == pytest.approx(after)
 
 
 def test_foreground_box() -> None:
@@ -173,21 +148,15 @@ def test_foreground_box() -> None:
     assert foreground_box(image) == (0, 14, 12, 30)
 
 
-def test_blank_images_give_finite_results() -> None:
-    blank = np.full((1, 16, 16, 1), 50, np.uint8)
-    residuals, transforms = np.empty((1, 1)), np.empty((1, 4))
-    align_candidates(
-        blank, blank, np.zeros((1, 1), np.int64), np.array([[[1.0, 0, 0, 0]]]), residuals, transforms
-    )
-    assert residuals[0, 0] == 0
-    assert np.isfinite(transforms).all()
-
-
-@pytest.mark.parametrize("transform", [[np.nan] * 4, [np.inf, 0, 0, 0], [1e300, -1e300, 0, 0], [0, 0, 0, 0]])
-def test_invalid_poses_give_finite_residuals(transform: list[float]) -> None:
-    images = np.arange(2 * 16 * 16, dtype=np.uint8).reshape(2, 16, 16, 1)
-    residuals, transforms = np.empty((2, 1)), np.empty((2, 4))
-    align_candidates(
-        images, images, np.zeros((2, 1), np.int64), np.tile(transform, (2, 1, 1)), residuals, transforms
-    )
-    assert np.isfinite(residuals).all()
+@pytest.mark.parametrize(
+    "start", [[1.0, 0, 0, 0], [np.nan] * 4, [np.inf, 0, 0, 0], [1e300, -1e300, 0, 0], [0, 0, 0, 0]]
+)
+def test_residuals_are_finite_for_any_start_and_blank_images(start: list[float]) -> None:
+    noise = np.arange(2 * 16 * 16, dtype=np.uint8).reshape(2, 16, 16, 1)
+    for images in (noise, np.full_like(noise, 50)):
+        residuals, transforms = np.empty((2, 1)), np.empty((2, 4))
+        starts = np.tile(start, (2, 1, 1))
+        align_candidates(images, images, np.zeros((2, 1), np.int64), starts, residuals, transforms)
+        assert np.isfinite(residuals).all()
+        if images is not noise:
+            assert (residuals == 0).all()
