@@ -1,4 +1,4 @@
-"""What every stream promises, whatever it shows and in whatever order."""
+"""Properties of every stream."""
 
 import os
 
@@ -7,11 +7,11 @@ import pytest
 
 from everlearn import streams
 from everlearn.streams import SPLITS, Batch
-from everlearn.streams.scenario_stream import probe_rows
+from everlearn.streams.scenario_stream import balanced_sample
 
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 ENVIRONMENTS = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites")
-FILMED = {
+SESSIONS = {
     "stream": "sprites-50", "image_size": 16, "frames_per_session": 4, "n_classes": 12, "classes_per_task": 2,
 }  # fmt: skip
 
@@ -32,9 +32,9 @@ CASES = {
     "colour": {**SMALL, "rgb": True, "colour": 3, "scale": 1},
     "nuisances": {**SMALL, "noise": 0.1, "clutter": 2, "occluder": 0.1},
     "alike": {**SMALL, "similarity": 0.8, "difficulty": 0.5},
-    "filmed nc": {**FILMED, "scenario": "nc", "first_classes": 3},
-    "filmed nic": {**FILMED, "scenario": "nic", "first_classes": 3},
-    "filmed ni": {**FILMED, "scenario": "ni"},
+    "sessions nc": {**SESSIONS, "scenario": "nc", "first_classes": 3},
+    "sessions nic": {**SESSIONS, "scenario": "nic", "first_classes": 3},
+    "sessions ni": {**SESSIONS, "scenario": "ni"},
     "environments": {
         "stream": "environments",
         "sequence": ENVIRONMENTS,
@@ -69,19 +69,19 @@ def batches(task):
 
 
 def images(batch):
-    """What tells one image of the stream from another: its pixels and its ground truth."""
+    """The identity of each image: its pixels and factors."""
     rows = zip(batch.images, batch.factors.array(), batch.factors.colour, strict=True)
     return [(image.tobytes(), factors.tobytes(), colour.tobytes()) for image, factors, colour in rows]
 
 
-def test_tasks_are_pure_in_any_order(settings):
+def test_tasks_do_not_depend_on_the_order_of_access(settings):
     forwards = [batches(task) for task in streams.build(settings).take(N_TASKS)]
     stream = streams.build(settings)
     backwards = [batches(stream.task(k)) for k in reversed(range(N_TASKS))]
     assert forwards == backwards[::-1]
 
 
-def test_two_passes_are_equal_and_do_not_disturb_each_other(stream):
+def test_iterators_are_equal_and_independent(stream):
     first, second = iter(stream), iter(stream)
     a0, a1, b0, b1 = next(first), next(first), next(second), next(second)
     assert batches(a0) == batches(b0)
@@ -94,14 +94,14 @@ def test_splits_are_disjoint(stream):
         assert sum(map(len, parts)) == len(set.union(*parts))
 
 
-def test_no_test_image_is_ever_trained_on(stream):
+def test_no_test_image_is_a_training_image(stream):
     tasks = list(stream.take(N_TASKS))
     trained = {image for task in tasks for image in images(task.train)}
-    judged = {image for task in tasks for name in SPLITS[1:] for image in images(task.split(name))}
-    assert not trained & judged
+    others = {image for task in tasks for name in SPLITS[1:] for image in images(task.split(name))}
+    assert not trained & others
 
 
-def test_held_out_poses_are_shown_nowhere_else(settings, stream):
+def test_held_out_poses_are_in_no_other_split(settings, stream):
     poses = [set(map(bytes, task.held_out.factors.array())) for task in stream.take(N_TASKS)]
     held_out = set.union(*poses)
     assert bool(held_out) == bool(settings.get("held_out"))
@@ -109,18 +109,18 @@ def test_held_out_poses_are_shown_nowhere_else(settings, stream):
     assert not held_out & set(map(bytes, np.concatenate(shown)))
 
 
-def test_a_task_names_exactly_the_labels_it_holds(stream):
+def test_task_labels_are_those_of_its_images(stream):
     for task in stream.take(N_TASKS):
         assert task.labels == tuple(np.unique(task.train.labels).tolist())
         assert set(task.test.labels.tolist()) == set(task.val.labels.tolist()) <= set(task.labels)
         assert task.exemplars.labels.tolist() == list(task.labels)
 
 
-def test_labels_return_only_if_the_stream_says_so(settings, stream):
+def test_labels_recur(settings, stream):
     labels = [label for task in stream.take(N_TASKS) for label in task.labels]
     if not stream.labels_recur:
         assert len(set(labels)) == len(labels)
-    elif settings.get("boundaries") != "blurry":  # where strays may be rare
+    elif settings.get("boundaries") != "blurry":  # where few samples may be exchanged
         assert len(set(labels)) < len(labels)
 
 
@@ -131,113 +131,113 @@ def test_every_split_has_images(stream):
         assert all(batch.labels.dtype == np.int64 for batch in batches(task))
 
 
-def test_labels_are_told_apart_by_their_exemplars(stream):
+def test_exemplars_differ(stream):
     for task in stream.take(N_TASKS):
         exemplars = [image.tobytes() for image in task.exemplars.images]
         assert len(set(exemplars)) == len(task.labels)
 
 
-def test_settings_build_the_stream_again(stream):
+def test_spec_builds_an_equal_stream(stream):
     for spec in (streams.from_json(stream.spec.to_json()), streams.from_toml(stream.spec.to_toml())):
         again = spec.build()
         assert (again.id, again.n_tasks, again.spec) == (stream.id, stream.n_tasks, stream.spec)
         assert again.fingerprint() == stream.fingerprint()
 
 
-def test_another_seed_is_another_stream(settings, stream):
+def test_seed_changes_the_stream(settings, stream):
     assert streams.build({**settings, "seed": 1}).fingerprint() != stream.fingerprint()
 
 
-def test_the_whole_probe_is_what_was_tested(stream):
+def test_largest_eval_sample_has_all_test_images(stream):
     tested = {image for task in stream.take(N_TASKS) for image in images(task.test)}
-    probe = stream.eval_sample(N_TASKS, size=100_000)
-    assert sorted(images(probe)) == sorted(tested)
+    sample = stream.eval_sample(N_TASKS, size=100_000)
+    assert sorted(images(sample)) == sorted(tested)
 
 
-def test_a_probe_is_capped_balanced_and_pure(stream):
+def test_eval_sample_is_limited_balanced_and_pure(stream):
     size = len(stream.eval_sample(N_TASKS, size=100_000)) - 1
-    probe = stream.eval_sample(N_TASKS, size=size, seed=3)
-    assert len(probe) == size
-    assert probe == stream.eval_sample(N_TASKS, size=size, seed=3)
+    sample = stream.eval_sample(N_TASKS, size=size, seed=3)
+    assert len(sample) == size
+    assert sample == stream.eval_sample(N_TASKS, size=size, seed=3)
     assert len({str(images(stream.eval_sample(N_TASKS, size=size, seed=seed))) for seed in range(10)}) > 1
-    rows = probe_rows(stream.source, stream.scenario.seen(N_TASKS), size=size, seed=3)
-    counts = np.bincount(np.unique(rows.classes, return_inverse=True)[1])
+    samples = balanced_sample(stream.source, stream.scenario.seen_classes(N_TASKS), size=size, seed=3)
+    counts = np.bincount(np.unique(samples.class_ids, return_inverse=True)[1])
     assert counts.max() - counts.min() <= 1
 
 
-def test_tasks_tell_where_they_come_from_only_if_incremental_by_task(settings, stream):
-    tells = settings.get("scenario") == "task-incremental"
+def test_task_ids_are_provided_in_task_incremental_streams_only(settings, stream):
+    expected = settings.get("scenario") == "task-incremental"
     for task in stream.take(N_TASKS):
-        assert all((batch.tasks is not None) == tells for batch in batches(task))
-    assert stream.provides_task_ids == tells
+        assert all((batch.tasks is not None) == expected for batch in batches(task))
+    assert stream.provides_task_ids == expected
 
 
-def test_a_probe_tells_where_its_images_were_tested_first(stream):
+def test_eval_sample_has_the_first_task_of_each_image(stream):
     tested = {}
     for task in stream.take(N_TASKS):
         for image in images(task.test):
             tested.setdefault(image, task.index)
-    probe = stream.eval_sample(N_TASKS)
-    assert probe.tasks.tolist() == [tested[image] for image in images(probe)]
+    sample = stream.eval_sample(N_TASKS)
+    assert sample.tasks.tolist() == [tested[image] for image in images(sample)]
 
 
-def test_every_image_has_the_promised_shape(stream):
+def test_image_shape(stream):
     for task in stream.take(2):
         assert all(batch.images.shape[1:] == stream.image_shape for batch in batches(task))
 
 
-class Counting:
-    """A source that counts what it is asked for."""
+class CountingSource:
+    """Counts the calls of a source."""
 
     def __init__(self, source):
         self._source = source
-        self.asked = {"pools": 0, "images": 0}
+        self.calls = {"pools": 0, "images": 0}
 
     def __getattr__(self, name):
         return getattr(self._source, name)
 
     def pool(self, class_id, split):
-        self.asked["pools"] += 1
+        self.calls["pools"] += 1
         return self._source.pool(class_id, split)
 
-    def draw(self, class_ids, image_ids):
-        self.asked["images"] += len(class_ids)
-        return self._source.draw(class_ids, image_ids)
+    def load(self, class_ids, image_ids):
+        self.calls["images"] += len(class_ids)
+        return self._source.load(class_ids, image_ids)
 
 
-def work(settings, act):
-    """What a stream asks of its source to do something."""
+def count_calls(settings, function):
+    """The calls of the source during a function of the stream."""
     stream = streams.build(settings)
-    counting = Counting(stream.source)
+    counting = CountingSource(stream.source)
     stream.source = stream.scenario.source = counting
-    act(stream)
-    return counting.asked
+    function(stream)
+    return counting.calls
 
 
 @pytest.mark.parametrize("boundaries", ["sharp", "gradual", "recurring"])
-def test_a_late_task_takes_no_more_work_than_an_early_one(boundaries):
+def test_cost_of_a_task_does_not_depend_on_its_index(boundaries):
     settings = {"stream": "sprites", **SMALL, "boundaries": boundaries}
-    early, late = (work(settings, lambda s, k=k: batches(s.task(k))) for k in (3, 3_000_000))
+    early, late = (count_calls(settings, lambda s, k=k: batches(s.task(k))) for k in (3, 3_000_000))
     assert early == late
 
 
-def test_a_late_blurry_block_takes_no_more_work_than_an_early_one():
+def test_cost_of_a_blurry_block_does_not_depend_on_its_index():
     settings = {"stream": "sprites", **SMALL, "boundaries": "blurry"}
 
-    def play(first):
-        return work(settings, lambda s: [batches(s.task(k)) for k in range(first, first + 5)])
+    def count(first):
+        return count_calls(settings, lambda s: [batches(s.task(k)) for k in range(first, first + 5)])
 
-    early, late = play(0), play(5_000_000)
+    early, late = count(0), count(5_000_000)
     assert early["images"] == late["images"]
     assert early["pools"] == late["pools"]
 
 
-def test_a_task_that_is_only_counted_draws_nothing(settings):
-    asked = work(settings, lambda s: [task.labels for task in s.take(N_TASKS)])
-    assert asked["images"] == 0
+def test_labels_load_no_images(settings):
+    calls = count_calls(settings, lambda s: [task.labels for task in s.take(N_TASKS)])
+    assert calls["images"] == 0
 
 
-def test_nothing_is_learned_from_a_view(stream):
+def test_view_has_no_test_images(stream):
     view = stream.task(0).for_learner()
     assert isinstance(view.train, Batch)
     assert not hasattr(view, "test")

@@ -23,7 +23,7 @@ from tests.crash.power import RememberingDisk
 PHASES: dict[str, tuple[Any, str]] = {
     "learning": (loop.Play, "_checked"),
     "scoring": (evaluate, "answer"),
-    "making a task": (scenario_stream.ScenarioStream, "_split"),
+    "making a task": (scenario_stream.ScenarioStream, "_load_split"),
     "saving": (storage.Checkpoints, "save"),
     "exporting": (staging.Desk, "_write"),
 }

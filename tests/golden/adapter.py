@@ -370,7 +370,7 @@ def write_core50(folder: Path) -> Path:
 def relations() -> Iterator[Batch]:
     made = PairSampler(streams.SpriteSettings(image_size=16, colour=3, rgb=True), n_shapes=20)
     triplets, analogies = made.triplets(5, size=20), made.analogies(5, size=20)
-    yield from (triplets.anchor, triplets.near, triplets.far)
+    yield from (triplets.reference, triplets.near, triplets.far)
     yield from (analogies.a, analogies.b, analogies.c, analogies.d)
 
 

@@ -118,7 +118,7 @@ def test_chance_is_what_the_answers_score_in_any_order(monkeypatch: pytest.Monke
     """Counted over all orders of the answers: 1, 1, 0, 9 on images that are 0, 0, 1, 1."""
     labels, answers = np.array([0, 0, 1, 1]), np.array([1, 1, 0, 9])
     images = np.arange(4, dtype=np.uint8).repeat(256).reshape(4, 16, 16)
-    task = replace(Play(tiny()).stream.task(0), draw=lambda split: Batch(images, labels))
+    task = replace(Play(tiny()).stream.task(0), load_split=lambda split: Batch(images, labels))
     monkeypatch.setattr(NearestMeanImage, "predict", lambda self, images, tasks=None: answers)
     run = Play(tiny(**SAME_LABELS))
     orders = [np.mean(answers[list(order)] == labels) for order in permutations(range(4))]

@@ -15,7 +15,7 @@ from everlearn.shapes import ShapeFamily
 GOLDEN = "9a5ea610f44c7e84"
 SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
 
-ALONE = """
+ONE_CPU = """
 import os, sys
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from everlearn import streams
@@ -27,7 +27,7 @@ def fingerprint(tasks):
     return streams.sprites(**SMALL).fingerprint(tasks)
 
 
-def test_the_default_is_the_papers_benchmark():
+def test_default_is_the_benchmark_of_the_paper():
     stream = streams.sprites()
     task = stream.task(3)
     assert stream.id == "sprites/class-incremental-v1"
@@ -37,34 +37,34 @@ def test_the_default_is_the_papers_benchmark():
     for label in task.labels:
         counts = [(batch.labels == label).sum() for batch in (task.train, task.val, task.test)]
         assert counts == [600, 15, 10]
-    everything = np.concatenate([batch.factors.array() for batch in (task.train, task.val, task.test)])
-    assert len(np.unique(everything, axis=0)) == 625
+    factors = np.concatenate([batch.factors.array() for batch in (task.train, task.val, task.test)])
+    assert len(np.unique(factors, axis=0)) == 625
 
 
 def test_golden_fingerprint():
-    """If this fails, pixels or splits have moved: raise the version of the stream, do not mend this."""
+    """If this fails, pixels or splits have changed: increase the version of the stream."""
     assert streams.sprites().fingerprint() == GOLDEN
 
 
-def test_the_same_fingerprint_from_one_thread():
-    alone = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
-    assert alone.stdout.strip() == GOLDEN
+def test_fingerprint_is_equal_with_one_cpu():
+    output = subprocess.run([sys.executable, "-c", ONE_CPU], capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == GOLDEN
 
 
-def test_the_same_fingerprint_from_worker_processes():
+def test_fingerprint_is_equal_in_worker_processes():
     parts = [[0], [1], [1_000_000]]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
         assert list(workers.map(fingerprint, parts)) == [fingerprint(part) for part in parts]
 
 
-def test_images_are_what_their_factors_and_labels_say():
+def test_images_agree_with_labels_and_factors():
     stream = streams.sprites(seed=4, **SMALL)
     batch = stream.task(1).test
     family = ShapeFamily(seed=4)
     assert (batch.images == render(family.outlines(batch.labels), batch.factors, image_size=16)).all()
 
 
-def test_exemplars_are_canonical_and_clean():
+def test_exemplars_are_canonical_and_without_nuisances():
     stream = streams.sprites(noise=0.2, **SMALL)
     task = stream.task(2)
     clean = render(ShapeFamily(seed=0).outlines([6, 7, 8]), Factors.canonical(3), image_size=16)
@@ -73,29 +73,22 @@ def test_exemplars_are_canonical_and_clean():
     assert len(np.unique(task.train.images[0])) > 50
 
 
-def test_each_class_is_split_in_its_own_way():
+def test_splits_differ_between_classes():
     task = streams.sprites(image_size=16).task(0)
     poses = {frozenset(map(bytes, task.test.factors.array()[task.test.labels == c])) for c in task.labels}
     assert len(poses) == 10
 
 
-def test_scenarios_show_the_same_images():
-    by_class, by_domain = (
-        streams.sprites(scenario=f"{s}-incremental", **SMALL).task(5) for s in ("class", "domain")
-    )
-    assert (by_class.train.images == by_domain.train.images).all()
-
-
-def test_a_image_does_not_depend_on_its_batch():
+def test_image_does_not_depend_on_its_batch():
     stream = streams.sprites(noise=0.1, clutter=3, **SMALL)
-    task, probe = stream.task(1), stream.eval_sample(2, size=5)
+    task, sample = stream.task(1), stream.eval_sample(2, size=5)
     known = {image.tobytes() for image in task.test.images}
-    late = probe.images[probe.labels >= 3]
+    late = sample.images[sample.labels >= 3]
     assert len(late)
     assert {image.tobytes() for image in late} <= known
 
 
-def test_inverted_sprites_are_the_negative():
+def test_inverted():
     plain, inverted = (streams.sprites(inverted=i, **SMALL).task(0).train for i in (False, True))
     assert (plain.images == 255 - inverted.images).all()
 
@@ -106,13 +99,13 @@ def test_held_out_counts():
     assert len(task.train) + len(task.val) + len(task.test) == 6000
 
 
-def test_counts_instead_of_shares():
+def test_split_by_counts():
     task = streams.sprites(split=(100, 0, 20), image_size=16).task(0)
     assert [len(batch) for batch in (task.train, task.val, task.test)] == [1000, 0, 200]
     assert task.val.images.shape == (0, 16, 16)
 
 
-def test_siblings_look_alike():
+def test_similar_shapes():
     def spread(similarity):
         images = streams.sprites(similarity=similarity, image_size=32).task(7).exemplars.images
         return images.astype(float).std(axis=0).mean()
@@ -121,24 +114,24 @@ def test_siblings_look_alike():
 
 
 @pytest.mark.parametrize("k", [-1, 2**40, 2**70])
-def test_there_is_no_such_task(k):
+def test_task_index_out_of_range(k):
     with pytest.raises(BadInput, match="there is no task"):
         streams.sprites().task(k)
 
 
-def test_the_last_task_of_an_endless_stream():
+def test_last_task_of_an_infinite_stream():
     stream = streams.sprites(**SMALL)
     assert stream.task(np.int64(2**40 - 1)).test.labels.max() == 3 * 2**40 - 1
 
 
-def test_an_endless_stream_has_no_length():
-    with pytest.raises(TypeError, match="endless"):
+def test_infinite_stream_has_no_length():
+    with pytest.raises(TypeError, match="infinite"):
         len(streams.sprites())
     assert len(streams.sprites(n_tasks=4)) == 4
     assert len(list(streams.sprites(n_tasks=4).take(9))) == 4
 
 
-def test_settings_are_read_without_the_renderer():
+def test_settings_do_not_load_compiled_code():
     code = (
         "import sys, everlearn.streams as s; s.SpriteSettings(); print({'numba', 'torch'} & set(sys.modules))"
     )

@@ -1,4 +1,4 @@
-"""A source without drawing: its images are their own numbers, and it counts what it is asked for."""
+"""A source whose images encode their ids, and which counts its calls."""
 
 from collections import Counter
 
@@ -14,28 +14,28 @@ class ToySource:
 
     def __init__(self, n_classes=None, sizes=SIZES):
         self.n_classes, self.sizes = n_classes, sizes
-        self.asked = Counter()
+        self.calls = Counter()
 
     def class_name(self, class_id):
         return f"toy {class_id}"
 
     def pool(self, class_id, split):
-        self.asked["pools"] += 1
+        self.calls["pools"] += 1
         order = rng_at(9, "toy", class_id).permutation(sum(self.sizes.values()))
         ends = np.cumsum([0, *self.sizes.values()])
         i = list(self.sizes).index(split)
         return order[ends[i] : ends[i + 1]]
 
-    def draw(self, class_ids, image_ids):
-        self.asked["images"] += len(class_ids)
-        numbers = np.stack([class_ids, image_ids], axis=1).astype("<u4")
-        return numbers.view(np.uint8).reshape(-1, 2, 4), None
+    def load(self, class_ids, image_ids):
+        self.calls["images"] += len(class_ids)
+        ids = np.stack([class_ids, image_ids], axis=1).astype("<u4")
+        return ids.view(np.uint8).reshape(-1, 2, 4), None
 
     def exemplars(self, class_ids):
-        return self.draw(class_ids, np.full_like(class_ids, 2**31))[0]
+        return self.load(class_ids, np.full_like(class_ids, 2**31))[0]
 
 
-def rows_of(batch):
-    """The (class, image) pairs of a batch drawn by a ToySource."""
-    numbers = np.ascontiguousarray(batch.images).reshape(len(batch), 8).view("<u4")
-    return [tuple(row) for row in numbers.tolist()]
+def samples_of(batch):
+    """The (class, image) ids of a batch of a ToySource."""
+    ids = np.ascontiguousarray(batch.images).reshape(len(batch), 8).view("<u4")
+    return [tuple(row) for row in ids.tolist()]

@@ -1,16 +1,16 @@
-"""In which order images arrive: the endless stream of tasks.
+"""Streams of image-recognition tasks.
 
-Takes settings that name a kind of stream; gives a `Stream` whose `task(k)` is a `Task` of images, labels and
-ground truth, the same for everybody and at the same cost for every k. Streams come from drawn shapes or real
-images, in many scenarios, and leave the house as files and as other libraries' data sets.
+`sprites()`, `mnist()`, `environments()` and others build a `Stream`. `stream.task(k)` is a `Task` with
+images, labels and ground-truth factors; it is pure, and its cost does not depend on k. Streams combine a
+source (rendered shapes or real images) with a scenario, and can be exported to files and to the datasets of
+other libraries.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from everlearn.streams.environments import EnvironmentSettings, environments
-from everlearn.streams.images.core50 import core50
-from everlearn.streams.images.settings import fashion, folder, mnist, omniglot
+from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
 from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
@@ -56,11 +56,11 @@ __all__ = [
     "sprites_50",
 ]
 
-# Loaded when first used: they bring the renderer, or much code for files.
-_LATER = {"PairSampler": "pairs", "export": "exports", "load": "exports"}
+# Imported on first use: they need the renderer or the file formats.
+_LAZY = {"PairSampler": "pairs", "export": "exports", "load": "exports"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f"everlearn.streams.{_LATER[name]}"), name)
+    if name in _LAZY:
+        return getattr(import_module(f"everlearn.streams.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'everlearn.streams' has no attribute {name!r}")

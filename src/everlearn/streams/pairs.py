@@ -1,4 +1,4 @@
-"""Images that differ in known ways: triplets and analogies, for learning and testing disentanglement."""
+"""Triplets and analogies of images that differ in known factors, for research on disentanglement."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 from everlearn.streams.sprites import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Batch
 
-CHANGEABLE = (*FACTOR_NAMES, "colour")
+FACTORS = (*FACTOR_NAMES, "colour")
 
 
 @dataclass(frozen=True)
 class Triplets:
-    """Rows of three images of one shape.
+    """Three images of the same shape per row.
 
     Attributes:
-        anchor: any pose.
-        near: the same pose but for one factor.
-        far: a pose that differs in every factor that varies at all.
-        changed: which factor differs between anchor and near, as a number in `CHANGEABLE`.
+        reference: a random pose.
+        near: the reference pose with one factor changed.
+        far: a pose that differs from the reference in every factor that varies.
+        changed: index in `FACTORS` of the factor that differs between reference and near.
     """
 
-    anchor: Batch
+    reference: Batch
     near: Batch
     far: Batch
     changed: IntArray
@@ -32,14 +32,14 @@ class Triplets:
 
 @dataclass(frozen=True)
 class Analogies:
-    """Rows of four images: a is to b as c is to d.
+    """Four images per row: a is to b as c is to d.
 
     Attributes:
-        a: a shape in any pose.
-        b: the same, with one factor changed.
-        c: another shape, in another pose, but with the same value of that factor as a.
-        d: the same, with that factor changed as from a to b.
-        changed: which factor changes, as a number in `CHANGEABLE`.
+        a: a shape in a random pose.
+        b: the same with one factor changed.
+        c: another shape in another pose, with the same value of that factor as a.
+        d: the same with that factor changed as from a to b.
+        changed: index in `FACTORS` of the factor that changes.
     """
 
     a: Batch
@@ -50,18 +50,18 @@ class Analogies:
 
 
 class PairSampler:
-    """Batches of related images by number: batch k is pure, and the same for everybody.
+    """Batches of triplets and analogies; batch k is a pure function of the settings and k.
 
-    Factors come from the whole space of the settings; what a stream holds out is not held out here.
+    Factors are sampled from the whole space; held-out combinations are not excluded.
 
     Args:
-        settings: shapes, factors and looks, as for a stream of sprites.
-        n_shapes: how many shapes take part.
+        settings: of the sprites.
+        n_shapes: number of shapes to sample from.
 
     Example:
-        >>> relations = PairSampler(SpriteSettings(image_size=16), n_shapes=50)
-        >>> triplets = relations.triplets(7, size=4)
-        >>> triplets.near.images.shape, [CHANGEABLE[i] for i in triplets.changed]
+        >>> pairs = PairSampler(SpriteSettings(image_size=16), n_shapes=50)
+        >>> triplets = pairs.triplets(7, size=4)
+        >>> triplets.near.images.shape, [FACTORS[i] for i in triplets.changed]
         ((4, 16, 16), ['scale', 'y', 'y', 'angle'])
     """
 
@@ -70,63 +70,64 @@ class PairSampler:
         check_range("n_shapes", n_shapes, 2, 2**40)
         self._source, self._n_shapes = SpriteSource(self._settings), n_shapes
         self._space = self._settings.poses().space
-        # Settings allow no stream of a single pose, so something varies.
+        # Settings require at least three poses, so at least one factor varies.
         self._varying = np.flatnonzero([axis.varies for axis in self._space.axes])
 
     def triplets(self, k: int, size: int = 64) -> Triplets:
         """Batch k of triplets."""
         rng = self._rng("triplets", k, size)
-        shapes, changed = rng.integers(size, self._n_shapes), self._changes(rng, size)
+        shapes, changed = rng.integers(size, self._n_shapes), self._changed(rng, size)
         pose = self._pose(rng, size)
-        other = self._elsewhere(pose, rng)
+        other = self._different(pose, rng)
         return Triplets(
-            anchor=self._show(shapes, pose),
-            near=self._show(shapes, _with(pose, other, changed)),
-            far=self._show(shapes, other),
+            reference=self._render(shapes, pose),
+            near=self._render(shapes, _replace(pose, other, changed)),
+            far=self._render(shapes, other),
             changed=changed,
         )
 
     def analogies(self, k: int, size: int = 64) -> Analogies:
         """Batch k of analogies."""
         rng = self._rng("analogies", k, size)
-        first, changed = rng.integers(size, self._n_shapes), self._changes(rng, size)
+        first, changed = rng.integers(size, self._n_shapes), self._changed(rng, size)
         second = (first + 1 + rng.integers(size, self._n_shapes - 1)) % self._n_shapes
         a = self._pose(rng, size)
-        other = self._elsewhere(a, rng)
-        c = _with(self._pose(rng, size), a, changed)
+        other = self._different(a, rng)
+        c = _replace(self._pose(rng, size), a, changed)
         return Analogies(
-            a=self._show(first, a),
-            b=self._show(first, _with(a, other, changed)),
-            c=self._show(second, c),
-            d=self._show(second, _with(c, other, changed)),
+            a=self._render(first, a),
+            b=self._render(first, _replace(a, other, changed)),
+            c=self._render(second, c),
+            d=self._render(second, _replace(c, other, changed)),
             changed=changed,
         )
 
     def _rng(self, purpose: str, k: int, size: int) -> Rng:
         check_range("size", size, 1, 10**6)
-        check_range("batch number", k, 0, 2**63 - 1)
+        check_range("k", k, 0, 2**63 - 1)
         return rng_at(self._settings.seed, purpose, k)
 
-    def _changes(self, rng: Rng, size: int) -> IntArray:
+    def _changed(self, rng: Rng, size: int) -> IntArray:
         return self._varying[rng.integers(size, len(self._varying))]
 
     def _pose(self, rng: Rng, size: int) -> FloatArray:
+        """Quantiles (size, 5) of all factors."""
         return rng.uniform(size * len(self._space.axes)).reshape(size, -1)
 
-    def _elsewhere(self, pose: FloatArray, rng: Rng) -> FloatArray:
-        """Fractions that give another value on every axis that has one."""
-        jumps = self._pose(rng, len(pose))
+    def _different(self, pose: FloatArray, rng: Rng) -> FloatArray:
+        """Quantiles of other values of all factors that vary."""
+        steps = self._pose(rng, len(pose))
         axes = enumerate(self._space.axes)
-        return np.stack([axis.different(pose[:, i], jumps[:, i]) for i, axis in axes], axis=1)
+        return np.stack([axis.different(pose[:, i], steps[:, i]) for i, axis in axes], axis=1)
 
-    def _show(self, shapes: IntArray, units: FloatArray) -> Batch:
-        factors = self._space.sample(units)
-        return Batch(self._source.show(shapes, factors), shapes, factors)
+    def _render(self, shapes: IntArray, pose: FloatArray) -> Batch:
+        factors = self._space.sample(pose)
+        return Batch(self._source.render(shapes, factors), shapes, factors)
 
 
-def _with(units: FloatArray, other: FloatArray, changed: IntArray) -> FloatArray:
-    """The fractions, but in each row the changed factor as in the other."""
-    mixed = units.copy()
-    rows = np.arange(len(units))
+def _replace(pose: FloatArray, other: FloatArray, changed: IntArray) -> FloatArray:
+    """The pose with the changed factor of each row replaced by that of another pose."""
+    mixed = pose.copy()
+    rows = np.arange(len(pose))
     mixed[rows, changed] = other[rows, changed]
     return mixed

@@ -1,4 +1,4 @@
-"""A source's images in a scenario's order."""
+"""Streams made of a source and a scenario, and class-balanced evaluation samples."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ import numpy.typing as npt
 from everlearn.errors import BadInput, check_range
 from everlearn.factors import Factors
 from everlearn.rng import IntArray, rng_at
-from everlearn.streams.scenarios import OrderedSettings, Scenario
-from everlearn.streams.scenarios.base import Rows, Seen
+from everlearn.streams.scenarios import Scenario, ScenarioStreamSettings
+from everlearn.streams.scenarios.base import SampleIndex, SeenClasses
 from everlearn.streams.source import Source
 from everlearn.streams.stream import Batch, Split, Stream, Task
 
@@ -18,32 +18,94 @@ Words = npt.NDArray[np.uint64]
 FEISTEL_ROUNDS = 6
 
 
-def probe_rows(source: Source, seen: Seen, *, size: int, seed: int) -> Rows:
-    """At most `size` test rows, spread over the seen classes so that counts differ by at most one.
+class ScenarioStream(Stream):
+    """The images of a source in the order of a scenario.
 
-    A class gives fewer only if it has no more test images. As classes are added the sample changes
-    little: the classes in it keep the front of their list, and who is in it follows one fixed order,
-    drawn anew only when the number of classes passes a power of two.
+    Args:
+        spec: the settings.
+        scenario: the scenario, which holds the source.
+        version: increased by any change to a pixel or a split.
     """
-    each, more = divmod(size, len(seen))
-    favoured = seen.classes(first_of_order(len(seen), more, seed))
+
+    def __init__(self, *, spec: ScenarioStreamSettings, scenario: Scenario, version: int = 1) -> None:
+        self.spec, self.source = spec, scenario.source
+        self.scenario, self._label_map = scenario, scenario.label_map
+        self.id = f"{spec.kind}/{spec.title}-v{version}"
+        if spec.n_tasks is not None and scenario.n_tasks is not None and spec.n_tasks > scenario.n_tasks:
+            raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {scenario.n_tasks}")
+        self.n_tasks = spec.n_tasks or scenario.n_tasks
+        self.image_shape, self.provides_task_ids = self.source.image_shape, self._label_map.with_task_ids
+        self.labels_recur = scenario.classes_recur or self._label_map.modulus is not None
+
+    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
+        self._check_index(n_tasks - 1)
+        check_range("size", size, 1, 10**9)
+        samples = balanced_sample(self.source, self.scenario.seen_classes(n_tasks), size=size, seed=seed)
+        return replace(self._load(samples), tasks=self.scenario.first_test_task(samples.class_ids))
+
+    def _task(self, k: int) -> Task:
+        classes = self.scenario.classes(k)
+        # If two classes share a label, the exemplar is that of the class the task is tested on.
+        labels, first = np.unique(self._label_map.labels(classes), return_index=True)
+        return Task(
+            k,
+            tuple(labels.tolist()),
+            load_split=lambda split: self._load_split(k, split),
+            load_exemplars=lambda: self._load_exemplars(classes[first]),
+            ordered=self.scenario.ordered,
+            name=self.scenario.name(k),
+        )
+
+    def _load_split(self, k: int, split: Split) -> Batch:
+        return self._load(self.scenario.samples(k, split))
+
+    def _load(self, samples: SampleIndex) -> Batch:
+        images, factors = self.source.load(samples.class_ids, samples.image_ids)
+        labels = self._label_map.labels(samples.class_ids)
+        return Batch(images, labels, factors, self._task_ids(samples.class_ids))
+
+    def _load_exemplars(self, classes: IntArray) -> Batch:
+        images = self.source.exemplars(classes)
+        if images is None:
+            return self._load(SampleIndex(classes[:0], classes[:0]))
+        factors = Factors.canonical(len(classes))
+        return Batch(images, self._label_map.labels(classes), factors, self._task_ids(classes))
+
+    def _task_ids(self, classes: IntArray) -> IntArray | None:
+        return self.scenario.first_test_task(classes) if self._label_map.with_task_ids else None
+
+
+def balanced_sample(source: Source, seen: SeenClasses, *, size: int, seed: int) -> SampleIndex:
+    """At most `size` test images of the seen classes; counts per class differ by at most one.
+
+    A class contributes fewer only if it has fewer test images. The sample changes little when classes are
+    added: classes in it keep the first images of their list, and the selection of classes follows one random
+    order, which changes only when the number of classes exceeds a power of four.
+    """
+    each, n_extra = divmod(size, len(seen))
+    selected = seen.take(first_of_permutation(len(seen), n_extra, seed))
     if each == 0:
-        counts = {int(c): 1 for c in np.sort(favoured)}
+        counts = {int(c): 1 for c in np.sort(selected)}
     else:
-        lucky = set(favoured.tolist())
-        counts = {int(c): each + (int(c) in lucky) for c in np.sort(seen.classes(np.arange(len(seen))))}
-    return Rows.concatenate(_some(source, class_id, n, seed) for class_id, n in counts.items())
+        extra = set(selected.tolist())
+        counts = {int(c): each + (int(c) in extra) for c in np.sort(seen.take(np.arange(len(seen))))}
+    return SampleIndex.concatenate(_test_sample(source, class_id, n, seed) for class_id, n in counts.items())
 
 
-def first_of_order(n: int, k: int, seed: int) -> IntArray:
-    """The first k of the numbers 0..n-1 in a random order, without making the whole order.
+def _test_sample(source: Source, class_id: int, n: int, seed: int) -> SampleIndex:
+    pool = source.pool(class_id, "test")
+    return SampleIndex.of_class(class_id, pool[rng_at(seed, "probe", class_id).permutation(len(pool))[:n]])
 
-    The order is that of a Feistel permutation of 0..4**b-1 with the numbers from n on left out.
+
+def first_of_permutation(n: int, k: int, seed: int) -> IntArray:
+    """The first k elements of a random permutation of 0..n-1, in O(k).
+
+    The permutation is a Feistel network on 0..4**b-1, with values from n on left out.
 
     Example:
-        >>> first_of_order(10**15, 3, seed=0).shape
+        >>> first_of_permutation(10**15, 3, seed=0).shape
         (3,)
-        >>> sorted(first_of_order(7, 7, seed=0).tolist())
+        >>> sorted(first_of_permutation(7, 7, seed=0).tolist())
         [0, 1, 2, 3, 4, 5, 6]
     """
     half_bits = max(1, (max(n - 1, 1).bit_length() + 1) // 2)
@@ -52,85 +114,22 @@ def first_of_order(n: int, k: int, seed: int) -> IntArray:
     start, domain = 0, 1 << (2 * half_bits)
     while sum(map(len, found)) < k:
         stop = min(start + 4 * k + 16, domain)
-        order = _feistel(np.arange(start, stop, dtype=np.uint64), half_bits, keys)
-        found.append(order[order < n].astype(np.int64))
+        values = _feistel(np.arange(start, stop, dtype=np.uint64), half_bits, keys)
+        found.append(values[values < n].astype(np.int64))
         start = stop
     return np.concatenate([*found, np.zeros(0, np.int64)])[:k]
 
 
-def _feistel(numbers: Words, half_bits: int, keys: Words) -> Words:
+def _feistel(values: Words, half_bits: int, keys: Words) -> Words:
     bits, mask = np.uint64(half_bits), np.uint64((1 << half_bits) - 1)
-    left, right = numbers >> bits, numbers & mask
+    left, right = values >> bits, values & mask
     for key in keys:
-        left, right = right, left ^ (_mix(right ^ key) & mask)
+        left, right = right, left ^ (_splitmix64(right ^ key) & mask)
     return (left << bits) | right
 
 
-def _mix(words: Words) -> Words:
-    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+def _splitmix64(words: Words) -> Words:
+    """The finalizer of splitmix64: each input bit affects all output bits."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-def _some(source: Source, class_id: int, n: int, seed: int) -> Rows:
-    pool = source.pool(class_id, "test")
-    return Rows.of_class(class_id, pool[rng_at(seed, "probe", class_id).permutation(len(pool))[:n]])
-
-
-class ScenarioStream(Stream):
-    """What a source shows, in the order that a scenario says.
-
-    Args:
-        spec: the settings that made it.
-        scenario: the order, over the source.
-        version: raised by any change that moves a pixel or a split.
-    """
-
-    def __init__(self, *, spec: OrderedSettings, scenario: Scenario, version: int = 1) -> None:
-        self.spec, self.source = spec, scenario.source
-        self.scenario, self._labelling = scenario, scenario.labelling
-        self.id = f"{spec.kind}/{spec.title}-v{version}"
-        there_are = scenario.n_tasks
-        if spec.n_tasks is not None and there_are is not None and spec.n_tasks > there_are:
-            raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {there_are}")
-        self.n_tasks = spec.n_tasks or there_are
-        self.image_shape, self.provides_task_ids = self.source.image_shape, self._labelling.with_task_ids
-        self.labels_recur = scenario.classes_recur or scenario.labelling.modulus is not None
-
-    def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks."""
-        self._check_number(n_tasks - 1)
-        check_range("size", size, 1, 10**9)
-        rows = probe_rows(self.source, self.scenario.seen(n_tasks), size=size, seed=seed)
-        return replace(self._draw(rows), tasks=self.scenario.home_task(rows.classes))
-
-    def _task(self, k: int) -> Task:
-        classes = self.scenario.classes(k)
-        # Where two classes share a label, the exemplar is of the one the task is tested on.
-        labels, first = np.unique(self._labelling.labels(classes), return_index=True)
-        return Task(
-            k,
-            tuple(labels.tolist()),
-            draw=lambda split: self._split(k, split),
-            draw_exemplars=lambda: self._exemplars(classes[first]),
-            ordered=self.scenario.ordered,
-            name=self.scenario.name(k),
-        )
-
-    def _split(self, k: int, split: Split) -> Batch:
-        return self._draw(self.scenario.rows(k, split))
-
-    def _draw(self, rows: Rows) -> Batch:
-        images, factors = self.source.draw(rows.classes, rows.images)
-        return Batch(images, self._labelling.labels(rows.classes), factors, self._tasks(rows.classes))
-
-    def _exemplars(self, classes: IntArray) -> Batch:
-        images = self.source.exemplars(classes)
-        if images is None:
-            return self._draw(Rows(classes[:0], classes[:0]))
-        factors = Factors.canonical(len(classes))
-        return Batch(images, self._labelling.labels(classes), factors, self._tasks(classes))
-
-    def _tasks(self, classes: IntArray) -> IntArray | None:
-        return self.scenario.home_task(classes) if self._labelling.with_task_ids else None

@@ -1,4 +1,4 @@
-"""The endless sequence of tasks itself."""
+"""Streams of tasks: `Stream`, `Task` and `Batch`."""
 
 import hashlib
 import operator
@@ -18,18 +18,24 @@ from everlearn.rng import IntArray, rng_at
 from everlearn.streams.settings import StreamSettings
 
 Images = npt.NDArray[np.uint8]
+Split = Literal["train", "val", "test", "held_out"]
+
+SPLITS: tuple[Split, ...] = ("train", "val", "test", "held_out")
+FINGERPRINT_TASKS = 2
+MAX_TASKS = 2**40
+"""Tasks of an infinite stream, so that class ids fit into 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Images, their labels and their ground truth, row by row.
+    """Images with labels and ground-truth factors.
 
     Attributes:
         images: (n, H, W) gray or (n, H, W, 3) colour, uint8.
-        labels: (n,) what each image shows.
-        factors: where and how it is shown, or None where nobody knows (plain photographs).
-        tasks: (n,) the task each image came from, only in task-incremental streams, which give it away
-            at test time too.
+        labels: (n,) class labels.
+        factors: ground-truth factors; None if they are unknown, as for photographs.
+        tasks: (n,) the task of each image. None except in task-incremental streams, which provide it at test
+            time too, and in `Stream.eval_sample`.
     """
 
     images: Images
@@ -41,7 +47,7 @@ class Batch:
         n = len(self.images)
         others = (self.labels, self.factors, self.tasks)
         if any(part is not None and len(part) != n for part in others):
-            raise ValueError("images, labels, factors and tasks must have one row per image")
+            raise ValueError("images, labels, factors and tasks must have the same length")
 
     def __len__(self) -> int:
         return len(self.images)
@@ -59,21 +65,21 @@ class Batch:
         if not isinstance(other, Batch):
             return NotImplemented
         arrays = ((self.images, other.images), (self.labels, other.labels), (self.tasks, other.tasks))
-        return self.factors == other.factors and all(_same(a, b) for a, b in arrays)
+        return self.factors == other.factors and all(_equal(a, b) for a, b in arrays)
 
     __hash__ = None  # type: ignore[assignment]
 
     def batches(self, size: int) -> Iterator["Batch"]:
-        """The batch in consecutive pieces of at most `size` rows."""
+        """Consecutive batches of at most `size` images."""
         return (self[start : start + size] for start in range(0, len(self), size))
 
     def shuffled(self, seed: int, *address: int) -> "Batch":
-        """The same rows in an order that depends only on seed and address."""
+        """The batch in a random order that depends only on seed and address."""
         return self[rng_at(seed, "shuffle", *address).permutation(len(self))]
 
     @classmethod
     def concatenate(cls, parts: Sequence["Batch"]) -> "Batch":
-        """Several batches, one after another; factors or tasks stay only if every part has them."""
+        """Several batches in order; factors and tasks are kept only if every part has them."""
         factors = [part.factors for part in parts if part.factors is not None]
         tasks = [part.tasks for part in parts if part.tasks is not None]
         return cls(
@@ -84,72 +90,69 @@ class Batch:
         )
 
 
-def _same(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+def _equal(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
     return a is b if a is None or b is None else np.array_equal(a, b)
-
-
-Split = Literal["train", "val", "test", "held_out"]
-SPLITS: tuple[Split, ...] = ("train", "val", "test", "held_out")
 
 
 @dataclass(frozen=True)
 class Task:
-    """What arrives together: some classes, images to learn from, images to be tested on.
+    """One task of a stream: some classes, with images for training and evaluation.
 
-    Images are made when a split is first asked for, and kept; a task that is only counted costs nothing.
+    A split is loaded on first access and cached.
 
     Attributes:
-        index: the place in the stream, from 0.
-        labels: the labels that occur in it, sorted.
-        exemplars: one image in canonical form per label that has one, in the order of `labels`.
-        ordered: the order of the training images is part of the stream (a drift), so do not shuffle it.
-        name: a word for people, such as "moving-mnist"; may be empty.
+        index: position in the stream, from 0.
+        labels: the labels that occur, sorted.
+        load_split: loads a split.
+        load_exemplars: loads the exemplars.
+        ordered: the order of the training images is part of the stream (gradual drift); do not shuffle.
+        name: for display, such as "moving-mnist"; may be empty.
     """
 
     index: int
     labels: tuple[int, ...]
-    draw: Callable[[Split], Batch] = field(repr=False, compare=False)
-    draw_exemplars: Callable[[], Batch] = field(repr=False, compare=False)
+    load_split: Callable[[Split], Batch] = field(repr=False, compare=False)
+    load_exemplars: Callable[[], Batch] = field(repr=False, compare=False)
     ordered: bool = False
     name: str = ""
 
     @cached_property
     def train(self) -> Batch:
-        """Images to learn from."""
-        return self.draw("train")
+        """Training images."""
+        return self.load_split("train")
 
     @cached_property
     def val(self) -> Batch:
-        """Images to choose settings with."""
-        return self.draw("val")
+        """Validation images."""
+        return self.load_split("val")
 
     @cached_property
     def test(self) -> Batch:
-        """Images to be judged by; never shown to a learner together with their labels."""
-        return self.draw("test")
+        """Test images; a learner never sees their labels."""
+        return self.load_split("test")
 
     @cached_property
     def held_out(self) -> Batch:
-        """Images in factor combinations that no training image of the stream has; often empty."""
-        return self.draw("held_out")
+        """Images with factor combinations that occur in no training image of the stream; often empty."""
+        return self.load_split("held_out")
 
     @cached_property
     def exemplars(self) -> Batch:
-        """One image of each class in its canonical form."""
-        return self.draw_exemplars()
+        """One image per class in canonical pose, in the order of `labels`; classes may have none."""
+        return self.load_exemplars()
 
     def split(self, name: Split) -> Batch:
-        """A split by its name."""
+        """A split by name."""
         batch: Batch = getattr(self, name)
         return batch
 
     def for_learner(self) -> "TaskView":
-        """The task without what a learner must not see."""
+        """The task without test and held-out images."""
         return TaskView(self)
 
 
 class TaskView:
-    """A task as a learner sees it: no test images, no held-out images."""
+    """The part of a task that a learner may see: no test images, no held-out images."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -158,40 +161,33 @@ class TaskView:
 
     @property
     def train(self) -> Batch:
-        """Images to learn from."""
+        """Training images."""
         return self._task.train
 
     @property
     def val(self) -> Batch:
-        """Images to choose settings with."""
+        """Validation images."""
         return self._task.val
 
     @property
     def exemplars(self) -> Batch:
-        """One image of each class in its canonical form."""
+        """One image per class in canonical pose."""
         return self._task.exemplars
 
 
-FINGERPRINT_TASKS = 2
-# Where an endless stream ends after all, lest class numbers leave 64 bits: a million tasks a second
-# for twelve days.
-LAST_TASK = 2**40 - 1
-
-
 class Stream(ABC):
-    """Tasks by number: `task(k)` is pure and costs the same for every k.
+    """A sequence of tasks: `task(k)` is pure and its cost does not depend on k.
 
-    Iterating always starts at the beginning, two iterations do not disturb one another, and nothing of an
-    earlier task is kept.
+    Iteration starts at task 0, iterators are independent, and no earlier task is kept in memory.
 
     Attributes:
-        id: the name to cite, such as "sprites/class-incremental-v1"; a change that moves a pixel or a
-            split gets a new version.
-        spec: the settings that made this stream; `spec.build()` makes it again.
-        n_tasks: how many tasks there are; None means endless.
-        image_shape: (H, W) or (H, W, 3), the same for every image.
-        provides_task_ids: whether a learner is told the task of an image, at test time too.
-        labels_recur: whether a label can be met in more than one task.
+        id: name to cite, such as "sprites/class-incremental-v1"; a change to any pixel or split increases the
+            version.
+        spec: the settings; `spec.build()` builds the stream again.
+        n_tasks: number of tasks; None if infinite.
+        image_shape: (H, W) or (H, W, 3).
+        provides_task_ids: whether a learner is given the task of each image, also at test time.
+        labels_recur: whether a label can occur in more than one task.
     """
 
     id: str
@@ -203,49 +199,49 @@ class Stream(ABC):
 
     @abstractmethod
     def _task(self, k: int) -> Task:
-        """Task number k, already known to exist."""
+        """Task k, which exists."""
 
     @abstractmethod
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        """At most `size` test images spread evenly over all classes of the first `n_tasks` tasks.
+        """A class-balanced sample of at most `size` test images of the first `n_tasks` tasks.
 
-        Costs the same after task 500 as after task 5, and depends on nothing but its arguments. Every image
-        of it says which task it came from, so that scores can be told apart by task.
+        Its cost does not depend on `n_tasks`, and it depends only on its arguments. `Batch.tasks` states the
+        task of each image.
         """
 
     def task(self, k: int) -> Task:
-        """Task number k, counted from 0."""
-        return self._task(self._check_number(k))
+        """Task k, counted from 0."""
+        return self._task(self._check_index(k))
 
-    def _check_number(self, k: int) -> int:
-        n_tasks = LAST_TASK + 1 if self.n_tasks is None else self.n_tasks
+    def _check_index(self, k: int) -> int:
+        n_tasks = MAX_TASKS if self.n_tasks is None else self.n_tasks
         if not 0 <= k < n_tasks:
-            raise BadInput(f"there is no task {k} in {self.id}; its tasks run from 0 to {n_tasks - 1}")
+            raise BadInput(f"there is no task {k} in {self.id}; its tasks are 0 to {n_tasks - 1}")
         return operator.index(k)
 
     def take(self, n: int) -> Iterator[Task]:
-        """The first n tasks, or all of them if there are fewer."""
+        """The first n tasks, or all if there are fewer."""
         if n < 0:
-            raise BadInput(f"cannot take {n} tasks; give a number from 0 up")
+            raise BadInput(f"cannot take {n} tasks; the number must not be negative")
         return (self.task(k) for k in range(n if self.n_tasks is None else min(n, self.n_tasks)))
 
     def __iter__(self) -> Iterator[Task]:
-        numbers: Iterable[int] = count() if self.n_tasks is None else range(self.n_tasks)
-        return (self.task(k) for k in numbers)
+        indices: Iterable[int] = count() if self.n_tasks is None else range(self.n_tasks)
+        return (self.task(k) for k in indices)
 
     def __len__(self) -> int:
         if self.n_tasks is None:
-            raise TypeError(f"{self.id} is endless and has no length; use take(n)")
+            raise TypeError(f"{self.id} is infinite and has no length; use take(n)")
         return self.n_tasks
 
     def __repr__(self) -> str:
         return f"<{self.id}: {'∞' if self.n_tasks is None else self.n_tasks} tasks>"
 
     def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
-        """A short hash of real content (pixels, labels, factors) that a paper can cite.
+        """A short hash of pixels, labels and factors.
 
         Args:
-            tasks: which tasks to read; the first two if not said.
+            tasks: indices of the tasks to hash; default: the first two.
         """
         if tasks is None:
             tasks = range(FINGERPRINT_TASKS if self.n_tasks is None else min(FINGERPRINT_TASKS, self.n_tasks))
@@ -253,7 +249,7 @@ class Stream(ABC):
 
 
 def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:
-    """The fingerprint of tasks at hand; each is let go before the next is asked for."""
+    """The fingerprint of some tasks; one task is in memory at a time."""
     digest = hashlib.sha256(stream_id.encode())
     for task in tasks:
         for batch in (*(task.split(name) for name in SPLITS), task.exemplars):

@@ -33,12 +33,12 @@ class TinyStream(Stream):
         self.drawn: list[int] = []
 
     def _task(self, k: int) -> Task:
-        def draw(split: Split) -> Batch:
+        def load(split: Split) -> Batch:
             n = 0 if split == "held_out" and not self.spec.held_out else ROWS[split]
             return self._batch(k, list(ROWS).index(split), n)
 
         return Task(
-            k, (2 * k, 2 * k + 1), draw, lambda: self._batch(k, 9, 2), name=f"tiny {k}", ordered=k == 1
+            k, (2 * k, 2 * k + 1), load, lambda: self._batch(k, 9, 2), name=f"tiny {k}", ordered=k == 1
         )
 
     def _batch(self, k: int, part: int, n: int) -> Batch:

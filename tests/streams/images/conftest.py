@@ -6,14 +6,14 @@ import pytest
 
 @pytest.fixture
 def real_data() -> Path:
-    """The folder of real data sets, or a skip."""
-    named = os.environ.get("EVERLEARN_DATA")
-    if not named or not (Path(named) / "mnist").is_dir():
-        pytest.skip("EVERLEARN_DATA does not name a folder with mnist, fashion-mnist and omniglot")
-    return Path(named)
+    """The folder of real datasets; skips the test if there is none."""
+    folder = os.environ.get("EVERLEARN_DATA")
+    if not folder or not (Path(folder) / "mnist").is_dir():
+        pytest.skip("EVERLEARN_DATA is not a folder with mnist, fashion-mnist and omniglot")
+    return Path(folder)
 
 
 @pytest.fixture
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine where nobody set EVERLEARN_DATA."""
+    """EVERLEARN_DATA is not set."""
     monkeypatch.delenv("EVERLEARN_DATA", raising=False)

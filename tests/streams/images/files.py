@@ -1,4 +1,4 @@
-"""Small data sets written to disk, in the formats of the large ones."""
+"""Small datasets on disk, in the formats of the real ones."""
 
 import gzip
 import io
@@ -20,7 +20,7 @@ def write_idx(path, array):
 
 
 def write_mnist(root, name="mnist", n_train=30, n_test=20, suffix=".gz", size=28):
-    """Images of class c are filled with distinct random levels; returns what was written."""
+    """Random images with labels 0 to 9; returns images and labels of each part."""
     folder = Path(root) / name
     folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
@@ -42,21 +42,21 @@ def png(array, **options):
 
 
 def stroke(seed):
-    """A 105 x 105 drawing as Omniglot has them: one bit, black on white."""
-    paper = np.ones((105, 105), bool)
+    """A 105 x 105 image as in Omniglot: one bit, black on white."""
+    pixels = np.ones((105, 105), bool)
     rng = np.random.default_rng(seed)
     row, column = rng.integers(20, 70, 2)
-    paper[row : row + 25, column : column + 4] = False
-    return png(Image.fromarray(paper))
+    pixels[row : row + 25, column : column + 4] = False
+    return png(Image.fromarray(pixels))
 
 
-def omniglot_members(name, alphabets=("Greek", "Balinese"), n_characters=2, n_drawings=20):
+def omniglot_members(name, alphabets=("Greek", "Balinese"), n_characters=2, n_images=20):
     seed = sum(map(ord, name))
     return {
         f"{name}/{alphabet}/character{c:02}/{a:02}{c:02}_{i:02}.png": stroke((seed, a, c, i))
         for a, alphabet in enumerate(alphabets)
         for c in range(1, n_characters + 1)
-        for i in range(1, n_drawings + 1)
+        for i in range(1, n_images + 1)
     }
 
 

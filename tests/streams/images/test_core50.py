@@ -1,4 +1,4 @@
-"""CORe50's layout, on a small tree: three objects, seven sessions of a few frames."""
+"""The layout of CORe50 with three objects and seven sessions of a few frames."""
 
 from pathlib import Path
 
@@ -7,19 +7,17 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.streams import build
-from everlearn.streams.images.core50 import core50
+from everlearn.streams import build, core50
 
 SESSIONS, OBJECTS = (1, 2, 3, 4, 7, 10, 11), (1, 2, 10)
 
 
 def frames_of(session: int) -> int:
-    """Sessions are not of the same length."""
     return 2 + session % 3
 
 
-def plant(root: Path) -> Path:
-    """An image's red is its session, its green the object, its blue the frame."""
+def write_core50(root: Path) -> Path:
+    """Red is the session, green the object, blue the frame."""
     for s in SESSIONS:
         for o in OBJECTS:
             folder = root / f"s{s}" / f"o{o}"
@@ -32,50 +30,52 @@ def plant(root: Path) -> Path:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    return plant(tmp_path / "core50_128x128")
+    return write_core50(tmp_path / "core50_128x128")
 
 
-def told(batch) -> set[tuple[int, int, int]]:
+def identities(batch) -> set[tuple[int, int, int]]:
     """Session, object and frame of each image."""
     return {tuple((np.rint(image[8, 8] / 10)).astype(int).tolist()) for image in batch.images}
 
 
-def settings(tree: Path, **changed):
-    return {"data": tree, "image_size": 16, "first_classes": 2, "classes_per_task": 1, **changed}
+def settings(tree: Path, **changes):
+    return {"data": tree, "image_size": 16, "first_classes": 2, "classes_per_task": 1, **changes}
 
 
-def test_sessions_3_7_and_10_are_for_the_test(tree):
+def test_sessions_3_7_and_10_are_test_sessions(tree):
     stream = core50(**settings(tree, scenario="nc"))
     tasks = list(stream)
     assert [len(task.labels) for task in tasks] == [2, 1]
-    trained = set.union(*(told(task.train) for task in tasks))
-    tested = set.union(*(told(task.test) for task in tasks))
+    trained = set.union(*(identities(task.train) for task in tasks))
+    tested = set.union(*(identities(task.test) for task in tasks))
     assert {s for s, _, _ in trained} == {1, 2, 4, 11}
     assert {s for s, _, _ in tested} == {3, 7, 10}
-    everything = {(s, o, frame) for s in SESSIONS for o in OBJECTS for frame in range(frames_of(s))}
-    assert trained | tested == everything
+    all_frames = {(s, o, frame) for s in SESSIONS for o in OBJECTS for frame in range(frames_of(s))}
+    assert trained | tested == all_frames
 
 
-def test_a_task_of_nic_is_one_session_of_one_object_however_long(tree):
+def test_nic_task_is_one_session_of_one_object(tree):
     stream = core50(**settings(tree, scenario="nic"))
     assert len(stream) == 1 + 3 * 4 - 2
-    films = [told(task.train) for task in stream]
-    assert len({(s, o) for s, o, _ in films[0]}) == 2
-    for film in films[1:]:
-        ((s, _thing),) = {(s, o) for s, o, _ in film}
-        assert len(film) == frames_of(s)
-    assert len(set.union(*films)) == sum(map(len, films)) == 3 * sum(frames_of(s) for s in (1, 2, 4, 11))
+    sessions = [identities(task.train) for task in stream]
+    assert len({(s, o) for s, o, _ in sessions[0]}) == 2
+    for session in sessions[1:]:
+        ((s, _),) = {(s, o) for s, o, _ in session}
+        assert len(session) == frames_of(s)
+    assert (
+        len(set.union(*sessions)) == sum(map(len, sessions)) == 3 * sum(frames_of(s) for s in (1, 2, 4, 11))
+    )
 
 
-def test_ni_is_a_session_of_every_object_at_a_time(tree):
+def test_ni_task_is_one_session_of_every_object(tree):
     stream = core50(**settings(tree, scenario="ni", first_classes=None))
     assert len(stream) == 4
     for task in stream:
-        assert {o for _, o, _ in told(task.train)} == set(OBJECTS)
-        assert len({s for s, _, _ in told(task.train)}) == 1
+        assert {o for _, o, _ in identities(task.train)} == set(OBJECTS)
+        assert len({s for s, _, _ in identities(task.train)}) == 1
 
 
-def test_labels_follow_an_order_that_the_seed_decides(tree):
+def test_class_order_depends_on_the_seed(tree):
     def order(seed):
         stream = core50(**settings(tree, scenario="nc", seed=seed))
         return tuple(stream.source.class_name(c) for c in range(3))
@@ -85,16 +85,16 @@ def test_labels_follow_an_order_that_the_seed_decides(tree):
     stream = core50(**settings(tree, scenario="nc", seed=3))
     for task in stream:
         for label in task.labels:
-            (thing,) = {o for _, o, _ in told(task.train[task.train.labels == label])}
-            assert stream.source.class_name(label) == f"object {thing}"
+            (number,) = {o for _, o, _ in identities(task.train[task.train.labels == label])}
+            assert stream.source.class_name(label) == f"object {number}"
 
 
-def test_frames_can_be_left_out(tree):
+def test_frame_step(tree):
     stream = core50(**settings(tree, scenario="nc", frame_step=2))
-    assert {frame for task in stream for _, _, frame in told(task.train)} == {0, 2}
+    assert {frame for task in stream for _, _, frame in identities(task.train)} == {0, 2}
 
 
-def test_it_is_found_where_data_sets_lie_and_is_the_same_again(tree, monkeypatch):
+def test_everlearn_data_and_spec(tree, monkeypatch):
     monkeypatch.setenv("EVERLEARN_DATA", str(tree.parent))
     stream = core50(**settings(tree) | {"data": None})
     again = build(stream.spec.to_mapping())
@@ -106,8 +106,8 @@ def test_gray_images(tree):
     assert core50(**settings(tree, rgb=False)).task(0).train.images.shape[1:] == (16, 16)
 
 
-def test_a_tree_that_lacks_something_is_a_sentence(tree, tmp_path):
-    with pytest.raises(BadInput, match="holds no folder s1"):
+def test_incomplete_trees_are_rejected(tree, tmp_path):
+    with pytest.raises(BadInput, match="contains no folder s1"):
         core50(data=tmp_path / "core50_128x128" / "s2")
     for path in (tree / "s4" / "o10").iterdir():
         path.unlink()
@@ -118,7 +118,7 @@ def test_a_tree_that_lacks_something_is_a_sentence(tree, tmp_path):
         core50(**settings(tree))
 
 
-def test_sessions_of_both_kinds_are_needed(tmp_path):
+def test_training_and_test_sessions_are_required(tmp_path):
     for s in (1, 2):
         (tmp_path / f"s{s}" / "o1").mkdir(parents=True)
     with pytest.raises(BadInput, match="s3, s7 and s10"):

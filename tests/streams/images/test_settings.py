@@ -15,7 +15,7 @@ from everlearn.streams.images.settings import (
     folder,
     mnist,
     omniglot,
-    whole_places,
+    pixel_positions,
 )
 
 from .files import omniglot_members, png, write_mnist, write_tree, write_zip
@@ -46,7 +46,7 @@ def test_every_kind_makes_tasks(data):
     assert str(folder(data=data / "pets", classes_per_task=1)) == "<folder/class-incremental-v1: 2 tasks>"
 
 
-def test_a_task_holds_what_its_classes_have(data):
+def test_task_sizes(data):
     task = mnist(data=data, variant="moving").task(1)
     assert task.labels == (2, 3)
     assert (len(task.train), len(task.val), len(task.test), len(task.exemplars)) == (54, 6, 10, 2)
@@ -66,7 +66,7 @@ def test_classes_of_unequal_size(tmp_path):
 @pytest.mark.parametrize(
     "scenario", ["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 )
-def test_every_scenario(data, scenario):
+def test_scenarios(data, scenario):
     first, again = (mnist(data=data, scenario=scenario, n_tasks=2, image_size=16) for _ in range(2))
     assert first.fingerprint() == again.fingerprint()
     task = first.task(1)
@@ -75,7 +75,7 @@ def test_every_scenario(data, scenario):
 
 
 @pytest.mark.parametrize("boundaries", ["blurry", "gradual", "recurring"])
-def test_every_boundary(data, boundaries):
+def test_boundaries(data, boundaries):
     stream = omniglot(data=data, classes_per_task=2, boundaries=boundaries, image_size=16)
     assert all(len(task.train) for task in stream)
 
@@ -95,27 +95,27 @@ def test_every_boundary(data, boundaries):
         },
     ],
 )
-def test_settings_travel_as_json_and_toml(data, settings):
-    where = data / "icons" if settings["stream"] == "folder" else data
-    spec = streams.from_mapping(settings | {"data": str(where)})
-    prints = {
+def test_json_and_toml_round_trip(data, settings):
+    folder_path = data / "icons" if settings["stream"] == "folder" else data
+    spec = streams.from_mapping(settings | {"data": str(folder_path)})
+    fingerprints = {
         read(text).build().fingerprint()
         for read, text in ((streams.from_json, spec.to_json()), (streams.from_toml, spec.to_toml()))
     }
-    assert prints == {spec.build().fingerprint()}
+    assert fingerprints == {spec.build().fingerprint()}
 
 
-def test_variants_differ_and_seeds_differ(data):
+def test_variants_and_seeds_differ(data):
     variants = ["static", "moving", "posed", "inverted", "coloured", "moving-coloured"]
-    prints = [mnist(data=data, variant=variant, n_tasks=1).fingerprint() for variant in variants]
-    prints += [
+    fingerprints = [mnist(data=data, variant=variant, n_tasks=1).fingerprint() for variant in variants]
+    fingerprints += [
         mnist(data=data, seed=1, n_tasks=1).fingerprint(),
         mnist(data=data, shuffled_classes=True).fingerprint(),
     ]
-    assert len(set(prints)) == 8
+    assert len(set(fingerprints)) == 8
 
 
-def test_a_folder_of_icons_in_poses(data):
+def test_folder_of_icons_in_poses(data):
     stream = folder(data=data / "icons", n_poses=40, classes_per_task=3)
     task = stream.task(1)
     assert stream.source.class_name(3) == "d"
@@ -124,15 +124,15 @@ def test_a_folder_of_icons_in_poses(data):
     assert task.exemplars.images[:, 0, 0].min() == 255  # the background
 
 
-def test_sizes(data):
-    assert MnistSettings().drawn == 28
-    assert MnistSettings(image_size=32).drawn == 14
-    assert MnistSettings(image_size=28, drawn_size=28).drawn == 28
-    assert FolderSettings().drawn == 64
+def test_default_drawn_size():
+    assert MnistSettings().resolved_drawn_size == 28
+    assert MnistSettings(image_size=32).resolved_drawn_size == 14
+    assert MnistSettings(image_size=28, drawn_size=28).resolved_drawn_size == 28
+    assert FolderSettings().resolved_drawn_size == 64
     assert (
-        FolderSettings(n_poses=3).drawn
-        == FolderSettings(variant="moving").drawn
-        == FolderSettings(angle=4).drawn
+        FolderSettings(n_poses=3).resolved_drawn_size
+        == FolderSettings(variant="moving").resolved_drawn_size
+        == FolderSettings(angle=4).resolved_drawn_size
         == 28
     )
 
@@ -140,21 +140,21 @@ def test_sizes(data):
 @pytest.mark.parametrize(
     ("image_size", "drawn_size"), [(64, 28), (32, 14), (32, 15), (33, 14), (64, 60), (16, 16)]
 )
-def test_whole_places_lie_on_pixels_inside_the_image(image_size, drawn_size):
-    places = whole_places(image_size, drawn_size)
-    corners = np.array([(0.25 + 0.5 * p) * image_size - drawn_size / 2 for p in places])
+def test_pixel_positions_are_inside_the_image(image_size, drawn_size):
+    positions = pixel_positions(image_size, drawn_size)
+    corners = np.array([(0.25 + 0.5 * p) * image_size - drawn_size / 2 for p in positions])
     np.testing.assert_allclose(corners, np.round(corners), atol=1e-9)
     assert corners.min() >= 0
     assert corners.max() <= image_size - drawn_size
-    assert len(places) == len(set(places)) >= 1
+    assert len(positions) == len(set(positions)) >= 1
 
 
-WRONG = {
+INVALID = {
     "unknown variant 'movin'; did you mean 'moving'": {"variant": "movin"},
     "unknown mnist setting 'varaint'": {"varaint": "moving"},
     "drawn_size is 80, more than image_size 64": {"drawn_size": 80},
-    "held_out is only for streams with poses": {"held_out": 3},
-    "poses is 7, but the factors allow only 4": {"n_poses": 7, "variant": "static", "angle": 4},
+    "held_out requires n_poses": {"held_out": 3},
+    "n_poses is 7, but the factors allow only 4": {"n_poses": 7, "variant": "static", "angle": 4},
     "split is": {"split": (0.5, 0.1, 0.1)},
     "image_size is -3": {"image_size": -3},
     "classes_per_task is 11": {"classes_per_task": 11},
@@ -169,26 +169,26 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("sentence", "given"), WRONG.items())
-def test_wrong_settings_are_said(sentence, given):
-    with pytest.raises(BadInput, match=sentence):
+@pytest.mark.parametrize(("message", "given"), INVALID.items())
+def test_invalid_settings_are_rejected(message, given):
+    with pytest.raises(BadInput, match=message):
         MnistSettings(**given)
 
 
-def test_one_image_per_class_needs_poses(data):
+def test_one_image_per_class_requires_poses(data):
     with pytest.raises(BadInput, match="set n_poses=100"):
         folder(data=data / "icons")
 
 
 @pytest.mark.usefixtures("no_data")
-def test_nobody_said_where():
-    with pytest.raises(BadInput, match="set EVERLEARN_DATA, or data="):
+def test_missing_folder_setting():
+    with pytest.raises(BadInput, match="set EVERLEARN_DATA or data="):
         mnist()
-    with pytest.raises(BadInput, match="nobody said which folder"):
+    with pytest.raises(BadInput, match="the folder of images is not given"):
         folder()
 
 
-def test_settings_load_neither_numba_nor_images():
+def test_settings_do_not_load_compiled_code_or_decoders():
     code = (
         "import sys; from everlearn.streams.images import OmniglotSettings; OmniglotSettings(n_poses=3); "
         "print(sorted({'numba', 'PIL', 'torch'} & set(sys.modules)))"
@@ -197,7 +197,7 @@ def test_settings_load_neither_numba_nor_images():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_real_data_sets(real_data):
+def test_real_datasets(real_data):
     assert len(mnist(data=real_data)) == 5
     task = mnist(data=real_data, variant="moving", split=(50, 5, 10)).task(0)
     assert (len(task.train), len(task.test)) == (100, 20)

@@ -97,12 +97,12 @@ class ExportedStream(Stream):
 
 def read_task(folder: Path, record: TaskRecord, codec: Codec) -> Task:
     """An exported task whose images are read on first access."""
-    draw = partial(_read_part, folder, record, codec)
+    load = partial(_read_part, folder, record, codec)
     return Task(
         index=record.index,
         labels=record.labels,
-        draw=draw,
-        draw_exemplars=partial(draw, "exemplars"),
+        load_split=load,
+        load_exemplars=partial(load, "exemplars"),
         ordered=record.ordered,
         name=record.name,
     )

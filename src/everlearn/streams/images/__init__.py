@@ -1,11 +1,11 @@
-"""Real images in the same clothes: MNIST, Fashion-MNIST, Omniglot and any folder of images.
+"""Streams of real images: MNIST, Fashion-MNIST, Omniglot, CORe50 and folders of images.
 
-Takes files that lie on this machine, checked before they are trusted, and the factors they may be shown
-under. Gives streams, and sources for streams, with the ground truth of scale, turn, place and colour for
-every image.
+Files are read from this machine and validated before use. Images are shown as they are or under known factors
+(scale, angle, position and colour), which are then part of every batch.
 """
 
 from everlearn.streams.images.settings import (
+    Core50Settings,
     FashionSettings,
     FolderSettings,
     ImageSettings,
@@ -13,4 +13,11 @@ from everlearn.streams.images.settings import (
     OmniglotSettings,
 )
 
-__all__ = ["FashionSettings", "FolderSettings", "ImageSettings", "MnistSettings", "OmniglotSettings"]
+__all__ = [
+    "Core50Settings",
+    "FashionSettings",
+    "FolderSettings",
+    "ImageSettings",
+    "MnistSettings",
+    "OmniglotSettings",
+]

@@ -1,116 +1,228 @@
-"""Drawings of any size in one piece of memory, and how they are shown under factors."""
+"""Composition of raw images on canvases under factors, with a compiled resampling kernel."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from everlearn.factors import Factors
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.stream import Images
 
-Pixels = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+# A ratio of sizes that is an integer must not gain or lose a sample through rounding.
+TOLERANCE = 1e-6
+# Values of sine and cosine are rounded to this grid, which hides the last bits, in which math libraries
+# differ.
+GRID = 2.0**24
+LUMINANCE = (0.299, 0.587, 0.114)
 
-# A ratio of sizes that is a whole number in truth must not gain or lose a sample by its last bit.
-SLACK = 1e-6
+
+@dataclass(frozen=True, eq=False)
+class RawImages:
+    """Images of any size in one buffer.
+
+    Attributes:
+        pixels: the bytes of all images, flat.
+        starts: (m,) the offset of each image.
+        sizes: (m, 2) height and width of each image.
+        channels: 1 for coverage, 2 for gray and alpha, 4 for RGBA; colours are premultiplied by alpha.
+    """
+
+    pixels: Images
+    starts: IntArray
+    sizes: IntArray
+    channels: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @classmethod
+    def of(cls, images: Sequence[Images]) -> "RawImages":
+        """From images (H, W, channels), at least one."""
+        sizes = np.array([image.shape[:2] for image in images], np.int64)
+        lengths = np.array([image.size for image in images], np.int64)
+        flat = np.concatenate([image.ravel() for image in images])
+        flat.setflags(write=False)  # as in datasets, so that the kernel is compiled once for both
+        return cls(flat, np.cumsum(lengths) - lengths, sizes, images[0].shape[2])
+
+    def __getitem__(self, i: int) -> Images:
+        """One image, (H, W, channels)."""
+        height, width = self.sizes[i]
+        flat = self.pixels[self.starts[i] : self.starts[i] + height * width * self.channels]
+        return flat.reshape(height, width, self.channels)
+
+    def trimmed(self) -> "RawImages":
+        """The images without empty margins; an empty image is kept."""
+        return RawImages.of([_trimmed(self[i]) for i in range(len(self))])
+
+
+def compose(
+    raw: RawImages,
+    which: IntArray,
+    factors: Factors,
+    *,
+    image_size: int,
+    drawn_size: int,
+    background: int = 0,
+    rgb: bool = False,
+) -> Images:
+    """Compose raw images under factors: (n, H, W) gray or (n, H, W, 3) colour.
+
+    In canonical pose an image is upright and centered, and its longer side has `drawn_size` pixels. Scale,
+    angle and position act as in `Factors.matrices`. The colour of the factors multiplies the colours of the
+    image.
+
+    Args:
+        raw: the raw images.
+        which: (n,) index of the raw image of each row.
+        factors: the factors of each row.
+        image_size: height and width of the canvas in pixels.
+        drawn_size: longer side of a raw image in canonical pose, in pixels.
+        background: gray level of the canvas, 0 to 255.
+        rgb: colour instead of gray.
+
+    Example:
+        >>> raw = RawImages.of([np.full((2, 2, 1), 200, np.uint8)])
+        >>> compose(raw, np.array([0]), Factors(), image_size=4, drawn_size=2)[0]
+        array([[  0,   0,   0,   0],
+               [  0, 200, 200,   0],
+               [  0, 200, 200,   0],
+               [  0,   0,   0,   0]], dtype=uint8)
+    """
+    colours = factors.colour if rgb else _luminance(factors.colour)
+    out = np.empty((len(which), image_size, image_size, colours.shape[1]), np.uint8)
+    _compose(
+        raw.pixels,
+        raw.starts,
+        raw.sizes,
+        raw.channels,
+        which,
+        _poses(raw.sizes[which], factors, image_size, drawn_size),
+        colours,
+        np.full(colours.shape[1], float(background)),
+        out,
+    )
+    return out if rgb else out[..., 0]
+
+
+def _trimmed(image: Images) -> Images:
+    covered = image[..., -1] > 0
+    rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
+    if not len(rows):
+        return image
+    return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+
+
+def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) -> FloatArray:
+    """(n, 4): center on the canvas; cos and sin times raw pixels per canvas pixel."""
+    per_pixel = sizes.max(axis=1) / (drawn_size * factors.scale)
+    cos = np.round(np.cos(factors.angle) * GRID) / GRID
+    sin = np.round(np.sin(factors.angle) * GRID) / GRID
+    center = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
+    return np.stack([*center, cos * per_pixel, sin * per_pixel], axis=1)
+
+
+def _luminance(colour: FloatArray) -> FloatArray:
+    red, green, blue = (colour[:, i] * LUMINANCE[i] for i in range(3))
+    # White must stay exactly white, although the rounded weights need not sum to 1.
+    return np.minimum(np.round((red + green + blue) * GRID) / GRID, 1.0)[:, None]
 
 
 @njit(cache=True, nogil=True)
-def paint(
-    pixels: Pixels,  # all drawings, end to end
-    starts: Ints,  # (m,) where each begins
-    sizes: Ints,  # (m, 2) height and width
+def _compose(
+    pixels: Images,  # all raw images, flat
+    starts: IntArray,  # (m,) their offsets
+    sizes: IntArray,  # (m, 2) height and width
     channels: int,
-    which: Ints,  # (n,) the drawing of each canvas
-    poses: Floats,  # (n, 4) centre x, y on the canvas; cos, sin times drawing pixels per canvas pixel
-    colours: Floats,  # (n, c)
-    background: Floats,  # (c,) 0..255
-    out: Pixels,  # (n, H, W, c)
+    which: IntArray,  # (n,) the raw image of each canvas
+    poses: FloatArray,  # (n, 4) center x, y on the canvas; cos, sin times raw pixels per canvas pixel
+    colours: FloatArray,  # (n, c)
+    background: FloatArray,  # (c,) 0..255
+    out: Images,  # (n, H, W, c)
 ) -> None:
-    """Paint one drawing on each canvas of `out`."""
+    """Compose one raw image on each canvas of `out`."""
     if len(out) == 0:
         return
     planes = np.zeros((channels, sizes[:, 0].max() + 2, sizes[:, 1].max() + 2), np.float64)
     loaded, loaded_block = -1, 0
     for row in range(len(out)):
-        drawing, cos, sin = which[row], poses[row, 2], poses[row, 3]
-        height, width = sizes[drawing]
+        image, cos, sin = which[row], poses[row, 2], poses[row, 3]
+        height, width = sizes[image]
         step = math.sqrt(cos * cos + sin * sin)
-        block = max(1, int(min(step + SLACK, float(max(height, width)))))
-        if drawing != loaded or block != loaded_block:
-            _load(pixels, starts[drawing], height, width, block, planes)
-            loaded, loaded_block = drawing, block
-        _paint_one(planes, height, width, block, poses[row], colours[row], background, out[row])
+        block = max(1, int(min(step + TOLERANCE, float(max(height, width)))))
+        if image != loaded or block != loaded_block:
+            _load(pixels, starts[image], height, width, block, planes)
+            loaded, loaded_block = image, block
+        _compose_one(planes, height, width, block, poses[row], colours[row], background, out[row])
 
 
 @njit(cache=True, nogil=True)
-def _load(pixels: Pixels, start: int, height: int, width: int, block: int, planes: Floats) -> None:
-    """Average a drawing over blocks into `planes`, with a border of nothing one pixel wide.
+def _load(pixels: Images, start: int, height: int, width: int, block: int, planes: FloatArray) -> None:
+    """Average an image over blocks into `planes`, with an empty border of one pixel.
 
-    Blocks that hang over the edge count what is beyond it as nothing, so that no edge moves.
+    Pixels beyond the edge count as empty, so that edges do not move.
     """
     channels = len(planes)
     rows, columns = -(-height // block), -(-width // block)
     planes[:, : rows + 2, : columns + 2] = 0.0
-    share = 1.0 / (block * block)
+    weight = 1.0 / (block * block)
     for row in range(height):
         to = row // block + 1
         for column in range(columns):
             for source in range(column * block, min((column + 1) * block, width)):
-                place = start + (row * width + source) * channels
+                position = start + (row * width + source) * channels
                 for c in range(channels):
-                    planes[c, to, column + 1] += share * pixels[place + c]
+                    planes[c, to, column + 1] += weight * pixels[position + c]
 
 
 @njit(cache=True, nogil=True)
-def _paint_one(
-    planes: Floats,
+def _compose_one(
+    planes: FloatArray,
     height: int,
     width: int,
     block: int,
-    pose: Floats,
-    colour: Floats,
-    background: Floats,
-    canvas: Pixels,
+    pose: FloatArray,
+    colour: FloatArray,
+    background: FloatArray,
+    canvas: Images,
 ) -> None:
-    """Lay a loaded drawing over the background; its last channel says how much it covers.
+    """Compose a loaded image over the background; its last channel is the coverage.
 
-    A single channel is ink: it covers, and it carries the colour.
+    A single channel is coverage and gray level at the same time.
     """
     for c in range(canvas.shape[2]):
         canvas[:, :, c] = np.uint8(background[c] + 0.5)
     x, y, cos, sin = pose[0], pose[1], pose[2] / block, pose[3] / block
     step = math.sqrt(cos * cos + sin * sin)
-    taps = 1 if step < 1.0 + SLACK else 2
+    taps = 1 if step < 1.0 + TOLERANCE else 2
     rows, columns = -(-height // block), -(-width // block)
-    middle_u, middle_v = 0.5 * width / block + 0.5, 0.5 * height / block + 0.5  # counting the border
+    center_u, center_v = 0.5 * width / block + 0.5, 0.5 * height / block + 0.5  # including the border
     last = len(planes) - 1
-    top, bottom, left, right = _reach(rows, columns, pose, block, canvas.shape[0], canvas.shape[1])
+    top, bottom, left, right = _extent(rows, columns, pose, block, canvas.shape[0], canvas.shape[1])
     for row in range(top, bottom):
         for column in range(left, right):
             dx, dy = column + 0.5 - x, row + 0.5 - y
-            u, v = middle_u + cos * dx + sin * dy, middle_v + cos * dy - sin * dx
-            cover = _light(planes, last, rows, columns, u, v, cos, sin, taps)
-            if cover == 0.0:
+            u, v = center_u + cos * dx + sin * dy, center_v + cos * dy - sin * dx
+            coverage = _sample(planes, last, rows, columns, u, v, cos, sin, taps)
+            if coverage == 0.0:
                 continue
-            bare = 1.0 - cover / 255.0
+            transparency = 1.0 - coverage / 255.0
             for c in range(canvas.shape[2]):
                 plane = min(c, max(last - 1, 0))
-                ink = _light(planes, plane, rows, columns, u, v, cos, sin, taps) if plane < last else cover
-                light = ink * colour[c] + bare * background[c]
-                canvas[row, column, c] = np.uint8(min(max(light, 0.0), 255.0) + 0.5)
+                value = coverage
+                if plane < last:
+                    value = _sample(planes, plane, rows, columns, u, v, cos, sin, taps)
+                level = value * colour[c] + transparency * background[c]
+                canvas[row, column, c] = np.uint8(min(max(level, 0.0), 255.0) + 0.5)
 
 
 @njit(cache=True, nogil=True)
-def _reach(
-    rows: int, columns: int, pose: Floats, block: int, canvas_rows: int, canvas_columns: int
+def _extent(
+    rows: int, columns: int, pose: FloatArray, block: int, canvas_rows: int, canvas_columns: int
 ) -> tuple[int, int, int, int]:
-    """The part of the canvas that a drawing can touch: top, bottom, left, right."""
+    """The part of the canvas that an image can cover: top, bottom, left, right."""
     x, y, cos, sin = pose[0], pose[1], abs(pose[2]) / block, abs(pose[3]) / block
     area = cos * cos + sin * sin
     half_u, half_v = 0.5 * columns + 1.0, 0.5 * rows + 1.0
@@ -125,10 +237,10 @@ def _reach(
 
 
 @njit(cache=True, nogil=True)
-def _light(
-    planes: Floats, c: int, rows: int, columns: int, u: float, v: float, cos: float, sin: float, taps: int
+def _sample(
+    planes: FloatArray, c: int, rows: int, columns: int, u: float, v: float, cos: float, sin: float, taps: int
 ) -> float:
-    """The mean light of one channel over the samples of the canvas pixel centred on (u, v)."""
+    """The mean of one channel over the samples of the canvas pixel at (u, v), bilinear."""
     total = 0.0
     for i in range(taps):
         y = 0.25 * (2 * i + 1 - taps)
@@ -142,120 +254,3 @@ def _light(
                 lower = planes[c, top + 1, left] * (1.0 - p) + planes[c, top + 1, left + 1] * p
                 total += upper * (1.0 - q) + lower * q
     return total if taps == 1 else 0.25 * total
-
-
-# Rounding sines and cosines to this grid hides the last bits in which math libraries differ.
-GRID = 2.0**24
-LUMINANCE = (0.299, 0.587, 0.114)
-
-
-@dataclass(frozen=True, eq=False)
-class Drawings:
-    """Drawings laid end to end, so that a whole data set or a few odd sizes are warped alike.
-
-    Attributes:
-        pixels: all their bytes, flat.
-        starts: (m,) where each begins.
-        sizes: (m, 2) height and width of each.
-        channels: 1 for ink (how much of a pixel is covered), 2 for gray and alpha, 4 for red, green,
-            blue and alpha; colours are premultiplied by alpha.
-    """
-
-    pixels: npt.NDArray[np.uint8]
-    starts: IntArray
-    sizes: IntArray
-    channels: int
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @classmethod
-    def of(cls, drawings: Sequence[npt.NDArray[np.uint8]]) -> "Drawings":
-        """Gather drawings of shape (H, W, channels), at least one."""
-        sizes = np.array([drawing.shape[:2] for drawing in drawings], np.int64)
-        lengths = np.array([drawing.size for drawing in drawings], np.int64)
-        flat = np.concatenate([drawing.ravel() for drawing in drawings])
-        flat.setflags(write=False)  # as data sets are, so that the kernel is compiled once for both
-        return cls(flat, np.cumsum(lengths) - lengths, sizes, drawings[0].shape[2])
-
-    def __getitem__(self, i: int) -> npt.NDArray[np.uint8]:
-        """One drawing: (H, W, channels)."""
-        height, width = self.sizes[i]
-        flat = self.pixels[self.starts[i] : self.starts[i] + height * width * self.channels]
-        return flat.reshape(height, width, self.channels)
-
-    def trimmed(self) -> "Drawings":
-        """The drawings without empty margins; one that is all empty stays as it is."""
-        return Drawings.of([_trimmed(self[i]) for i in range(len(self))])
-
-
-def show(
-    drawings: Drawings,
-    which: IntArray,
-    factors: Factors,
-    *,
-    image_size: int,
-    drawn_size: int,
-    background: int = 0,
-    rgb: bool = False,
-) -> Images:
-    """Images of drawings under factors, one per row: (n, H, W) gray or (n, H, W, 3) colour.
-
-    In canonical form a drawing stands upright in the middle, its longer side `drawn_size` pixels long;
-    scale, turn and place then act as `Factors.matrices` says. The colour of the factors is the colour of
-    the ink, or of the light that falls on a drawing that has colours of its own.
-
-    Args:
-        drawings: what may be shown.
-        which: (n,) the number of the drawing in each row.
-        factors: how each is shown.
-        image_size: the side of the canvas in pixels.
-        drawn_size: the longer side of a drawing in canonical form, in pixels.
-        background: the gray level of the bare canvas, 0 to 255.
-        rgb: three colours instead of gray.
-
-    Example:
-        >>> ink = Drawings.of([np.full((2, 2, 1), 200, np.uint8)])
-        >>> show(ink, np.array([0]), Factors(), image_size=4, drawn_size=2)[0]
-        array([[  0,   0,   0,   0],
-               [  0, 200, 200,   0],
-               [  0, 200, 200,   0],
-               [  0,   0,   0,   0]], dtype=uint8)
-    """
-    colours = factors.colour if rgb else _luminance(factors.colour)
-    out = np.empty((len(which), image_size, image_size, colours.shape[1]), np.uint8)
-    paint(
-        drawings.pixels,
-        drawings.starts,
-        drawings.sizes,
-        drawings.channels,
-        which,
-        _poses(drawings.sizes[which], factors, image_size, drawn_size),
-        colours,
-        np.full(colours.shape[1], float(background)),
-        out,
-    )
-    return out if rgb else out[..., 0]
-
-
-def _trimmed(drawing: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    covered = drawing[..., -1] > 0
-    rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
-    if not len(rows):
-        return drawing
-    return drawing[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-
-
-def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) -> FloatArray:
-    """Centre on the canvas, then cos and sin times drawing pixels per canvas pixel: (n, 4)."""
-    per_pixel = sizes.max(axis=1) / (drawn_size * factors.scale)
-    cos = np.round(np.cos(factors.angle) * GRID) / GRID
-    sin = np.round(np.sin(factors.angle) * GRID) / GRID
-    place = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
-    return np.stack([*place, cos * per_pixel, sin * per_pixel], axis=1)
-
-
-def _luminance(colour: FloatArray) -> FloatArray:
-    red, green, blue = (colour[:, i] * LUMINANCE[i] for i in range(3))
-    # White must stay exactly white, though the three weights need not add up to 1 in floating point.
-    return np.minimum(np.round((red + green + blue) * GRID) / GRID, 1.0)[:, None]

@@ -1,19 +1,17 @@
-"""CORe50: fifty things held in front of a camera, in eleven sessions each."""
+"""CORe50: videos of fifty objects in eleven sessions."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
 from everlearn.errors import BadInput
 from everlearn.factors import FactorSpace
-from everlearn.rng import IntArray, rng_at
-from everlearn.streams.images.dataset import Gallery, Pixels
+from everlearn.rng import IntArray
+from everlearn.streams.images.dataset import FileDataset, Pixels
 from everlearn.streams.images.folder import (
     data_root,
     first_folder,
@@ -22,184 +20,137 @@ from everlearn.streams.images.folder import (
     prepare_image,
     read_below,
 )
-from everlearn.streams.images.source import Canvas, ManyDrawings
-from everlearn.streams.registry import builder
-from everlearn.streams.settings import ImageSize
-from everlearn.streams.sprite_sessions import ObjectSettings
-from everlearn.streams.stream import Split, Stream
+from everlearn.streams.images.settings import Core50Settings
+from everlearn.streams.images.source import Canvas, DatasetSource, Splits, class_order
 
-Films = Mapping[str, tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]]
-"""The files of each class: of its sessions to learn from, and of those to be tested on."""
+FOLDERS = ("core50_128x128", "core50", "core50_imgs")
+TEST_SESSIONS = (3, 7, 10)
+"""The test sessions of the official protocol."""
+
+SessionFiles = Mapping[str, tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]]
+"""The files of each class: of its training sessions, and of its test sessions."""
 
 
-class FilmGallery(Gallery):
-    """Classes of image files in sessions.
+def make_source(settings: Core50Settings) -> "SessionSource":
+    """The source for settings; files are indexed, not decoded."""
+    size, rgb = settings.image_size, settings.rgb
+    dataset = open_core50(settings.data, drawn_size=size, rgb=rgb, frame_step=settings.frame_step)
+    dataset = dataset.reordered(class_order(settings.seed, dataset.n_classes))
+    canvas = Canvas(image_size=size, drawn_size=size, rgb=rgb)
+    return SessionSource(dataset=dataset, canvas=canvas, seed=settings.seed)
+
+
+class SessionDataset(FileDataset):
+    """A dataset of image files recorded in sessions.
 
     Args:
-        films: the files of each class by session.
+        sessions: the files of each class by session.
         read: name of a file -> its bytes.
-        prepare: decoded (H, W, 4) pixels -> the drawing to keep.
+        prepare: decoded pixels (H, W, 4) -> the image to keep.
     """
 
     def __init__(
-        self, *, films: Films, read: Callable[[str], bytes], prepare: Callable[[Pixels], Pixels]
+        self, *, sessions: SessionFiles, read: Callable[[str], bytes], prepare: Callable[[Pixels], Pixels]
     ) -> None:
         files = {
             name: [file for session in [*train, *test] for file in session]
-            for name, (train, test) in films.items()
+            for name, (train, test) in sessions.items()
         }
         super().__init__(files=files, read=read, prepare=prepare)
-        self._films = films
-        self._lengths = [[len(session) for session in train] for train, _ in films.values()]
+        self._sessions = sessions
+        self._lengths = [[len(session) for session in train] for train, _ in sessions.values()]
 
     def n_test(self, class_id: int) -> int:
-        """The images of the sessions to be tested on, which are the last."""
-        return self.n_drawings(class_id) - sum(self._lengths[class_id])
+        """The number of images of test sessions, which are the last."""
+        return self.n_images(class_id) - sum(self._lengths[class_id])
 
-    def reordered(self, order: IntArray) -> "FilmGallery":
-        """The same classes in another order: for each new number, the old one."""
-        names = list(self._films)
-        films = {names[old]: self._films[names[old]] for old in order.tolist()}
-        return FilmGallery(films=films, read=self._read, prepare=self._prepare)
+    def reordered(self, order: IntArray) -> "SessionDataset":
+        """The dataset with its classes in another order: the old id of each new one."""
+        names = list(self._sessions)
+        sessions = {names[old]: self._sessions[names[old]] for old in order.tolist()}
+        return SessionDataset(sessions=sessions, read=self._read, prepare=self._prepare)
 
-    def sessions(self, class_id: int) -> list[IntArray]:
-        """The drawings of each session to learn from."""
+    def train_sessions(self, class_id: int) -> list[IntArray]:
+        """The indices of the images of each training session."""
         return [np.arange(a, b) for a, b in pairwise(accumulate(self._lengths[class_id], initial=0))]
 
 
-class FilmedImages(ManyDrawings):
-    """Every frame is an image, shown as it is; sessions stay whole, and none is set aside for settings.
+class SessionSource(DatasetSource):
+    """Every frame is an image in canonical pose; sessions stay complete, and none is for validation."""
 
-    Args:
-        collection: the frames.
-        canvas: on what they are shown.
-        seed: of the stream.
-    """
-
-    def __init__(self, *, collection: FilmGallery, canvas: Canvas, seed: int) -> None:
-        upright = FactorSpace(scale=1, angle=1, x=1, y=1)
-        super().__init__(
-            collection=collection, canvas=canvas, split=(0.8, 0.0, 0.2), seed=seed, space=upright
-        )
-        self._films = collection
+    def __init__(self, *, dataset: SessionDataset, canvas: Canvas, seed: int) -> None:
+        canonical = FactorSpace(scale=1, angle=1, x=1, y=1)
+        super().__init__(dataset=dataset, canvas=canvas, split=(0.8, 0.0, 0.2), seed=seed, space=canonical)
+        self._session_dataset = dataset
 
     def sessions(self, class_id: int) -> list[IntArray]:
-        """The images of each session to learn from."""
-        return self._films.sessions(class_id)
+        """Ids of the images of each training session."""
+        return self._session_dataset.train_sessions(class_id)
 
-    def _split(self, class_id: int) -> dict[Split, IntArray]:
-        n, n_test = self._films.n_drawings(class_id), self._films.n_test(class_id)
-        nothing = np.zeros(0, np.int64)
-        return {
-            "train": np.arange(n - n_test),
-            "val": nothing,
-            "test": np.arange(n - n_test, n),
-            "held_out": nothing,
-        }
+    def _splits(self, class_id: int) -> Splits:
+        n, n_test = self._dataset.n_images(class_id), self._dataset.n_test(class_id)
+        train, test = np.arange(n - n_test), np.arange(n - n_test, n)
+        return {"train": train, "val": train[:0], "test": test, "held_out": train[:0]}
 
 
-FOLDERS = ("core50_128x128", "core50", "core50_imgs")
-TESTED = (3, 7, 10)
-"""The sessions that the data set's own protocol tests on."""
-
-
-def open_core50(data: Path | None, *, drawn_size: int, rgb: bool = True, frame_step: int = 1) -> FilmGallery:
-    """The frames of CORe50, found by name and not yet opened.
+def open_core50(
+    data: Path | None, *, drawn_size: int, rgb: bool = True, frame_step: int = 1
+) -> SessionDataset:
+    """The frames of CORe50, indexed by name and decoded on first use.
 
     Args:
-        data: the folder with s1, s2, ..., or one that holds it; what EVERLEARN_DATA names if not said.
-        drawn_size: the size at which they will be shown, in pixels.
-        rgb: keep colours, or only light and shade.
-        frame_step: take only every so many-th frame.
+        data: the folder with s1, s2, ..., or its parent; default: EVERLEARN_DATA.
+        drawn_size: size on the canvas in pixels.
+        rgb: keep colours, or convert to gray.
+        frame_step: use every n-th frame.
     """
     root = _root(data)
-    sessions = _numbered(root, "s")
-    objects = {s: set(_numbered(root / name, "o")) for s, name in sessions.items()}
-    _check(root, objects)
-    films = {}
+    folders = _numbered(root, "s")
+    objects = {s: set(_numbered(root / name, "o")) for s, name in folders.items()}
+    _check_complete(root, objects)
+    sessions = {}
     for o in sorted(next(iter(objects.values()))):
-        frames = {s: _frames(root, f"{name}/o{o}")[::frame_step] for s, name in sessions.items()}
-        train = [files for s, files in frames.items() if s not in TESTED]
-        films[f"object {o}"] = train, [files for s, files in frames.items() if s in TESTED]
-    return FilmGallery(
-        films=films, read=partial(read_below, root), prepare=prepare_image(drawn_size, rgb=rgb)
+        frames = {s: _frames(root, f"{name}/o{o}")[::frame_step] for s, name in folders.items()}
+        train = [files for s, files in frames.items() if s not in TEST_SESSIONS]
+        sessions[f"object {o}"] = train, [files for s, files in frames.items() if s in TEST_SESSIONS]
+    return SessionDataset(
+        sessions=sessions, read=partial(read_below, root), prepare=prepare_image(drawn_size, rgb=rgb)
     )
 
 
 def _root(data: Path | None) -> Path:
-    wanted = "CORe50 (s1/o1/C_01_01_000.png and so on)"
+    wanted = "CORe50 (s1/o1/C_01_01_000.png etc.)"
     base = data_root(data, wanted)
     found = first_folder(base, FOLDERS, ("s1",))
     if found is None:
-        raise BadInput(f"{str(base)!r} holds no folder s1; name the one that holds {wanted}")
+        raise BadInput(f"{str(base)!r} contains no folder s1; give the one that contains {wanted}")
     return found
 
 
 def _numbered(folder: Path, letter: str) -> dict[int, str]:
-    """The sub-folders called by a letter and a number, in the order of the numbers."""
+    """The sub-folders named by a letter and a number, sorted by number."""
     names = [entry.name for entry in listed(folder) if entry.is_dir()]
     numbers = {int(name[1:]): name for name in names if re.fullmatch(rf"{letter}[1-9]\d{{0,3}}", name)}
     return dict(sorted(numbers.items()))
 
 
-def _check(root: Path, objects: dict[int, set[int]]) -> None:
-    """Every object in every session, and sessions of both kinds."""
-    everywhere = set.union(*objects.values())
-    for s, there in objects.items():
-        if missing := sorted(everywhere - there):
-            raise BadInput(f"session s{s} in {str(root)!r} lacks object o{missing[0]}; put it there")
-    tested = [s for s in objects if s in TESTED]
-    if not tested or len(tested) == len(objects) or not everywhere:
-        there_are = ", ".join(f"s{s}" for s in objects)
+def _check_complete(root: Path, objects: dict[int, set[int]]) -> None:
+    """Raise unless every object is in every session, and there are training and test sessions."""
+    all_objects = set.union(*objects.values())
+    for s, found in objects.items():
+        if missing := sorted(all_objects - found):
+            raise BadInput(f"session s{s} in {str(root)!r} lacks object o{missing[0]}; add it")
+    test = [s for s in objects if s in TEST_SESSIONS]
+    if not test or len(test) == len(objects) or not all_objects:
+        found_sessions = ", ".join(f"s{s}" for s in objects)
         raise BadInput(
-            f"{str(root)!r} has sessions {there_are}; some of s3, s7 and s10, which are for the test, and "
-            "some others are needed, with objects o1, o2, ... in them"
+            f"{str(root)!r} has sessions {found_sessions}; it needs some of the test sessions s3, s7 and s10 "
+            "and some others, with objects o1, o2, ... in them"
         )
 
 
 def _frames(root: Path, name: str) -> list[str]:
     frames = [f"{name}/{entry.name}" for entry in listed(root / name) if is_image(entry)]
     if not frames:
-        raise BadInput(f"there is no image in {str(root / name)!r}; put the frames there")
+        raise BadInput(f"there is no image in {str(root / name)!r}; add the frames")
     return frames
-
-
-class Core50Settings(ObjectSettings):
-    """CORe50 (Lomonaco and Maltoni, 2017): 50 objects, 8 sessions to learn from, 3 to be tested on.
-
-    The images lie as the data set is given out: s1/o1/C_01_01_000.png for the first frame of object 1 in
-    session 1, and so on; sessions 3, 7 and 10 are for the test. A smaller tree of the same layout is fine as
-    long as every object is in every session that there is. The order of the objects follows from the seed.
-
-    Example:
-        >>> Core50Settings(data="core50_128x128", scenario="nic").to_mapping()["stream"]
-        'core50'
-    """
-
-    kind = "core50"
-
-    data: Path | None = None
-    """the folder with s1 to s11, or one that holds core50_128x128; what EVERLEARN_DATA names if not said"""
-    image_size: ImageSize = 128
-    """height and width in pixels, 16 to 512"""
-    rgb: bool = True
-    """colour images instead of gray ones"""
-    frame_step: Annotated[int, Field(ge=1, le=1000)] = 1
-    """take only every so many-th frame of a session"""
-
-    def build(self) -> Stream:
-        """The stream with these settings."""
-        from everlearn.streams.scenario_stream import ScenarioStream
-
-        pass
-        pass
-        from everlearn.streams.images.source import Canvas
-
-        canvas = Canvas(image_size=self.image_size, drawn_size=self.image_size, rgb=self.rgb)
-        frames = open_core50(self.data, drawn_size=self.image_size, rgb=self.rgb, frame_step=self.frame_step)
-        order = rng_at(self.seed, "class order").permutation(frames.n_classes)
-        source = FilmedImages(collection=frames.reordered(order), canvas=canvas, seed=self.seed)
-        return ScenarioStream(spec=self, scenario=self.arrange(source))
-
-
-core50 = builder(Core50Settings)

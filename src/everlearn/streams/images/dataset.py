@@ -1,4 +1,4 @@
-"""Images in files, one group per class: found by name, decoded when first looked at."""
+"""Datasets of images: the protocol, and datasets of files that are decoded on first use."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,39 +11,39 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray
-from everlearn.streams.images.compose import Drawings
+from everlearn.streams.images.compose import RawImages
 from everlearn.streams.images.decode import MAX_FILE_BYTES, decode
 
 Pixels = npt.NDArray[np.uint8]
 
+CACHE_BYTES = 2**28
 
-class Collection(Protocol):
-    """Classes of drawings; the numbers of a class's drawings run from 0."""
+
+class Dataset(Protocol):
+    """Classes of images; the images of a class are indexed from 0."""
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
 
     def class_name(self, class_id: int) -> str:
-        """A word for people."""
+        """A name for display."""
 
-    def n_drawings(self, class_id: int) -> int:
-        """How many drawings a class has, at least one."""
+    def n_images(self, class_id: int) -> int:
+        """The number of images of a class, at least one."""
 
     def n_test(self, class_id: int) -> int:
-        """How many of them, the last ones, the data set itself sets aside as test; 0 if it does not."""
+        """The number of its last images that are test images of the dataset; 0 if it has no test split."""
 
-    def drawings(self, class_ids: IntArray, numbers: IntArray) -> Drawings:
-        """One drawing per row."""
+    def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
+        """One image per row."""
 
 
-class Cache:
-    """Remembers the most recently used drawings, up to a number of bytes.
-
-    Travels to other processes empty.
+class ImageCache:
+    """LRU cache of images, limited by bytes; pickled without its content.
 
     Example:
-        >>> cache = Cache(limit=8)
+        >>> cache = ImageCache(limit=8)
         >>> len(cache.get("a", lambda: np.zeros(6, np.uint8))), cache.nbytes
         (6, 6)
         >>> len(cache.get("b", lambda: np.zeros(5, np.uint8))), cache.nbytes
@@ -52,43 +52,40 @@ class Cache:
 
     def __init__(self, limit: int) -> None:
         self.limit, self.nbytes = limit, 0
-        self._kept: OrderedDict[str, Pixels] = OrderedDict()
+        self._images: OrderedDict[str, Pixels] = OrderedDict()
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type["Cache"], tuple[int]]:
-        return Cache, (self.limit,)
+    def __reduce__(self) -> tuple[type["ImageCache"], tuple[int]]:
+        return ImageCache, (self.limit,)
 
-    def get(self, name: str, make: Callable[[], Pixels]) -> Pixels:
-        """What is kept under a name, or what `make` makes, which is then kept."""
+    def get(self, name: str, load: Callable[[], Pixels]) -> Pixels:
+        """The cached image, or the result of `load`, which is then cached."""
         with self._lock:
-            if name in self._kept:
-                self._kept.move_to_end(name)
-                return self._kept[name]
-        made = make()
-        made.setflags(write=False)
+            if name in self._images:
+                self._images.move_to_end(name)
+                return self._images[name]
+        image = load()
+        image.setflags(write=False)
         with self._lock:
-            self._keep(name, made)
-        return made
+            self._add(name, image)
+        return image
 
-    def _keep(self, name: str, made: Pixels) -> None:
-        self.nbytes -= self._kept.pop(name, made[:0]).nbytes
-        self._kept[name] = made
-        self.nbytes += made.nbytes
-        while self.nbytes > self.limit and self._kept:
-            self.nbytes -= self._kept.popitem(last=False)[1].nbytes
-
-
-CACHE_BYTES = 2**28
+    def _add(self, name: str, image: Pixels) -> None:
+        self.nbytes -= self._images.pop(name, image[:0]).nbytes
+        self._images[name] = image
+        self.nbytes += image.nbytes
+        while self.nbytes > self.limit and self._images:
+            self.nbytes -= self._images.popitem(last=False)[1].nbytes
 
 
-class Gallery:
-    """Classes of image files; only names are kept, and the pixels of the latest drawings.
+class FileDataset:
+    """A dataset of image files; file names and recently used images are kept in memory.
 
     Args:
-        files: class name -> names of its files; both are used in the order given.
+        files: class name -> names of its files; both are used in the given order.
         read: name of a file -> its bytes.
-        prepare: decoded (H, W, 4) pixels -> the drawing to keep.
-        cache_bytes: how much memory decoded drawings may take.
+        prepare: decoded pixels (H, W, 4) -> the image to keep.
+        cache_bytes: memory limit for decoded images.
     """
 
     def __init__(
@@ -101,42 +98,36 @@ class Gallery:
     ) -> None:
         self._names, self._files = tuple(files), tuple(tuple(group) for group in files.values())
         self._read, self._prepare = read, prepare
-        self._cache = Cache(cache_bytes)
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self._names)
+        self._cache = ImageCache(cache_bytes)
+        self.n_classes = len(self._names)
 
     def class_name(self, class_id: int) -> str:
-        """The name of the class's folder."""
+        """The name of the class folder."""
         return self._names[class_id]
 
-    def n_drawings(self, class_id: int) -> int:
-        """How many files a class has."""
+    def n_images(self, class_id: int) -> int:
+        """The number of files of a class."""
         return len(self._files[class_id])
 
     def n_test(self, class_id: int) -> int:
-        """None is set aside: the split is ours to make."""
+        """0: files have no given test split."""
         return 0
 
-    def drawings(self, class_ids: IntArray, numbers: IntArray) -> Drawings:
-        """One drawing per row, decoded if it is not remembered."""
-        return Drawings.of(
-            [self._drawing(self._files[c][i]) for c, i in zip(class_ids, numbers, strict=True)]
-        )
+    def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
+        """One image per row, decoded if it is not cached."""
+        return RawImages.of([self._image(self._files[c][i]) for c, i in zip(class_ids, indices, strict=True)])
 
-    def _drawing(self, file: str) -> Pixels:
+    def _image(self, file: str) -> Pixels:
         return self._cache.get(file, lambda: self._prepare(decode(self._read(file), file)))
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of an image file, never more than an image may have."""
+    """The bytes of an image file, at most one more than allowed."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise BadInput(
-            f"{str(path)!r} cannot be read ({error.strerror}); put it back or look at its rights"
+            f"{str(path)!r} cannot be read ({error.strerror}); restore it or check its permissions"
         ) from None
     return content

@@ -1,4 +1,4 @@
-"""Turns the bytes of an image file into pixels, within limits that are checked before decoding."""
+"""Decoding of image files, within limits that are checked before decoding."""
 
 import io
 
@@ -10,22 +10,22 @@ from everlearn.errors import BadInput
 
 Pixels = npt.NDArray[np.uint8]
 
-# Only these decoders are tried: no vector graphics, no scripts, no formats that call other programs.
+# Only these decoders are allowed: no vector graphics, no formats that run other programs.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "PPM")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".pgm", ".ppm", ".pbm")
 MAX_FILE_BYTES = 2**26
 MAX_PIXELS = 2**26
 
 OPAQUE = 255
-WITH_ALPHA = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")  # modes that Pillow turns into RGBA directly
+WITH_ALPHA = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")  # modes that Pillow converts to RGBA directly
 
 
 def decode(content: bytes, name: str) -> Pixels:
-    """The first frame of an image, upright, as (H, W, 4): red, green, blue, alpha.
+    """The first frame of an image, upright, as RGBA (H, W, 4).
 
     Args:
         content: the bytes of the file.
-        name: how to call the file in a complaint.
+        name: of the file, for error messages.
     """
     if len(content) > MAX_FILE_BYTES:
         raise BadInput(f"{name} has {len(content)} bytes; an image may have at most {MAX_FILE_BYTES}")
@@ -35,19 +35,17 @@ def decode(content: bytes, name: str) -> Pixels:
             if width * height <= MAX_PIXELS:
                 return _rgba(image)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        pass  # Pillow's own limit is above ours; the complaint below is for both.
+        pass  # Pillow's limit is above ours; the error below is for both.
     except UnidentifiedImageError:
         raise BadInput(
             f"{name} is not an image that can be decoded (it is none of {', '.join(FORMATS)}); "
-            "replace it or take it out"
+            "replace or remove it"
         ) from None
-    except Exception as error:  # a damaged file makes the decoders raise nearly anything
+    except Exception as error:  # decoders raise many types of errors for damaged files
         raise BadInput(
-            f"{name} is not an image that can be decoded ({error}); replace it or take it out"
+            f"{name} is not an image that can be decoded ({error}); replace or remove it"
         ) from None
-    raise BadInput(
-        f"{name} has more pixels than the {MAX_PIXELS} an image may have; make it smaller or take it out"
-    )
+    raise BadInput(f"{name} has more pixels than the {MAX_PIXELS} an image may have; shrink or remove it")
 
 
 def _rgba(image: Image.Image) -> Pixels:
@@ -62,31 +60,31 @@ def _rgba(image: Image.Image) -> Pixels:
 
 
 def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Pixels:
-    """An image on black, fitted into (H, W) gray or (H, W, 3) colour with its proportions kept."""
-    drawn = Image.fromarray(rgba)
-    ground = Image.new("RGBA", drawn.size, (0, 0, 0, OPAQUE))
-    flat = Image.alpha_composite(ground, drawn).convert("RGB" if len(shape) == 3 else "L")
+    """An image on black, fitted into (H, W) gray or (H, W, 3) colour with its aspect ratio kept."""
+    image = Image.fromarray(rgba)
+    black = Image.new("RGBA", image.size, (0, 0, 0, OPAQUE))
+    flat = Image.alpha_composite(black, image).convert("RGB" if len(shape) == 3 else "L")
     return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
 
 
 def premultiplied(rgba: Pixels) -> Pixels:
-    """Colours weighted by their alpha, so that averaging never lets a transparent pixel's colour in."""
+    """Colours multiplied by alpha, so that averages ignore the colours of transparent pixels."""
     wide = rgba.astype(np.uint16)
     wide[..., :3] = (wide[..., :3] * wide[..., 3:] + 127) // 255
     return wide.astype(np.uint8)
 
 
 def gray(rgba: Pixels) -> Pixels:
-    """Luminance (ITU-R 601, in whole numbers) and alpha: (H, W, 2)."""
+    """Luminance (ITU-R 601, in integers) and alpha, (H, W, 2)."""
     wide = rgba.astype(np.uint32)
-    light = (wide[..., 0] * 19595 + wide[..., 1] * 38470 + wide[..., 2] * 7471 + 2**15) >> 16
-    return np.stack([light.astype(np.uint8), rgba[..., 3]], axis=-1)
+    luminance = (wide[..., 0] * 19595 + wide[..., 1] * 38470 + wide[..., 2] * 7471 + 2**15) >> 16
+    return np.stack([luminance.astype(np.uint8), rgba[..., 3]], axis=-1)
 
 
 def reduced(pixels: Pixels, side: int) -> Pixels:
-    """The image averaged over whole blocks so that its longer side is below 2 `side`, if it was not.
+    """The image averaged over blocks so that its longer side is below 2 `side`.
 
-    Pixels beyond the last whole block are spread over by repeating the edge.
+    The edge is repeated to complete the last block.
     """
     factor = max(pixels.shape[:2]) // side
     if factor < 2:

@@ -1,4 +1,4 @@
-"""Any folder of images: a sub-folder per class, or a single image per class."""
+"""Folders of images: one sub-folder per class, or one image per class."""
 
 import os
 import unicodedata
@@ -7,60 +7,61 @@ from functools import partial
 from pathlib import Path
 
 from everlearn.errors import BadInput
-from everlearn.streams.images.dataset import Gallery, Pixels, read_file
+from everlearn.streams.images.dataset import FileDataset, Pixels, read_file
 from everlearn.streams.images.decode import SUFFIXES, gray, premultiplied, reduced
 
 VARIABLE = "EVERLEARN_DATA"
+OVERSAMPLING = 2
+"""Pixels kept per pixel drawn at scale 1, so that scales up to 2 are sharp."""
 
 
 def data_root(data: Path | None, wanted: str) -> Path:
-    """The folder to look in: `data` if given, else the one that the variable EVERLEARN_DATA names.
+    """The folder of a dataset: `data`, or the value of the environment variable EVERLEARN_DATA.
 
-    A relative `data` that is not a folder here is looked for in EVERLEARN_DATA, so that settings can
-    travel between machines.
+    A relative `data` that does not exist here is searched in EVERLEARN_DATA, so that settings are portable.
 
     Args:
         data: the setting.
-        wanted: what is looked for, for the complaint.
+        wanted: the dataset, for error messages.
     """
     common = os.environ.get(VARIABLE)
     if data is None and not common:
         raise BadInput(
-            f"nobody said where {wanted} lies; set {VARIABLE}, or data=, to the folder that holds it"
+            f"the folder of {wanted} is not given; set {VARIABLE} or data= to the folder that contains it"
         )
-    places = [data.expanduser()] if data is not None else []
+    candidates = [data.expanduser()] if data is not None else []
     if common:
-        places.append(Path(common).expanduser() / (data or ""))
-    for place in places:
-        if place.is_dir():
-            return place
-    said = "data" if data is not None else VARIABLE
+        candidates.append(Path(common).expanduser() / (data or ""))
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    setting = "data" if data is not None else VARIABLE
     raise BadInput(
-        f"{said} names {str(places[0])!r}, which is not a folder; name the one that holds {wanted}"
+        f"{setting} is {str(candidates[0])!r}, which is not a folder; give the one that contains {wanted}"
     )
 
 
 def first_folder(root: Path, names: Iterable[str], files: Iterable[str]) -> Path | None:
-    """The first of some sub-folders, or the root itself, that holds one of some files."""
+    """The first of some sub-folders, or the root itself, that contains one of some files."""
     stems = tuple(files)
     folders = [*(root / name for name in names), root]
     return next((f for f in folders if any((f / stem).exists() for stem in stems)), None)
 
 
 def listed(folder: Path) -> list[os.DirEntry[str]]:
-    """What lies in a folder, without hidden things, in an order no file system or language changes."""
+    """The visible entries of a folder, in an order that does not depend on file system or locale."""
     try:
         with os.scandir(folder) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
     except OSError as error:
         raise BadInput(
-            f"the folder {str(folder)!r} cannot be read ({error.strerror}); look at its rights"
+            f"the folder {str(folder)!r} cannot be read ({error.strerror}); check its permissions"
         ) from None
     return sorted(visible, key=lambda entry: name_order(entry.name))
 
 
 def name_order(name: str) -> tuple[str, str]:
-    """What names are sorted by: their letters, however the file system composes the accents.
+    """The sort key of names, independent of the Unicode normalization of the file system.
 
     Example:
         >>> sorted(["b", "Z", "a"], key=name_order)
@@ -72,7 +73,7 @@ def name_order(name: str) -> tuple[str, str]:
 
 
 def readable(name: str) -> str:
-    r"""A name that can be printed and written to JSON, whatever bytes the file system gave.
+    r"""A name that can be printed and written as JSON, also if it is not valid UTF-8.
 
     Example:
         >>> readable("caf\udce9")
@@ -81,53 +82,49 @@ def readable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-# Drawing pixels kept per pixel shown at canonical size; leaves room for scales up to 2 without blur.
-FINENESS = 2
+def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> FileDataset:
+    """The images of a folder, indexed by name and decoded on first use.
 
-
-def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> Gallery:
-    """The images of a folder, found by name and not yet opened.
-
-    A sub-folder is a class, named like it; empty ones are passed over. A folder without sub-folders,
-    such as a set of icons, is one class per image. Hidden files and files that are not images by
-    their names are passed over. Classes and images are in the order of their names.
+    Each sub-folder is a class with its name; empty ones are ignored. A folder without sub-folders, such as a
+    set of icons, has one class per image. Hidden files and files without an image suffix are ignored. Classes
+    and images are sorted by name.
 
     Args:
-        path: the folder, from here or from the folder EVERLEARN_DATA names.
-        drawn_size: the size at which they will be shown, in pixels; larger images are averaged down to
-            between two and four times that before they are kept.
-        rgb: keep colours, or only light and shade.
+        path: the folder, relative to the working directory or to EVERLEARN_DATA.
+        drawn_size: size on the canvas in pixels; larger images are averaged down to two to four times that
+            size.
+        rgb: keep colours, or convert to gray.
     """
     root = data_root(path, "the folder of images")
     prepare = prepare_image(drawn_size, rgb=rgb)
-    return Gallery(files=_index(root), read=partial(read_below, root), prepare=prepare)
+    return FileDataset(files=_index(root), read=partial(read_below, root), prepare=prepare)
 
 
 def prepare_image(drawn_size: int, *, rgb: bool) -> Callable[[Pixels], Pixels]:
-    """What makes of a decoded file the drawing that is kept."""
-    return partial(_prepare, side=FINENESS * drawn_size, rgb=rgb)
+    """The function that converts decoded pixels to the image that is kept."""
+    return partial(_prepare, side=OVERSAMPLING * drawn_size, rgb=rgb)
 
 
 def _index(root: Path) -> dict[str, list[str]]:
-    loose = [entry.name for entry in listed(root) if is_image(entry)]
+    files = [entry.name for entry in listed(root) if is_image(entry)]
     folders = [entry.name for entry in listed(root) if entry.is_dir()]
     classes = {readable(name): _images_in(root, name) for name in folders}
     found = {name: images for name, images in classes.items() if images}
-    if found and loose:
+    if found and files:
         raise BadInput(
-            f"{str(root)!r} holds both class folders and loose images (such as {loose[0]!r}); "
-            "move the loose ones into a folder of their class"
+            f"{str(root)!r} contains both class folders and single images (such as {files[0]!r}); "
+            "move these into class folders"
         )
-    if not found and not loose:
+    if not found and not files:
         raise BadInput(
-            f"{str(root)!r} holds no images; put one sub-folder per class there, with images in it "
+            f"{str(root)!r} contains no images; add one sub-folder per class with images in it "
             f"({', '.join(SUFFIXES)})"
         )
-    return found or {name: [file] for name, file in zip(_stems(loose), loose, strict=True)}
+    return found or {name: [file] for name, file in zip(_stems(files), files, strict=True)}
 
 
 def _stems(files: list[str]) -> list[str]:
-    """Names without their endings, unless two would then be the same."""
+    """Names without suffix, unless two would be equal."""
     stems = [readable(Path(file).stem) for file in files]
     return stems if len(set(stems)) == len(files) else [readable(file) for file in files]
 
@@ -137,12 +134,12 @@ def _images_in(root: Path, name: str) -> list[str]:
 
 
 def is_image(entry: "os.DirEntry[str]") -> bool:
-    """Whether a file is an image by its name."""
+    """Whether a file has an image suffix."""
     return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
 
 
 def read_below(root: Path, name: str) -> bytes:
-    """The bytes of a file that is named from a folder on."""
+    """The bytes of a file, given by its path relative to a folder."""
     return read_file(root / name)
 
 

@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST: labelled images in four idx files, read once per process."""
+"""MNIST and Fashion-MNIST: four idx files, read once per process."""
 
 import gzip
 import math
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray
-from everlearn.streams.images.compose import Drawings
+from everlearn.streams.images.compose import RawImages
 from everlearn.streams.images.dataset import Pixels
 from everlearn.streams.images.folder import data_root, first_folder
 
@@ -34,8 +34,8 @@ class Readable(Protocol):
 def read_idx(path: Path, n_axes: int) -> Bytes:
     """The array in an idx file of unsigned bytes, read-only.
 
-    Trusts nothing: the header is checked against the axes expected and a size limit before anything is
-    read, and the file must hold exactly what its header says.
+    The header is checked against the number of axes and a size limit before the content is read, and the
+    content must have exactly the size in the header.
 
     Args:
         path: the file; gzipped if its name ends in `.gz`.
@@ -46,7 +46,7 @@ def read_idx(path: Path, n_axes: int) -> Bytes:
             return _read(file, path, n_axes)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(
-            f"{path} cannot be read ({error or 'it ends too early'}); put an undamaged copy in its place"
+            f"{path} cannot be read ({error or 'it is truncated'}); replace it with an undamaged copy"
         ) from None
 
 
@@ -54,12 +54,12 @@ def _read(file: Readable, path: Path, n_axes: int) -> Bytes:
     shape = _read_shape(file, path, n_axes)
     expected = math.prod(shape)
     if expected > MAX_BYTES:
-        raise BadInput(f"{path} claims to hold {shape} bytes; at most {MAX_BYTES} are read, so it is damaged")
+        raise BadInput(f"{path} claims the shape {shape}, more than {MAX_BYTES} bytes; it is damaged")
     content = file.read(expected + 1)
     if len(content) != expected:
         found = f"only {len(content)}" if len(content) < expected else "more"
         raise BadInput(
-            f"{path} says it holds {expected} bytes and holds {found}; put an undamaged copy in its place"
+            f"{path} should contain {expected} bytes but contains {found}; replace it with an undamaged copy"
         )
     return np.frombuffer(content, np.uint8).reshape(shape)
 
@@ -68,8 +68,8 @@ def _read_shape(file: Readable, path: Path, n_axes: int) -> tuple[int, ...]:
     header = file.read(4 + 4 * n_axes)
     if len(header) < 4 + 4 * n_axes or header[:4] != bytes([0, 0, UNSIGNED_BYTE, n_axes]):
         raise BadInput(
-            f"{path} does not begin like an idx file of unsigned bytes with {n_axes} axes; "
-            f"put the original file, or its .gz, in its place"
+            f"{path} is not an idx file of unsigned bytes with {n_axes} axes; "
+            f"replace it with the original file or its .gz"
         )
     return struct.unpack(f">{n_axes}I", header[4:])
 
@@ -87,19 +87,19 @@ CLOTHES = (
     "bag",
     "ankle boot",
 )
-# Our own layout first, then the one torchvision leaves behind.
+# Our layout, then that of torchvision.
 FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion-mnist": ("fashion-mnist", "FashionMNIST/raw")}
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
 
 
-class LabelledImages:
-    """Images with a label each, of one size, as ink on nothing; about 55 MB for MNIST.
+class MnistDataset:
+    """Labelled images of one size, in memory (55 MB for MNIST); gray levels are coverage.
 
-    A class's drawings are its training images in file order, then its test images.
+    The images of a class are its training images in file order, then its test images.
 
     Args:
-        folder: where the four files lie.
-        names: a word per class.
+        folder: of the four files.
+        names: of the classes.
     """
 
     def __init__(self, *, folder: Path, names: tuple[str, ...]) -> None:
@@ -112,47 +112,43 @@ class LabelledImages:
         self._counts = np.bincount(labels, minlength=len(names))
         self._first = np.cumsum(self._counts) - self._counts
         self._n_test = np.bincount(test_labels, minlength=len(names))
+        self.n_classes = len(names)
 
-    def __reduce__(self) -> tuple[Callable[..., "LabelledImages"], tuple[Path, tuple[str, ...]]]:
-        return _open, (self._folder, self._names)  # another process reads the files itself, once
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self._names)
+    def __reduce__(self) -> tuple[Callable[..., "MnistDataset"], tuple[Path, tuple[str, ...]]]:
+        return _open, (self._folder, self._names)  # another process reads the files itself
 
     @property
     def nbytes(self) -> int:
-        """The memory the images take."""
+        """Memory used by the images."""
         return self._pixels.nbytes
 
     def class_name(self, class_id: int) -> str:
-        """The digit or the garment."""
+        """The digit or garment."""
         return self._names[class_id]
 
-    def n_drawings(self, class_id: int) -> int:
-        """How many images a class has, training and test."""
+    def n_images(self, class_id: int) -> int:
+        """The number of training and test images of a class."""
         return int(self._counts[class_id])
 
     def n_test(self, class_id: int) -> int:
-        """How many of them are test images."""
+        """The number of test images of a class."""
         return int(self._n_test[class_id])
 
-    def drawings(self, class_ids: IntArray, numbers: IntArray) -> Drawings:
-        """One image per row, without copying any."""
-        rows = self._rows[self._first[class_ids] + numbers]
+    def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
+        """One image per row, without copies."""
+        rows = self._rows[self._first[class_ids] + indices]
         height, width = self._size
         sizes = np.tile(np.array([height, width], np.int64), (len(rows), 1))
-        return Drawings(self._pixels, rows * (height * width), sizes, channels=1)
+        return RawImages(self._pixels, rows * (height * width), sizes, channels=1)
 
 
-def open_mnist(data: Path | None = None) -> LabelledImages:
-    """The ten digits."""
+def open_mnist(data: Path | None = None) -> MnistDataset:
+    """MNIST: the ten digits."""
     return _open(_folder(data, "mnist"), DIGITS)
 
 
-def open_fashion(data: Path | None = None) -> LabelledImages:
-    """Ten kinds of clothes."""
+def open_fashion(data: Path | None = None) -> MnistDataset:
+    """Fashion-MNIST: ten kinds of clothes."""
     return _open(_folder(data, "fashion-mnist"), CLOTHES)
 
 
@@ -162,15 +158,15 @@ def _folder(data: Path | None, name: str) -> Path:
     folder = first_folder(root, FOLDERS[name], (train, f"{train}.gz"))
     if folder is None:
         raise BadInput(
-            f"{name} is not in {str(root)!r}; put its four files (train and t10k, images-idx3-ubyte and "
-            f"labels-idx1-ubyte, gzipped or not) into {str(root / name)!r}"
+            f"{name} is not in {str(root)!r}; copy its four files (train and t10k, images-idx3-ubyte and "
+            f"labels-idx1-ubyte, gzipped or not) to {str(root / name)!r}"
         )
     return folder.resolve()
 
 
 @lru_cache(maxsize=4)
-def _open(folder: Path, names: tuple[str, ...]) -> LabelledImages:
-    return LabelledImages(folder=folder, names=names)
+def _open(folder: Path, names: tuple[str, ...]) -> MnistDataset:
+    return MnistDataset(folder=folder, names=names)
 
 
 def _read_parts(folder: Path, n_classes: int) -> list[tuple[Pixels, Pixels]]:
@@ -179,7 +175,7 @@ def _read_parts(folder: Path, n_classes: int) -> list[tuple[Pixels, Pixels]]:
     if sizes[0] != sizes[1]:
         raise BadInput(
             f"the images in {str(folder)!r} have {sizes[0]} pixels in train and {sizes[1]} in t10k; "
-            "put the files of one data set there"
+            "use the files of one dataset"
         )
     return parts
 
@@ -190,13 +186,13 @@ def _read_part(folder: Path, part: str, n_classes: int) -> tuple[Pixels, Pixels]
     if len(images) != len(labels):
         raise BadInput(
             f"{str(folder)!r} has {len(images)} {part} images but {len(labels)} {part} labels; "
-            "put the files of one data set there"
+            "use the files of one dataset"
         )
     missing = sorted(set(range(n_classes)) ^ set(np.unique(labels).tolist()))
     if missing:
         raise BadInput(
             f"the {part} labels in {str(folder)!r} are not exactly 0 to {n_classes - 1} (see {missing[0]}); "
-            "put the original files there"
+            "use the original files"
         )
     return images, labels
 
@@ -205,4 +201,4 @@ def _file(folder: Path, name: str) -> Path:
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             return path
-    raise BadInput(f"{str(folder)!r} lacks the file {name!r}; put it there, or its .gz")
+    raise BadInput(f"{str(folder)!r} lacks the file {name!r}; add it or its .gz")

@@ -1,4 +1,4 @@
-"""Omniglot: handwritten characters of many alphabets, straight from its zip files or unpacked."""
+"""Omniglot: handwritten characters of many alphabets, in zip files or folders."""
 
 import io
 import zipfile
@@ -7,29 +7,28 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from everlearn.errors import BadInput
-from everlearn.streams.images.dataset import Gallery, Pixels, read_file
+from everlearn.streams.images.dataset import FileDataset, Pixels, read_file
 from everlearn.streams.images.decode import MAX_FILE_BYTES
 from everlearn.streams.images.folder import data_root, first_folder, listed, name_order, readable
 
-# Where the same character lies in several of them, the first counts.
+# If a character is in several sets, the first one is used.
 SETS = ("images_background", "images_evaluation", "images_background_small1", "images_background_small2")
 MAX_ARCHIVE_BYTES = 2**28
 
 
-def open_omniglot(data: Path | None = None) -> Gallery:
-    """All characters that are there, as ink on nothing, sorted by alphabet and number.
+def open_omniglot(data: Path | None = None) -> FileDataset:
+    """All available characters, sorted by alphabet and number; gray levels are coverage.
 
-    Which those are depends on which of the published sets lie in the folder: images_background,
-    images_evaluation, or the small ones; a character in several sets is taken once.
+    The published sets (images_background, images_evaluation and the small ones) are merged.
     """
     root = data_root(data, "omniglot")
     folder = first_folder(root, ("omniglot", "omniglot-py"), (*SETS, *(f"{name}.zip" for name in SETS)))
     if folder is None:
         raise BadInput(
-            f"omniglot is not in {str(root)!r}; put images_background.zip, images_evaluation.zip or the "
-            f"small sets, zipped or unpacked, into {str(root / 'omniglot')!r}"
+            f"omniglot is not in {str(root)!r}; copy images_background.zip, images_evaluation.zip or the "
+            f"small sets, zipped or unzipped, to {str(root / 'omniglot')!r}"
         )
-    return Gallery(files=_index(folder), read=partial(_read, folder), prepare=_ink)
+    return FileDataset(files=_index(folder), read=partial(_read, folder), prepare=_coverage)
 
 
 def _index(folder: Path) -> dict[str, list[str]]:
@@ -39,18 +38,18 @@ def _index(folder: Path) -> dict[str, list[str]]:
             characters.setdefault(character, files)
     if not characters:
         raise BadInput(
-            f"the sets in {str(folder)!r} hold no alphabet/character/drawing.png; put the original ones there"
+            f"the sets in {str(folder)!r} contain no alphabet/character/*.png; use the original sets"
         )
     return {readable(name): characters[name] for name in sorted(characters, key=name_order)}
 
 
 def _characters(folder: Path, name: str) -> dict[str, list[str]]:
-    """The files of every character of one set: "Greek/character03" -> its drawings."""
-    packed = folder / f"{name}.zip"
+    """The files of each character of one set: "Greek/character03" -> files."""
+    archive = folder / f"{name}.zip"
     if (folder / name).is_dir():
         files = _tree(folder / name, name, depth=3)
-    elif packed.is_file():
-        files = _archive(packed).namelist()
+    elif archive.is_file():
+        files = _archive(archive).namelist()
     else:
         return {}
     characters: dict[str, list[str]] = {}
@@ -62,7 +61,7 @@ def _characters(folder: Path, name: str) -> dict[str, list[str]]:
 
 
 def _tree(folder: Path, name: str, depth: int) -> list[str]:
-    """The names of what lies `depth` levels below a folder."""
+    """The entries `depth` levels below a folder."""
     if depth == 0:
         return [name]
     entries = [entry.name for entry in listed(folder) if entry.is_dir() or depth == 1]
@@ -72,34 +71,34 @@ def _tree(folder: Path, name: str, depth: int) -> list[str]:
 def _read(folder: Path, file: str) -> bytes:
     if (folder / file).is_file():
         return read_file(folder / file)
-    packed = folder / f"{file.split('/')[0]}.zip"
+    archive = folder / f"{file.split('/')[0]}.zip"
     try:
-        return _member(_archive(packed), file)
+        return _member(_archive(archive), file)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadInput(
-            f"{file!r} in {str(packed)!r} is damaged ({error}); put an undamaged copy of the zip in its place"
+            f"{file!r} in {str(archive)!r} is damaged ({error}); replace the zip file with an undamaged copy"
         ) from None
 
 
 def _member(archive: zipfile.ZipFile, file: str) -> bytes:
     size = archive.getinfo(file).file_size
     if size > MAX_FILE_BYTES:
-        raise zipfile.BadZipFile(f"it claims {size} bytes, an image may have {MAX_FILE_BYTES}")
+        raise zipfile.BadZipFile(f"it claims {size} bytes; an image may have {MAX_FILE_BYTES}")
     return archive.read(file)
 
 
 @lru_cache(maxsize=8)
 def _archive(path: Path) -> zipfile.ZipFile:
-    # From memory, so that processes forked later share no file position.
+    # Read into memory, so that forked processes do not share a file position.
     if path.stat().st_size > MAX_ARCHIVE_BYTES:
-        raise BadInput(f"{str(path)!r} is larger than any set of omniglot; put the original there")
+        raise BadInput(f"{str(path)!r} is larger than any set of Omniglot; use the original file")
     try:
         return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
     except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
         raise BadInput(
-            f"{str(path)!r} is not a whole zip file ({error}); put an undamaged copy in its place"
+            f"{str(path)!r} is not a complete zip file ({error}); replace it with an undamaged copy"
         ) from None
 
 
-def _ink(rgba: Pixels) -> Pixels:
+def _coverage(rgba: Pixels) -> Pixels:
     return 255 - rgba[..., :1]

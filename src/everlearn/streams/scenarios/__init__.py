@@ -1,10 +1,18 @@
-"""In which order images arrive, whatever they show.
+"""Scenarios: the order of classes and images in a stream.
 
-Takes a `Source` of classes and images; gives, for every task number, the rows of the task, the classes
-it is tested on and what has been seen so far. Knows nothing of pixels.
+A scenario selects, for each task of a source, the training samples, the classes to test and the classes seen
+so far. It does not load images.
 """
 
-from everlearn.streams.scenarios.base import Labelling, Rows, Scenario, Seen
-from everlearn.streams.scenarios.settings import OrderedSettings, ScenarioSettings
+from everlearn.streams.scenarios.base import LabelMap, SampleIndex, Scenario, SeenClasses
+from everlearn.streams.scenarios.settings import ScenarioSettings, ScenarioStreamSettings, SessionSettings
 
-__all__ = ["Labelling", "OrderedSettings", "Rows", "Scenario", "ScenarioSettings", "Seen"]
+__all__ = [
+    "LabelMap",
+    "SampleIndex",
+    "Scenario",
+    "ScenarioSettings",
+    "ScenarioStreamSettings",
+    "SeenClasses",
+    "SessionSettings",
+]

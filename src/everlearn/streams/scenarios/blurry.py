@@ -1,7 +1,7 @@
-"""Si-Blurry: some classes keep to their task, some of the images of the others stray.
+"""Si-Blurry: disjoint classes, and blurry classes that share samples between tasks.
 
-After Moon et al., "Online Class Incremental Learning on Stochastic Blurry Task Boundary via Mask and
-Visual Prompt Tuning" (ICCV 2023), made endless by playing it in blocks.
+Moon et al., "Online Class Incremental Learning on Stochastic Blurry Task Boundary via Mask and Visual Prompt
+Tuning" (ICCV 2023), made infinite by repeating it in blocks of tasks.
 """
 
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ from math import floor
 import numpy as np
 
 from everlearn.rng import IntArray, Rng, rng_at
-from everlearn.streams.scenarios.base import Rows, Scenario, Seen
+from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
 from everlearn.streams.source import Source
 
 
 @dataclass(frozen=True)
 class Block:
-    """Which classes of a block are at home in which of its tasks."""
+    """The disjoint and the blurry classes of each task of a block."""
 
     disjoint: list[IntArray]
     blurry: list[IntArray]
 
-    def home(self, t: int) -> IntArray:
-        """The classes at home in task t of the block."""
+    def classes(self, t: int) -> IntArray:
+        """The classes of task t of the block."""
         return np.sort(np.concatenate([self.disjoint[t], self.blurry[t]]))
 
 
 class Blurry(Scenario):
-    """Blocks of tasks within which boundaries are uneven and blurred; every image is used once.
+    """Blocks of tasks with stochastic, blurry boundaries; every image is used once.
 
-    A block of T tasks has T x classes_per_task classes in random order. The disjoint ones number
-    floor(disjoint_percent x classes / T) x T, all others are blurry, and each kind is cut into T parts
-    at random points. Of all images of blurry classes floor(blurry_percent) stray: random cuts say how
-    many each task gives away, they are pooled, mixed and handed back in the same numbers. Unlike the
-    original, cuts are distinct, so no task is without a class. A task is tested on the classes at home
-    in it. Classes that do not fill a last task are left out; a last block may be shorter.
+    A block of T tasks has T x classes_per_task classes in random order. Of these, floor(disjoint_percent x
+    classes / T) x T are disjoint and the others blurry; both kinds are partitioned into T parts at random
+    points. Of all images of blurry classes a fraction of blurry_percent is exchanged: random cuts determine
+    how many each task gives up, these are pooled, shuffled and returned in the same numbers. Unlike in the
+    original, cuts are distinct, so that every task has a class. A task is tested on its own classes. Classes
+    that do not fill a last task are left out; a last block may be shorter.
     """
 
     def __init__(
@@ -51,69 +51,65 @@ class Blurry(Scenario):
     ) -> None:
         super().__init__(source, seed=seed)
         self.n_tasks = None if n_classes is None else n_classes // classes_per_task
-        self._each, self._length = classes_per_task, block_tasks
+        self._classes_per_task, self._block_tasks = classes_per_task, block_tasks
         self._disjoint_percent, self._blurry_percent = disjoint_percent, blurry_percent
 
-    def home(self, k: int) -> IntArray:
-        """The classes at home in task k: disjoint and blurry ones."""
-        b, t = divmod(k, self._length)
-        return self._block(b).home(t)
+    def test_classes(self, k: int) -> IntArray:
+        b, t = divmod(k, self._block_tasks)
+        return self._block(b).classes(t)
 
     def classes(self, k: int) -> IntArray:
-        """The classes at home in task k, then those that stray into it."""
-        home = self.home(k)
-        return np.concatenate([home, np.setdiff1d(self.train(k).classes, home)])
+        own = self.test_classes(k)
+        return np.concatenate([own, np.setdiff1d(self.train_samples(k).class_ids, own)])
 
-    def train(self, k: int) -> Rows:
-        """All of its disjoint classes, what its blurry classes keep, and the strays."""
-        b, t = divmod(k, self._length)
+    def train_samples(self, k: int) -> SampleIndex:
+        b, t = divmod(k, self._block_tasks)
         block = self._block(b)
-        own, strays = self._blur(b, block)
-        parts = [Rows.pools(self.source, block.disjoint[t], "train"), own[t], strays[t]]
-        return Rows.concatenate(parts).shuffled(self.seed, "order", k)
+        kept, received = self._exchange(b, block)
+        disjoint = SampleIndex.of_split(self.source, block.disjoint[t], "train")
+        return SampleIndex.concatenate([disjoint, kept[t], received[t]]).shuffled(self.seed, "order", k)
 
-    def seen(self, n_tasks: int) -> Seen:
-        """The classes of whole blocks, and those of the tasks of a block that is not over."""
-        b, t = divmod(n_tasks, self._length)
-        n_first = b * self._length * self._each
+    def seen_classes(self, n_tasks: int) -> SeenClasses:
+        b, t = divmod(n_tasks, self._block_tasks)
+        n_first = b * self._block_tasks * self._classes_per_task
         if t == 0:
-            return Seen(n_first)
+            return SeenClasses(n_first)
         block = self._block(b)
-        return Seen(n_first, np.concatenate([block.home(i) for i in range(t)]))
+        return SeenClasses(n_first, np.concatenate([block.classes(i) for i in range(t)]))
 
-    def home_task(self, classes: IntArray) -> IntArray:
-        """The task of its block in which each class is at home."""
+    def first_test_task(self, classes: IntArray) -> IntArray:
         tasks: dict[int, int] = {}
-        for b in np.unique(classes // (self._length * self._each)).tolist():
+        for b in np.unique(classes // (self._block_tasks * self._classes_per_task)).tolist():
             block = self._block(b)
             for t in range(len(block.disjoint)):
-                tasks |= dict.fromkeys(block.home(t).tolist(), b * self._length + t)
+                tasks |= dict.fromkeys(block.classes(t).tolist(), b * self._block_tasks + t)
         return np.array([tasks[c] for c in classes.tolist()], np.int64)
 
     def _block(self, b: int) -> Block:
-        start = b * self._length
-        n_tasks = self._length if self.n_tasks is None else min(self._length, self.n_tasks - start)
-        n = n_tasks * self._each
+        start = b * self._block_tasks
+        n_tasks = self._block_tasks if self.n_tasks is None else min(self._block_tasks, self.n_tasks - start)
+        n = n_tasks * self._classes_per_task
         rng = rng_at(self.seed, "block", b)
-        order = start * self._each + rng.permutation(n)
+        order = start * self._classes_per_task + rng.permutation(n)
         n_disjoint = floor(self._disjoint_percent * n / (100 * n_tasks)) * n_tasks
-        return Block(_cut(order[:n_disjoint], n_tasks, rng), _cut(order[n_disjoint:], n_tasks, rng))
+        return Block(
+            _partition(order[:n_disjoint], n_tasks, rng), _partition(order[n_disjoint:], n_tasks, rng)
+        )
 
-    def _blur(self, b: int, block: Block) -> tuple[list[Rows], list[Rows]]:
-        """What each task of a block keeps of its blurry classes, and what strays into it."""
+    def _exchange(self, b: int, block: Block) -> tuple[list[SampleIndex], list[SampleIndex]]:
+        """The blurry samples that each task of a block keeps, and those it receives from others."""
         rng = rng_at(self.seed, "strays", b)
-        rows = [Rows.pools(self.source, classes, "train") for classes in block.blurry]
-        rows = [part[rng.permutation(len(part))] for part in rows]
-        room = [len(part) for part in rows]
-        given = _random_counts(floor(self._blurry_percent * sum(room) / 100), room, rng)
-        pool = Rows.concatenate(part[:n] for part, n in zip(rows, given, strict=True))
+        samples = [SampleIndex.of_split(self.source, classes, "train") for classes in block.blurry]
+        samples = [part[rng.permutation(len(part))] for part in samples]
+        sizes = [len(part) for part in samples]
+        counts = _random_counts(floor(self._blurry_percent * sum(sizes) / 100), sizes, rng)
+        pool = SampleIndex.concatenate(part[:n] for part, n in zip(samples, counts, strict=True))
         pool = pool[rng.permutation(len(pool))]
-        ends = np.cumsum([0, *given])
-        strays = [pool[a:b] for a, b in pairwise(ends)]
-        return [part[n:] for part, n in zip(rows, given, strict=True)], strays
+        received = [pool[start:stop] for start, stop in pairwise(np.cumsum([0, *counts]))]
+        return [part[n:] for part, n in zip(samples, counts, strict=True)], received
 
 
-def _cut(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
+def _partition(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
     """Consecutive parts of random size, none of them empty unless all are."""
     if not len(classes):
         return [classes] * n_parts
@@ -121,13 +117,13 @@ def _cut(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
     return np.split(classes, points)
 
 
-def _random_counts(total: int, room: list[int], rng: Rng) -> list[int]:
-    """Counts between random cuts of 0..total, what exceeds a task's room being moved to the next."""
-    points = np.sort(rng.integers(len(room) - 1, total + 1))
+def _random_counts(total: int, limits: list[int], rng: Rng) -> list[int]:
+    """Counts between random cuts of 0..total; what exceeds the limit of a task moves to the next."""
+    points = np.sort(rng.integers(len(limits) - 1, total + 1))
     counts: list[int] = np.diff(points, prepend=0, append=total).tolist()
-    over = 0
-    for i in [*range(len(room)), *range(len(room))]:
-        wanted = counts[i] + over
-        counts[i] = min(wanted, room[i])
-        over = wanted - counts[i]
+    excess = 0
+    for i in [*range(len(limits)), *range(len(limits))]:
+        count = counts[i] + excess
+        counts[i] = min(count, limits[i])
+        excess = count - counts[i]
     return counts

@@ -1,4 +1,4 @@
-"""The settings that every stream of classes shares: which scenario, in which form."""
+"""Settings of scenarios, shared by all streams of classes."""
 
 from abc import abstractmethod
 from typing import Annotated, Literal, Self
@@ -7,21 +7,28 @@ from pydantic import Field, model_validator
 
 from everlearn.errors import BadInput
 from everlearn.rng import MAX_SEED
-from everlearn.streams.scenarios.base import Labelling, Scenario
+from everlearn.streams.scenarios.base import LabelMap, Scenario
 from everlearn.streams.scenarios.blurry import Blurry
-from everlearn.streams.scenarios.class_incremental import ClassSets, Gradual, Recurring, Sharp
+from everlearn.streams.scenarios.class_incremental import (
+    ClassIncremental,
+    ClassSets,
+    GradualClassIncremental,
+    RecurringClassIncremental,
+)
 from everlearn.streams.scenarios.instances import NewInstances, NewInstancesAndClasses
 from everlearn.streams.settings import Count, Percent, StreamSettings
-from everlearn.streams.source import Filmed, Source
+from everlearn.streams.source import HasSessions, Source
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
 
-_SHARED_LABELS = ("domain-incremental", "task-incremental")
-# What an endless source offers to a scenario with a fixed number of classes.
 NIC_CLASSES = 50
-SESSIONS = 8
+"""Classes of an infinite source in the scenario nic."""
+N_SESSIONS = 8
+FIRST_CLASSES = 10
+"""Classes in the first task of sources with sessions."""
 
+_SHARED_LABELS = ("domain-incremental", "task-incremental")
 _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "first_classes": ("scenario", ("nc", "nic")),
     "n_sessions": ("scenario", ("ni", "nic")),
@@ -32,72 +39,71 @@ _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-class OrderedSettings(StreamSettings):
-    """Settings that can put the images of a source in order."""
+class ScenarioStreamSettings(StreamSettings):
+    """Settings of a stream made of a source and a scenario."""
 
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """everything random follows from it"""
+    """seed of everything random"""
     n_tasks: Count | None = None
-    """how many tasks; as many as there are if not said"""
+    """number of tasks; default: all"""
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """The scenario's part of the stream's id."""
+        """The scenario's part of the stream id."""
 
 
-class ScenarioSettings(OrderedSettings):
-    """The order in which classes and images arrive."""
+class ScenarioSettings(ScenarioStreamSettings):
+    """Settings of a scenario over classes."""
 
     classes_per_task: Count = 10
-    """new classes in every task"""
+    """new classes per task"""
     n_classes: Count | None = None
-    """classes in all; all there are if not said (of endless ones, classes_per_task for ni, 50 for nic)"""
+    """number of classes; default: all (infinite sources: classes_per_task for ni, 50 for nic)"""
     scenario: ScenarioName = "class-incremental"
-    """class-, domain- or task-incremental; nc (new classes, more at first), ni (new instances) or nic"""
+    """class-, domain- or task-incremental; nc (new classes, larger first task), ni (new instances) or nic"""
     first_classes: Count | None = None
-    """nc, nic: classes in the first task (twice classes_per_task for nc, classes_per_task for nic)"""
+    """nc, nic: classes in the first task; default: twice classes_per_task (nc), classes_per_task (nic)"""
     n_sessions: Count | None = None
-    """ni, nic: parts into which a class's training images are cut (8)"""
+    """ni, nic: sessions per class; default: 8"""
     boundaries: Boundaries = "sharp"
-    """how one task ends and the next begins: sharp, blurry, gradual or recurring"""
+    """boundaries between tasks: sharp, blurry, gradual or recurring"""
     block_tasks: Annotated[int, Field(ge=2, le=1000)] | None = None
-    """blurry: tasks that share their strays (5)"""
+    """blurry: tasks that exchange samples; default: 5"""
     disjoint_percent: Percent | None = None
-    """blurry: percentage of classes that keep to their task (50)"""
+    """blurry: percentage of classes that occur in one task only; default: 50"""
     blurry_percent: Percent | None = None
-    """blurry: percentage of the other classes' images that stray (10)"""
+    """blurry: percentage of the other classes' images that are exchanged; default: 10"""
     recur_every: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
-    """recurring: every so many tasks an earlier one comes back (3)"""
+    """recurring: every n-th task repeats an earlier one; default: 3"""
 
     @model_validator(mode="after")
-    def _agree(self) -> Self:
-        for name, (setting, fitting) in _ONLY_FOR.items():
-            if getattr(self, name) is not None and getattr(self, setting) not in fitting:
+    def _check_combination(self) -> Self:
+        for name, (setting, values) in _ONLY_FOR.items():
+            if getattr(self, name) is not None and getattr(self, setting) not in values:
                 raise BadInput(
-                    f"{name} is only for {setting} {' and '.join(fitting)}, "
-                    f"but {setting} is {getattr(self, setting)}; leave one of them out"
+                    f"{name} is only for {setting} {' and '.join(values)}, "
+                    f"but {setting} is {getattr(self, setting)}; remove one of them"
                 )
-        fixed = {"ni", "nic"} if self.boundaries != "blurry" else {"ni", "nic", "nc", *_SHARED_LABELS}
-        if self.boundaries != "sharp" and self.scenario in fixed:
+        only_sharp = {"ni", "nic"} if self.boundaries != "blurry" else {"ni", "nic", "nc", *_SHARED_LABELS}
+        if self.boundaries != "sharp" and self.scenario in only_sharp:
             raise BadInput(
-                f"boundaries {self.boundaries} cannot be had with scenario {self.scenario}; use sharp"
+                f"boundaries {self.boundaries} cannot be combined with scenario {self.scenario}; use sharp"
             )
         return self
 
     @property
     def title(self) -> str:
-        """The scenario's part of the stream's id."""
         return self.scenario if self.boundaries == "sharp" else f"{self.scenario}-{self.boundaries}"
 
     @property
-    def labelling(self) -> Labelling:
-        """How classes are called in this scenario."""
+    def label_map(self) -> LabelMap:
+        """The labels of classes in this scenario."""
         modulus = self.classes_per_task if self.scenario in _SHARED_LABELS else None
-        return Labelling(modulus, with_task_ids=self.scenario == "task-incremental")
+        return LabelMap(modulus, with_task_ids=self.scenario == "task-incremental")
 
-    def arrange(self, source: Source) -> Scenario:
-        """The order that these settings give to a source's images."""
+    def make_scenario(self, source: Source) -> Scenario:
+        """The scenario over a source."""
         n_classes = self._n_classes(source)
         if self.scenario in ("ni", "nic"):
             return self._instances(source, n_classes)
@@ -105,34 +111,36 @@ class ScenarioSettings(OrderedSettings):
             return self._blurry(source, n_classes)
         first = self.first_classes or self.classes_per_task * (2 if self.scenario == "nc" else 1)
         sets = ClassSets(first, self.classes_per_task, n_classes)
-        labelling = self.labelling
+        label_map, seed = self.label_map, self.seed
         if self.boundaries == "recurring":
             every = self.recur_every or 3
-            return Recurring(source, sets=sets, every=every, labelling=labelling, seed=self.seed)
-        kind = Gradual if self.boundaries == "gradual" else Sharp
-        return kind(source, sets=sets, labelling=labelling, seed=self.seed)
+            return RecurringClassIncremental(source, sets=sets, every=every, label_map=label_map, seed=seed)
+        scenario = GradualClassIncremental if self.boundaries == "gradual" else ClassIncremental
+        return scenario(source, sets=sets, label_map=label_map, seed=seed)
 
     def _n_classes(self, source: Source) -> int | None:
-        there_are = source.n_classes
-        if there_are is not None and (self.n_classes or 0) > there_are:
-            raise BadInput(f"n_classes is {self.n_classes}, but there are only {there_are}")
-        n = self.n_classes or there_are
+        if source.n_classes is not None and (self.n_classes or 0) > source.n_classes:
+            raise BadInput(f"n_classes is {self.n_classes}, but there are only {source.n_classes}")
+        n = self.n_classes or source.n_classes
         smallest = self.first_classes or (1 if self.scenario == "ni" else self.classes_per_task)
         if n is not None and n < smallest:
-            raise BadInput(f"there are {n} classes, too few for a task of {smallest}; ask for fewer per task")
+            raise BadInput(
+                f"there are {n} classes, too few for a task of {smallest}; reduce classes_per_task"
+            )
         return n
 
     def _instances(self, source: Source, n_classes: int | None) -> Scenario:
-        sessions = self.n_sessions or (len(source.sessions(0)) if isinstance(source, Filmed) else SESSIONS)
+        recorded = len(source.sessions(0)) if isinstance(source, HasSessions) else N_SESSIONS
+        n_sessions = self.n_sessions or recorded
         if self.scenario == "ni":
             n = n_classes or self.classes_per_task
-            return NewInstances(source, n_classes=n, sessions=sessions, seed=self.seed)
+            return NewInstances(source, n_classes=n, n_sessions=n_sessions, seed=self.seed)
         first = self.first_classes or self.classes_per_task
         return NewInstancesAndClasses(
             source,
             n_classes=n_classes or max(NIC_CLASSES, first),
             first_classes=first,
-            sessions=sessions,
+            n_sessions=n_sessions,
             seed=self.seed,
         )
 
@@ -146,3 +154,20 @@ class ScenarioSettings(OrderedSettings):
             blurry_percent=10.0 if self.blurry_percent is None else self.blurry_percent,
             seed=self.seed,
         )
+
+
+class SessionSettings(ScenarioSettings):
+    """Settings for objects recorded in sessions: nc (ten objects, then five per task), nic or ni."""
+
+    classes_per_task: Count = 5
+    """new classes in every task after the first"""
+    scenario: ScenarioName = "nc"
+    """nc (new classes, larger first task), nic (one session of one class per task), ni (new instances)"""
+
+    def make_scenario(self, source: Source) -> Scenario:
+        uses_default = self.scenario in ("nc", "nic") and self.first_classes is None
+        n_classes = self.n_classes or source.n_classes or FIRST_CLASSES
+        if uses_default and self.classes_per_task <= FIRST_CLASSES <= n_classes:
+            settings = self.model_copy(update={"first_classes": FIRST_CLASSES})
+            return super(SessionSettings, settings).make_scenario(source)
+        return super().make_scenario(source)

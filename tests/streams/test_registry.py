@@ -10,7 +10,7 @@ from everlearn import streams
 from everlearn.errors import BadInput
 from everlearn.streams import SpriteSettings, StreamSettings
 from everlearn.streams.images.settings import ImageSettings
-from everlearn.streams.scenarios.settings import OrderedSettings
+from everlearn.streams.scenarios.settings import ScenarioStreamSettings
 
 
 class TextSettings(StreamSettings):
@@ -20,38 +20,39 @@ class TextSettings(StreamSettings):
     size: float | None = None
 
     def build(self):
-        raise BadInput("words are no stream; these are only written and read")
+        raise BadInput("not a stream")
 
 
-def test_a_kind_that_forgot_how_to_be_built_is_noticed_at_once():
-    class Forgetful(StreamSettings):
-        kind = "forgetful"
+def test_incomplete_settings_class_is_rejected():
+    class WithoutBuild(StreamSettings):
+        kind = "without-build"
 
-    class Untitled(OrderedSettings):
+    class WithoutTitle(ScenarioStreamSettings):
         build = TextSettings.build
 
-    class Empty(ImageSettings):
-        kind = "empty"
+    class WithoutDataset(ImageSettings):
+        kind = "without-dataset"
 
-    for model, missing in ((Forgetful, "build"), (Untitled, "title"), (Empty, "collection")):
+    for model, missing in ((WithoutBuild, "build"), (WithoutTitle, "title"), (WithoutDataset, "dataset")):
         with pytest.raises(TypeError, match=f"abstract method '?{missing}"):
             model()
 
 
+@settings(max_examples=50)
 @given(
     st.text(),
     st.none() | st.dictionaries(st.text(), st.tuples(st.floats(-9, 9), st.just(0.1))),
     st.none() | st.floats(allow_nan=False, allow_infinity=False),
 )
-def test_settings_survive_json_and_toml(word, box, size):
-    said = TextSettings(word=word, box=box, size=size)
-    for back in (json.loads(said.to_json()), tomllib.loads(said.to_toml())):
+def test_json_and_toml_round_trip(word, box, size):
+    spec = TextSettings(word=word, box=box, size=size)
+    for back in (json.loads(spec.to_json()), tomllib.loads(spec.to_toml())):
         assert back.pop("stream") == "text"
-        assert TextSettings(**back) == said
+        assert TextSettings(**back) == spec
 
 
 @pytest.mark.parametrize(
-    "said",
+    "given",
     [
         {},
         {"scale": [0.5, 1.0], "angle": {"low": 0, "high": 3}, "held_out": {"scale": [0.9, 1.0]}},
@@ -59,8 +60,8 @@ def test_settings_survive_json_and_toml(word, box, size):
         {"scenario": "nic", "n_sessions": 4, "n_tasks": 20},
     ],
 )
-def test_sprite_settings_survive_json_and_toml(said):
-    spec = SpriteSettings(**said)
+def test_sprite_settings_round_trip(given):
+    spec = SpriteSettings(**given)
     assert streams.from_json(spec.to_json()) == streams.from_toml(spec.to_toml()) == spec
     assert streams.build(json.loads(spec.to_json())).spec == spec
 
@@ -71,7 +72,7 @@ def test_settings_are_frozen():
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("given", "message"),
     [
         ({"image_sise": 3}, "unknown sprites setting 'image_sise'; did you mean 'image_size'?"),
         ({"image_size": -3}, "image_size is -3; it must be at least 16"),
@@ -91,66 +92,56 @@ def test_settings_are_frozen():
         ({"classes_per_task": 0}, "classes_per_task is 0; it must be at least 1"),
         ({"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
         ({"held_out": 624}, "1 images per class cannot be split"),
-        ({"vertices": [8, 5]}, "vertices is (8, 5); the fewest must not be more than the most"),
+        ({"vertices": [8, 5]}, "vertices is (8, 5); the minimum must not exceed the maximum"),
         ({"vertices": 5}, "vertices is 5; it must be a list, such as [5, 8]"),
         ({"vertices": [5]}, "vertices is [5]; a value is missing"),
         ({"spline_orders": []}, "spline_orders is []; it must have at least 1 item"),
         ({"split": [600, 15, 100]}, "625 images per class cannot be split into 600 for train"),
         ({"split": [0.5, 0.1, 0.1]}, "split is (0.5, 0.1, 0.1); give three counts"),
-        ({"similarity": 0.5, "scenario": "nc", "first_classes": 15}, "families of 10"),
+        ({"similarity": 0.5, "scenario": "nc", "first_classes": 15}, "groups of 10"),
     ],
 )
-def test_bad_settings_get_one_sentence(said, sentence):
+def test_invalid_settings_are_rejected(given, message):
     with pytest.raises(BadInput) as error:
-        SpriteSettings(**said)
-    assert sentence in str(error.value)
+        SpriteSettings(**given)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("given", "message"),
     [
         ({"stream": "sprits"}, "unknown stream 'sprits'; did you mean 'sprites'?"),
-        ({"image_size": 32}, "do not say which stream"),
-        ({"stream": 3}, "do not say which stream"),
+        ({"image_size": 32}, "do not name a stream"),
+        ({"stream": 3}, "do not name a stream"),
     ],
 )
-def test_unknown_kinds_are_refused(said, sentence):
-    with pytest.raises(BadInput, match=sentence):
-        streams.build(said)
+def test_unknown_streams_are_rejected(given, message):
+    with pytest.raises(BadInput, match=message):
+        streams.build(given)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "3", ""])
-def test_text_that_holds_no_settings_is_refused(text):
+def test_invalid_text_is_rejected(text):
     with pytest.raises(BadInput, match="settings"):
         streams.from_json(text)
     with pytest.raises(BadInput, match="settings"):
         streams.from_toml(text)
 
 
-@pytest.mark.parametrize("kind", streams.names())
-def test_functions_say_what_can_be_set(kind):
-    function, model = getattr(streams, kind.replace("-", "_")), streams.settings_class(kind)
+@pytest.mark.parametrize("name", streams.names())
+def test_builders_are_documented_as_settings(name):
+    function, model = getattr(streams, name.replace("-", "_")), streams.settings_class(name)
     parameters = inspect.signature(function).parameters
     assert list(parameters) == list(model.model_fields)
-    for name, field in model.model_fields.items():
+    for key, field in model.model_fields.items():
         assert field.description
-        assert f"    {name}: {field.description}" in function.__doc__
-        assert parameters[name].default == field.default
-        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert f"    {key}: {field.description}" in function.__doc__
+        assert parameters[key].default == field.default
+        assert parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
 
 
-@pytest.mark.parametrize("kind", streams.names())
-def test_what_may_be_none_is_none_at_first(kind):
-    for name, field in streams.settings_class(kind).model_fields.items():
-        assert type(None) not in getattr(field.annotation, "__args__", ()) or field.default is None, name
-
-
-@settings(max_examples=50)
-@given(st.integers(3, 5000))
-def test_a_split_by_shares_uses_everything(n):
-    from everlearn.streams.source import split_sizes
-
-    sizes = split_sizes(n, (0.96, 0.024, 0.016))
-    assert sum(sizes) == n
-    assert min(sizes) >= 1
+@pytest.mark.parametrize("name", streams.names())
+def test_optional_settings_are_none_by_default(name):
+    for key, field in streams.settings_class(name).model_fields.items():
+        assert type(None) not in getattr(field.annotation, "__args__", ()) or field.default is None, key

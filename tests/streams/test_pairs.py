@@ -28,20 +28,20 @@ def differences(one, other):
     return np.stack([*geometry, (one.factors.colour != other.factors.colour).any(axis=1)], axis=1)
 
 
-def test_near_differs_in_the_named_factor_and_far_in_all(case):
-    relations, varying = case
-    triplets = relations.triplets(5, size=200)
+def test_near_differs_in_one_factor_and_far_in_all(case):
+    pairs, varying = case
+    triplets = pairs.triplets(5, size=200)
     assert set(triplets.changed.tolist()) == varying
-    assert (differences(triplets.anchor, triplets.near) == np.eye(5, dtype=bool)[triplets.changed]).all()
-    everything = np.isin(np.arange(5), list(varying))
-    assert (differences(triplets.anchor, triplets.far) == everything).all()
-    assert (triplets.anchor.labels == triplets.near.labels).all()
-    assert (triplets.anchor.images != triplets.near.images).reshape(200, -1).any(axis=1).all()
+    assert (differences(triplets.reference, triplets.near) == np.eye(5, dtype=bool)[triplets.changed]).all()
+    all_varying = np.isin(np.arange(5), list(varying))
+    assert (differences(triplets.reference, triplets.far) == all_varying).all()
+    assert (triplets.reference.labels == triplets.near.labels).all()
+    assert (triplets.reference.images != triplets.near.images).reshape(200, -1).any(axis=1).all()
 
 
-def test_analogies_change_two_shapes_alike(case):
-    relations, _ = case
-    four = relations.analogies(5, size=200)
+def test_analogies_change_the_same_factor(case):
+    pairs, _ = case
+    four = pairs.analogies(5, size=200)
     one_factor = np.eye(5, dtype=bool)[four.changed]
     assert (differences(four.a, four.b) == one_factor).all()
     assert (differences(four.c, four.d) == one_factor).all()
@@ -60,13 +60,13 @@ def test_batches_are_pure():
     assert first[0] != first[1]
 
 
-def test_images_show_what_the_factors_say():
+def test_images_agree_with_the_factors():
     batch = PairSampler(GRID, n_shapes=20).analogies(0, size=5).d
     stream = GRID.build()
-    assert (batch.images == stream.source.show(batch.labels, batch.factors)).all()
+    assert (batch.images == stream.source.render(batch.labels, batch.factors)).all()
 
 
-def test_impossible_relations_are_refused():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(BadInput, match="n_shapes is 1"):
         PairSampler(GRID, n_shapes=1)
     with pytest.raises(BadInput, match="size is 0"):

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.streams import ScenarioSettings, ScenarioStream
-from everlearn.streams.scenario_stream import first_of_order
+from everlearn.streams.scenario_stream import first_of_permutation
 
-from .toy_source import ToySource, rows_of
+from .toy_source import ToySource, samples_of
 
 
 class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
     def build(self):
-        return ScenarioStream(spec=self, scenario=self.arrange(ToySource()))
+        return ScenarioStream(spec=self, scenario=self.make_scenario(ToySource()))
 
 
 def toy(**settings):
@@ -38,65 +38,67 @@ SCENARIOS = [
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("n_tasks", [1, 4, 7])
-def test_the_largest_probe_is_the_union_of_the_test_sets(scenario, n_tasks):
+def test_largest_sample_is_the_union_of_the_test_sets(scenario, n_tasks):
     stream = toy(**scenario)
-    tested = {row for task in stream.take(n_tasks) for row in rows_of(task.test)}
-    assert sorted(rows_of(stream.eval_sample(n_tasks, size=10**6))) == sorted(tested)
+    tested = {sample for task in stream.take(n_tasks) for sample in samples_of(task.test)}
+    assert sorted(samples_of(stream.eval_sample(n_tasks, size=10**6))) == sorted(tested)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("size", [1, 17, 64])
-def test_a_probe_is_balanced_and_real(scenario, size):
+def test_sample_is_balanced(scenario, size):
     stream = toy(**scenario)
-    probe = stream.eval_sample(6, size=size)
+    batch = stream.eval_sample(6, size=size)
     tests = {
         (row, label)
         for task in stream.take(6)
-        for row, label in zip(rows_of(task.test), task.test.labels.tolist(), strict=True)
+        for row, label in zip(samples_of(task.test), task.test.labels.tolist(), strict=True)
     }
-    rows = rows_of(probe)
-    assert set(zip(rows, probe.labels.tolist(), strict=True)) <= tests
-    assert len(set(rows)) == len(rows) == min(size, len({row for row, _ in tests}))
-    counts = Counter(c for c, _ in rows)
+    samples = samples_of(batch)
+    assert set(zip(samples, batch.labels.tolist(), strict=True)) <= tests
+    assert len(set(samples)) == len(samples) == min(size, len({row for row, _ in tests}))
+    counts = Counter(c for c, _ in samples)
     n_seen = len({c for (c, _), _ in tests})
     assert max(counts.values()) - (min(counts.values()) if len(counts) == n_seen else 0) <= 1
 
 
-def test_a_probe_costs_the_same_however_much_was_seen():
+def test_cost_does_not_depend_on_the_number_of_tasks():
     few, many = toy(), toy()
     few.eval_sample(200, size=500)
     many.eval_sample(2_000_000, size=500)
-    assert few.source.asked == many.source.asked == {"pools": 500, "images": 500}
+    assert few.source.calls == many.source.calls == {"pools": 500, "images": 500}
 
 
-def test_a_probe_depends_on_its_arguments_only():
+def test_sample_depends_only_on_its_arguments():
     stream = toy()
     assert stream.eval_sample(5, size=30) == toy().eval_sample(5, size=30)
     assert stream.eval_sample(5, size=30) != stream.eval_sample(5, size=30, seed=1)
 
 
-def test_a_probe_keeps_most_of_its_rows_as_the_stream_goes_on():
+def test_sample_changes_little_with_new_tasks():
     stream = toy()
-    before, after = (set(rows_of(stream.eval_sample(n, size=500))) for n in (110, 112))
+    before, after = (set(samples_of(stream.eval_sample(n, size=500))) for n in (110, 112))
     assert len(before & after) > 450
 
 
 @pytest.mark.parametrize(("n_tasks", "size"), [(0, 10), (-1, 10), (11, 10), (5, 0)])
-def test_impossible_probes_are_refused(n_tasks, size):
+def test_invalid_arguments_are_rejected(n_tasks, size):
     with pytest.raises(BadInput):
         toy(n_tasks=10).eval_sample(n_tasks, size=size)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 400), st.integers(0, 2**63 - 1))
-def test_the_order_is_a_permutation(n, seed):
-    whole = first_of_order(n, n, seed)
+def test_first_of_permutation_is_a_prefix(n, seed):
+    whole = first_of_permutation(n, n, seed)
     assert sorted(whole.tolist()) == list(range(n))
-    assert whole[: n // 2].tolist() == first_of_order(n, n // 2, seed).tolist()
+    assert whole[: n // 2].tolist() == first_of_permutation(n, n // 2, seed).tolist()
 
 
-def test_the_order_favours_nobody():
-    counts = np.bincount(np.concatenate([first_of_order(40, 10, seed) for seed in range(4000)]), minlength=40)
+def test_first_of_permutation_is_uniform():
+    counts = np.bincount(
+        np.concatenate([first_of_permutation(40, 10, seed) for seed in range(4000)]), minlength=40
+    )
     expected = 1000
     chi_square = ((counts - expected) ** 2 / expected).sum()
-    assert chi_square < 75  # 39 degrees of freedom: exceeded by chance once in 2000
+    assert chi_square < 75  # 39 degrees of freedom; exceeded with probability 1/2000
