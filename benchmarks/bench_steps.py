@@ -45,7 +45,7 @@ def _beside_bare(stream: Stream) -> Row:
 def _bare(batch: Batch) -> Callable[[], float]:
     """A minimal loop for the same network."""
     body = make_backbone("small", (SIZE, SIZE), 0)
-    net = nn.Sequential(body, nn.Linear(body.n_features, 2))  # type: ignore[arg-type]  # a module's number
+    net = nn.Sequential(body, nn.Linear(body.n_features, 2))
     optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
     labels = torch.from_numpy(np.unique(batch.labels, return_inverse=True)[1])
 
@@ -94,7 +94,7 @@ def _peer_seconds(stream: Stream, n_tasks: int) -> list[float]:
     from everlearn.streams.adapters import to_avalanche
 
     body = make_backbone("small", (SIZE, SIZE), 0)
-    net = nn.Sequential(body, nn.Linear(body.n_features, 2 * n_tasks))  # type: ignore[arg-type]  # a number
+    net = nn.Sequential(body, nn.Linear(body.n_features, 2 * n_tasks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of the peer
         strategy = replay(net, batch_size=BATCH, memory_size=2000)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from everlearn import runs
-from everlearn.networks.weights import open_vit
+from everlearn.networks.weights import load_vit
 
 from .outcomes import SMALL, Run, assert_refused
 
@@ -17,7 +17,7 @@ def test_a_network_is_made_that_a_run_can_start_from(
     facts = json.loads(run("pretrain", *words, "--json").out)
     assert (facts["classes"], facts["epochs"], facts["out"]) == (10, 1, "small.safetensors")
     assert 0 <= facts["accuracy"] <= 1
-    assert open_vit("small.safetensors").n_features == 128
+    assert load_vit("small.safetensors").n_features == 128
     started = ("--learner", "l2p", "--weights", "small.safetensors", "--tasks", "1", "--record", "record")
     assert run("run", *SMALL, *started).code == 0
     assert runs.Record(tmp_path / "record").spec["learner"]["settings"]["weights"] == "small.safetensors"

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from everlearn.networks.backbones import BACKBONES
+from everlearn.networks.backbones import BACKBONES, Backbone
 
 
-class Flat(torch.nn.Module):
+class Flat(Backbone):
     """Pixels as they are, times one weight: with the head on top, softmax regression."""
 
     def __init__(self, image_shape: tuple[int, ...]) -> None:

@@ -5,7 +5,7 @@ import torch
 from everlearn.errors import BadInput
 from everlearn.learners.cwr import AR1, CWRHead, CWRStar
 from everlearn.networks import make_backbone
-from everlearn.networks.weights import save
+from everlearn.networks.weights import save_weights
 
 from .toy import FLAT, batch_of, view_of
 
@@ -86,7 +86,7 @@ def test_learning_rates_follow_the_schedule() -> None:
 
 def test_initial_weights_from_a_file(tmp_path) -> None:
     net = make_backbone("small-renorm", (16, 16), seed=5)
-    save(net, tmp_path / "net.safetensors")
+    save_weights(net, tmp_path / "net.safetensors")
     learner = CWRStar(
         image_shape=(16, 16), backbone="small-renorm", weights=str(tmp_path / "net.safetensors"), seed=0
     )
@@ -97,7 +97,7 @@ def test_initial_weights_from_a_file(tmp_path) -> None:
 
 
 def test_weights_of_another_network_are_refused(tmp_path) -> None:
-    save(make_backbone("small", (16, 16), seed=5), tmp_path / "net.safetensors")
+    save_weights(make_backbone("small", (16, 16), seed=5), tmp_path / "net.safetensors")
     with pytest.raises(BadInput, match="another network"):
         CWRStar(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
     with pytest.raises(BadInput, match="there are no weights"):

@@ -10,7 +10,7 @@ from everlearn.learners.l2p import L2P
 from everlearn.networks import module_state, n_bytes, seeded
 from everlearn.networks.pretraining import pretrain
 from everlearn.networks.vit import ViT
-from everlearn.networks.weights import save
+from everlearn.networks.weights import save_weights
 from everlearn.serialization import digest, pack
 from everlearn.streams import Batch, sprites
 
@@ -69,7 +69,7 @@ def test_loss_is_cross_entropy_over_the_labels_of_the_task_minus_the_pull() -> N
 def test_features_are_the_mean_output_of_the_prompts() -> None:
     learner = started()
     with torch.no_grad():
-        images = learner.vit.seen(TASK.train.images[:2])
+        images = learner.vit.preprocess(TASK.train.images[:2])
         query = learner.vit(images)
         prompts, _ = learner.pool(query, 2)
         tokens = torch.cat([prompts, learner.vit.tokens(images)], dim=1)
@@ -104,7 +104,9 @@ def test_head_of_earlier_tasks_does_not_change() -> None:
 
 def test_training_on_a_pretrained_transformer(tmp_path: Path) -> None:
     """A network that was taught stripes can be prompted to tell other stripes apart."""
-    save(pretrain(stripes(64, 0), epochs=4, batch_size=16, image_size=16), tmp_path / "net.safetensors")
+    save_weights(
+        pretrain(stripes(64, 0), epochs=4, batch_size=16, image_size=16), tmp_path / "net.safetensors"
+    )
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"), n_prompts=4, n_selected=2)
     lesson = stripes(32, 6)
     assert (learner.predict(lesson.images) == -1).all()
@@ -116,11 +118,11 @@ def test_training_on_a_pretrained_transformer(tmp_path: Path) -> None:
 def test_weights_from_a_file(tmp_path: Path) -> None:
     with seeded(5):
         net = ViT(image_size=16, n_channels=3, depth=1, n_classes=7)
-    save(net, tmp_path / "net.safetensors")
+    save_weights(net, tmp_path / "net.safetensors")
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"))
     images = TASK.test.images
     with torch.no_grad():
-        torch.testing.assert_close(learner.vit(learner.vit.seen(images)), net(net.seen(images)))
+        torch.testing.assert_close(learner.vit(learner.vit.preprocess(images)), net(net.preprocess(images)))
     assert "head.weight" not in learner.vit.state_dict()
     with pytest.raises(BadInput, match="there are no weights"):
         L2P(weights=str(tmp_path / "missing.safetensors"))
@@ -137,7 +139,7 @@ def test_prompts_learned_with_another_transformer_are_refused(tmp_path: Path) ->
     path = tmp_path / "net.safetensors"
     for seed in (1, 2):
         with seeded(seed):
-            save(ViT(image_size=16, depth=1), path)
+            save_weights(ViT(image_size=16, depth=1), path)
         learner = L2P(image_shape=(16, 16), weights=str(path))
         if seed == 1:
             state = learner.state()

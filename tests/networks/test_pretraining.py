@@ -16,15 +16,15 @@ def bars(n: int) -> Batch:
     return Batch(images, labels)
 
 
-def test_it_learns_to_tell_classes_apart() -> None:
-    told: list[tuple[float, int, str]] = []
-    net = pretrain(bars(64), epochs=4, batch_size=16, image_size=16, progress=lambda *t: told.append(t))
+def test_pretraining_learns() -> None:
+    reports: list[tuple[float, int, str]] = []
+    net = pretrain(bars(64), epochs=4, batch_size=16, image_size=16, progress=lambda *t: reports.append(t))
     assert accuracy(net, bars(20), [3, 7]) > 0.9
-    assert [done for done, _, _ in told] == list(range(1, 17))
+    assert [done for done, _, _ in reports] == list(range(1, 17))
     assert not net.training
 
 
-def test_same_seed_same_network_whatever_the_global_numbers() -> None:
+def test_seed_determines_the_weights() -> None:
     torch.manual_seed(1)
     first = pretrain(bars(16), epochs=1, batch_size=8, image_size=16)
     torch.manual_seed(2)
@@ -34,13 +34,13 @@ def test_same_seed_same_network_whatever_the_global_numbers() -> None:
     assert not torch.equal(first.pos_embed, other.pos_embed)
 
 
-def test_colour_images_make_a_colour_network() -> None:
+def test_color_images() -> None:
     gray = bars(8)
     coloured = Batch(np.repeat(gray.images[..., None], 3, axis=3), gray.labels)
     assert pretrain(coloured, epochs=1, image_size=16).n_channels == 3
 
 
-def test_one_class_cannot_be_told_apart() -> None:
+def test_one_class_is_refused() -> None:
     batch = bars(8)
     with pytest.raises(BadInput, match="1 classes cannot be told apart"):
         pretrain(batch[batch.labels == 7])

@@ -78,13 +78,13 @@ def test_patches_are_read_row_by_row() -> None:
 def test_any_image_is_brought_to_its_size_and_colours(n_channels: int, shape: tuple[int, ...]) -> None:
     net = ViT(image_size=32, n_channels=n_channels)
     for level, value in ((0, -1.0), (255, 1.0)):
-        seen = net.seen(np.full((2, *shape), level, np.uint8))
+        seen = net.preprocess(np.full((2, *shape), level, np.uint8))
         assert seen.shape == (2, n_channels, 32, 32)
         torch.testing.assert_close(seen, torch.full_like(seen, value))
-    assert len(net.seen(np.zeros((0, *shape), np.uint8))) == 0
+    assert len(net.preprocess(np.zeros((0, *shape), np.uint8))) == 0
 
 
 def test_gray_is_as_bright_as_the_eye_sees_it() -> None:
     green = np.zeros((1, 32, 32, 3), np.uint8)
     green[..., 1] = 255
-    torch.testing.assert_close(ViT(n_channels=1).seen(green)[0, 0, 0, 0], torch.tensor(2 * 0.587 - 1))
+    torch.testing.assert_close(ViT(n_channels=1).preprocess(green)[0, 0, 0, 0], torch.tensor(2 * 0.587 - 1))

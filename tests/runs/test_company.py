@@ -14,7 +14,7 @@ import pytest
 
 from everlearn import learners
 from everlearn.errors import BadInput
-from everlearn.networks.partners import PartnerLost
+from everlearn.networks.distributed import RankLost
 from everlearn.runs import InexactResume, Record, RunSpec, Stopped, record, resume, together
 from everlearn.runs.events import Event, Learned, RunEnded
 from everlearn.settings import flatten
@@ -114,11 +114,11 @@ def test_stopped_and_robbed_of_a_process_it_ends_the_same(both: Path, tmp_path: 
     folder, spec = tmp_path / "run", spec_of("er")
     with pytest.raises(Stopped, match=r"stopped by SIGTERM and saved.*--processes 2`"):
         disturbed(spec, lambda: record(spec, folder), lambda: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(PartnerLost) as loss:
+    with pytest.raises(RankLost) as loss:
         disturbed(spec, lambda: resume(folder), lambda: partners()[0].kill())
     assert str(loss.value) == (
         "process 1 of 2 ended (it was ended by SIGKILL, as the system does when memory runs out): another "
-        "process of this run is gone, or cannot be reached; nothing saved was lost: go on with "
+        "process of this run has ended or cannot be reached; nothing saved was lost: go on with "
         f"`everlearn resume {folder} --processes 2`"
     )
     assert not partners()

@@ -12,8 +12,8 @@ LEARNED = Learned(0, 0, 0, 1, 8)
 @pytest.fixture
 def _partner(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was asked to stop and tells the same story; see test_company for real ones."""
-    monkeypatch.setattr(distributed, "n_partners", lambda: 2)
-    monkeypatch.setattr(distributed, "said", lambda *own: [own, (signal.SIGTERM, own[1])])
+    monkeypatch.setattr(distributed, "world_size", lambda: 2)
+    monkeypatch.setattr(distributed, "all_gather_ints", lambda *own: [own, (signal.SIGTERM, own[1])])
 
 
 @pytest.mark.parametrize("event", [TaskStarted(0, (1, 2)), RunEnded(1, "")])
@@ -34,6 +34,6 @@ def test_whoever_is_asked_asks_for_all() -> None:
 
 @pytest.mark.usefixtures("_partner")
 def test_processes_that_disagree_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "said", lambda *own: [own, (0, own[1] + 1)])
+    monkeypatch.setattr(distributed, "all_gather_ints", lambda *own: [own, (0, own[1] + 1)])
     with pytest.raises(PartnersDisagree, match=r"do not agree on what happened \(learned\)"):
         agreed(LEARNED, None)

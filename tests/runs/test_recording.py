@@ -134,7 +134,7 @@ def test_infinite_loss_stops_the_run_and_keeps_the_last_sound_checkpoint(
 def test_infinite_weights_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def poisoned(self: Naive, batch: object) -> dict[str, float]:
         with torch.no_grad():
-            next(self.body.parameters())[0] = math.inf
+            next(self.net.parameters())[0] = math.inf
         return {"loss": 1.0}
 
     monkeypatch.setattr(Naive, "learn", poisoned)

@@ -60,7 +60,7 @@ def teach(stream: "Stream", out: Path, screen: Screen, backbone: str, **how: Any
     task = stream.task(0)
     with screen.progress(f"Pretraining on {stream.id}") as progress:
         net = pretraining.pretrain(task.train, backbone=backbone, progress=progress, **how)
-    weights.save(net if isinstance(net, ViT) else net.body, out)
+    weights.save_weights(net if isinstance(net, ViT) else net.backbone, out)
     classes = sorted(set(task.train.labels.tolist()))
     return {
         "out": str(out),

@@ -149,7 +149,7 @@ class Contrastive(Learner):
     def _make_net(self) -> nn.Sequential:
         """A backbone and a projection head of two layers."""
         backbone = make_backbone(self.backbone, self.image_shape, self.seed)
-        n = int(backbone.n_features)  # type: ignore[arg-type]  # an int
+        n = backbone.n_features
         with seeded(self.seed):
             return nn.Sequential(backbone, nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size))
 

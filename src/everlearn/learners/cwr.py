@@ -13,14 +13,13 @@ from torch.nn import functional
 from everlearn.learners.base import Names, Stateful, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_optimizer
 from everlearn.learners.weight_penalty import PathIntegralPenalty
-from everlearn.networks import cut, flops_per_image, pad_to
-from everlearn.networks.cut import layers
-from everlearn.networks.renorm import set_pace
-from everlearn.networks.weights import start_from
+from everlearn.networks import flops_per_image, pad_to, split_layers
+from everlearn.networks.layers import set_renorm_momentum
+from everlearn.networks.weights import load_backbone
 from everlearn.rng import IntArray
 from everlearn.streams import TaskView
 
-RENORM_MOMENTUM_FIRST, RENORM_MOMENTUM_LATER = 0.1, 5e-5
+RENORM_MOMENTUM = (0.1, 5e-5)
 """Momentum of the running statistics of batch renormalization, in the first task and after it."""
 
 
@@ -142,8 +141,8 @@ class CWRLearner(Classifier):
     def reset(self) -> None:
         super().reset()
         if self.weights:
-            start_from(self.net.backbone, self.weights)
-        self.lower, self.upper = cut(self.net.backbone, self.n_frozen_layers)
+            load_backbone(self.net.backbone, self.weights)
+        self.lower, self.upper = split_layers(self.net.backbone, self.n_frozen_layers)
 
     @property
     def n_frozen_layers(self) -> int:
@@ -223,7 +222,8 @@ class CWRLearner(Classifier):
 
     def set_renorm_momentum(self) -> None:
         """Running statistics of batch renormalization hardly move after the first task."""
-        set_pace(self.net.backbone, RENORM_MOMENTUM_LATER if self.n_ended else RENORM_MOMENTUM_FIRST)
+        first, later = RENORM_MOMENTUM
+        set_renorm_momentum(self.net.backbone, later if self.n_ended else first)
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         trained: nn.Module = self.upper if self.n_ended else self.net.backbone
@@ -270,7 +270,7 @@ class CWRStar(CWRLearner):
 
     @property
     def n_frozen_layers(self) -> int:
-        return len(layers(self.net.backbone))
+        return len(self.net.backbone.layers())
 
 
 class AR1(CWRLearner):

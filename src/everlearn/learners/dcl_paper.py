@@ -57,7 +57,7 @@ class DCLPaper(Learner):
         self.exemplars = ExemplarMatcher(self.match, self.novelty_scores, INDEX_POOLING)
         features = make_backbone(self.backbone, self.image_shape, self.seed)
         with seeded(self.seed):
-            head = nn.Linear(int(features.n_features), 6)  # type: ignore[arg-type]
+            head = nn.Linear(features.n_features, 6)
         self.net = data_parallel(nn.Sequential(features, head))
         self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate)
         self.forward_flops = flops_per_image(self.net, self.image_shape)

@@ -11,7 +11,7 @@ from everlearn.errors import BadInput, check_range
 from everlearn.learners.base import Footprint, Learner, Losses, Names, State, Stateful, setting
 from everlearn.networks import GrowingHead, flops_per_image, map_batches, module_state, n_bytes, seeded
 from everlearn.networks.vit import ViT
-from everlearn.networks.weights import open_vit
+from everlearn.networks.weights import load_vit
 from everlearn.rng import IntArray
 from everlearn.serialization import digest
 from everlearn.streams import Batch, TaskView
@@ -115,7 +115,7 @@ class L2P(Learner):
     def _prompted(self, images: Images) -> tuple[Tensor, Tensor]:
         """The features (n, d) of images with their prompts, and the similarity (n,) of queries and keys."""
         with torch.no_grad():
-            tokens = self.vit.tokens(self.vit.seen(images))
+            tokens = self.vit.tokens(self.vit.preprocess(images))
             queries = self.vit.encode(tokens)[:, 0]
         prompts, similarity = self.pool(queries, self.n_selected)
         encoded = self.vit.encode(torch.cat([prompts, tokens], dim=1))
@@ -130,7 +130,7 @@ class _FrozenViT(Stateful):
 
     def __init__(self, weights: str, seed: int) -> None:
         with seeded(seed):
-            self.vit = open_vit(weights) if weights else ViT()
+            self.vit = load_vit(weights) if weights else ViT()
         self.vit.head = nn.Identity()  # the head that it was trained with is not used
         self.vit.requires_grad_(False).eval()
         self.weights, self.digest = weights, digest(module_state(self.vit))

@@ -1,17 +1,16 @@
-"""Small networks that several learners share; torch enters the house here.
+"""Networks and helpers for torch: backbones, layers, autoencoders, tensors and weights.
 
-Takes sizes and seeds; gives torch modules, and the few acts every learner needs: images to tensors,
-weights to arrays and back, an optimiser whose state can be saved.
+Learners get torch modules here, images as tensors, and weights and optimizer states as arrays.
 """
 
-from everlearn.networks.backbones import BACKBONES, make_backbone
-from everlearn.networks.cut import cut
-from everlearn.networks.flops import BACKWARD, flops_per_image
-from everlearn.networks.head import GrowingHead, IncrementalNet
-from everlearn.networks.shares import data_parallel
+from everlearn.networks.backbones import BACKBONES, Backbone, IncrementalNet, make_backbone, split_layers
+from everlearn.networks.distributed import data_parallel
+from everlearn.networks.layers import GrowingHead
 from everlearn.networks.tensors import (
+    BACKWARD,
     EVAL_BATCH_SIZE,
     NotFinite,
+    flops_per_image,
     load_module,
     load_optimizer,
     map_batches,
@@ -28,10 +27,10 @@ __all__ = [
     "BACKBONES",
     "BACKWARD",
     "EVAL_BATCH_SIZE",
+    "Backbone",
     "GrowingHead",
     "IncrementalNet",
     "NotFinite",
-    "cut",
     "data_parallel",
     "flops_per_image",
     "load_module",
@@ -43,6 +42,7 @@ __all__ = [
     "optimizer_state",
     "pad_to",
     "seeded",
+    "split_layers",
     "to_tensor",
     "transfer_optimizer_state",
 ]

@@ -1,105 +1,109 @@
-"""Images to features: two small convolutional nets for two cores, ResNet-18 as in the paper, and an MLP."""
+"""Backbones map images to features: small convolutional nets, ResNet-18, MobileNet and an MLP."""
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable
+from itertools import chain, pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.errors import unknown
-from everlearn.networks.mobile import MobileNet
-from everlearn.networks.normalising import Norm1d, Norm2d
-from everlearn.networks.renorm import renormalised
-from everlearn.networks.tensors import MID_GRAY, seeded
+from everlearn.errors import BadInput, unknown
+from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead
+from everlearn.networks.tensors import MID_GRAY, load_module, module_state, seeded
 
-DIGITS_MEAN, DIGITS_SPREAD = 0.1307, 0.3081
-"""Mean and standard deviation of MNIST's pixels."""
+MNIST_MEAN, MNIST_STD = 0.1307, 0.3081
+"""Mean and standard deviation of the pixels of MNIST."""
+MOBILENET_LAYERS = (
+    ("conv2_1", 64, 1), ("conv2_2", 128, 2), ("conv3_1", 128, 1), ("conv3_2", 256, 2), ("conv4_1", 256, 1),
+    ("conv4_2", 512, 2), ("conv5_1", 512, 1), ("conv5_2", 512, 1), ("conv5_3", 512, 1), ("conv5_4", 512, 1),
+    ("conv5_5", 512, 1), ("conv5_6", 1024, 2), ("conv6", 1024, 1),
+)  # fmt: skip
+"""Name, width and stride of each separable convolution after the first layer."""
 
 
-class SmallNet(nn.Module):
-    """Five strided convolutions and one dense layer; about 370,000 weights at 64 px.
+class Backbone(nn.Module):
+    """A network that maps images (n, C, H, W) to features (n, n_features)."""
+
+    n_features: int
+
+    def layers(self) -> list[nn.Module]:
+        """The layers, which share the weights of the network; in sequence they compute its features."""
+        return [self]
+
+
+class SmallNet(Backbone):
+    """Six convolutions and a dense layer; about 370,000 weights at 64 px.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
-        width: channels of the first layer; the others follow.
-        n_features: size of the feature it gives.
+        width: channels of the first layer; the others are multiples.
+        n_features: size of the features.
     """
 
     def __init__(self, image_shape: tuple[int, ...], width: int = 16, n_features: int = 256) -> None:
         super().__init__()
         self.n_features = n_features
-        channels = 1 if len(image_shape) == 2 else image_shape[2]
-        w = width
-        self.body = nn.Sequential(
-            *_five_convolutions(channels, w), convolution(4 * w, 4 * w, stride=2), nn.Flatten()
+        self.convolutions = nn.Sequential(
+            *_first_convolutions(image_shape, width), convolution(4 * width, 4 * width, stride=2)
         )
-        n_flat = 4 * w * _halved(image_shape[0], 4) * _halved(image_shape[1], 4)
-        self.dense = nn.Sequential(nn.Linear(n_flat, n_features), nn.ReLU(inplace=True))
+        n_flat = 4 * width * math.ceil(image_shape[0] / 16) * math.ceil(image_shape[1] / 16)
+        self.dense = nn.Sequential(nn.Flatten(), nn.Linear(n_flat, n_features), nn.ReLU(inplace=True))
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
-        features: Tensor = self.dense(self.body(images))
+        features: Tensor = self.dense(self.convolutions(images))
         return features
 
+    def layers(self) -> list[nn.Module]:
+        return [*self.convolutions, self.dense]
 
-class PooledNet(nn.Module):
-    """Six convolutions, and of each of the last maps its largest value, normalised; about 140,000 weights.
 
-    What it says of a thing hardly depends on where the thing is, so it learns to tell things apart from
-    far fewer images than `SmallNet`, which keeps every place apart; it cannot tell where a thing is. Without
-    the last normalisation it loses, within ten tasks, the power to learn a new one.
+class PooledNet(Backbone):
+    """Six convolutions and global max pooling, normalized; about 140,000 weights.
+
+    Features hardly depend on the position of an object, so that it needs far fewer images than `SmallNet`,
+    but cannot estimate positions. Without the last normalization it loses plasticity within ten tasks.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
-        width: channels of the first layer; the others follow.
-        sight: larger images are averaged down to about this many pixels a side before they are looked at.
-        normalised: whether features are normalised at last; if not, none is below zero, as with MobileNet and
-            ResNet.
+        width: channels of the first layer; the others are multiples.
+        input_size: larger images are averaged down to about this many pixels per side.
+        normalized: whether features are normalized; if not, they are nonnegative as in MobileNet and ResNet.
     """
 
     def __init__(
-        self, image_shape: tuple[int, ...], width: int = 16, sight: int = 32, *, normalised: bool = True
+        self, image_shape: tuple[int, ...], width: int = 16, input_size: int = 32, *, normalized: bool = True
     ) -> None:
         super().__init__()
         self.n_features = 8 * width
-        self.block = max(1, min(image_shape[:2]) // sight)
-        channels = 1 if len(image_shape) == 2 else image_shape[2]
-        self.body = nn.Sequential(*_five_convolutions(channels, width), convolution(4 * width, 8 * width))
-        self.norm = Norm1d(8 * width) if normalised else nn.Identity()
+        self.block = max(1, min(image_shape[:2]) // input_size)
+        self.convolutions = nn.Sequential(
+            *_first_convolutions(image_shape, width), convolution(4 * width, 8 * width)
+        )
+        self.norm = BatchNorm1d(8 * width) if normalized else nn.Identity()
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, n_features)."""
-        seen = functional.avg_pool2d(images, self.block) if self.block > 1 else images
-        maps: Tensor = self.body(seen.contiguous(memory_format=torch.channels_last))
-        features: Tensor = self.norm(maps.amax(dim=(2, 3)))
+        features: Tensor = self.norm(_max_pool(self.convolutions(self._downsample(images))))
         return features
 
+    def layers(self) -> list[nn.Module]:
+        first, *others = self.convolutions
+        pooling = nn.Sequential(_Lambda(_max_pool), self.norm)
+        return [nn.Sequential(_Lambda(self._downsample), first), *others, pooling]
 
-def _five_convolutions(channels: int, width: int) -> list[nn.Sequential]:
-    """What both small nets begin with: to an eighth of the side, and four times the width."""
-    return [
-        convolution(channels, width, kernel=5, stride=2),
-        convolution(width, 2 * width, stride=2),
-        convolution(2 * width, 2 * width),
-        convolution(2 * width, 4 * width, stride=2),
-        convolution(4 * width, 4 * width),
-    ]
+    def _downsample(self, images: Tensor) -> Tensor:
+        smaller = functional.avg_pool2d(images, self.block) if self.block > 1 else images
+        return smaller.contiguous(memory_format=torch.channels_last)
 
 
-def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
-    """Convolution, batch normalisation, ReLU."""
-    return nn.Sequential(
-        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False),
-        Norm2d(n_out),
-        nn.ReLU(inplace=True),
-    )
+class MLP(Backbone):
+    """Two dense layers, as usual for MNIST; no batch normalization.
 
-
-class MLP(nn.Module):
-    """Two dense layers: what the literature trains on digits; no batch normalisation, no convolution.
-
-    Pixels are standardised as they usually are for digits, since plain descent is sensitive to it.
+    Pixels are standardized as usual for MNIST, since plain SGD is sensitive to it.
 
     Args:
         image_shape: (H, W) or (H, W, 3).
@@ -109,7 +113,7 @@ class MLP(nn.Module):
     def __init__(self, image_shape: tuple[int, ...], width: int = 400) -> None:
         super().__init__()
         self.n_features = width
-        self.layers = nn.Sequential(
+        self.dense = nn.Sequential(
             nn.Flatten(),
             nn.Linear(math.prod(image_shape), width),
             nn.ReLU(inplace=True),
@@ -119,76 +123,214 @@ class MLP(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, width)."""
-        features: Tensor = self.layers((images + (MID_GRAY - DIGITS_MEAN)) / DIGITS_SPREAD)
+        features: Tensor = self.dense(_standardize(images))
         return features
 
+    def layers(self) -> list[nn.Module]:
+        flatten, first, relu, *second = self.dense
+        return [nn.Sequential(_Lambda(_standardize), flatten, first, relu), nn.Sequential(*second)]
 
-class ResNet18(nn.Module):
-    """The usual ResNet-18 without its classifier; weights are named as torchvision names them."""
+
+class ResNet18(Backbone):
+    """ResNet-18 without its classifier; weights are named as in torchvision."""
 
     n_features = 512
 
     def __init__(self, image_shape: tuple[int, ...]) -> None:
         super().__init__()
-        channels = 1 if len(image_shape) == 2 else image_shape[2]
-        self.conv1 = nn.Conv2d(channels, 64, 7, 2, 3, bias=False)
-        self.bn1 = Norm2d(64)
+        self.conv1 = nn.Conv2d(_n_channels(image_shape), 64, 7, 2, 3, bias=False)
+        self.bn1 = BatchNorm2d(64)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
-        self.layer1 = _stage(64, 64, stride=1)
-        self.layer2 = _stage(64, 128, stride=2)
-        self.layer3 = _stage(128, 256, stride=2)
-        self.layer4 = _stage(256, 512, stride=2)
+        self.layer1 = _resnet_stage(64, 64, stride=1)
+        self.layer2 = _resnet_stage(64, 128, stride=2)
+        self.layer3 = _resnet_stage(128, 256, stride=2)
+        self.layer4 = _resnet_stage(256, 512, stride=2)
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, 512)."""
         maps = self.maxpool(torch.relu(self.bn1(self.conv1(images))))
-        maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
-        return torch.mean(maps, dim=(2, 3))
+        return _mean_pool(self.layer4(self.layer3(self.layer2(self.layer1(maps)))))
+
+    def layers(self) -> list[nn.Module]:
+        stem = nn.Sequential(self.conv1, self.bn1, nn.ReLU(inplace=True), self.maxpool)
+        last = nn.Sequential(self.layer4, _Lambda(_mean_pool))
+        return [stem, self.layer1, self.layer2, self.layer3, last]
 
 
-class _Block(nn.Module):
-    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
+class MobileNet(nn.Sequential, Backbone):
+    """MobileNet v1 with batch renormalization, without its classifier; about 3,200,000 weights, 15 layers.
+
+    Args:
+        image_shape: (H, W) or (H, W, 3).
+
+    Example:
+        >>> [name for name, _ in MobileNet((32, 32)).named_children()][:3]
+        ['conv1', 'conv2_1', 'conv2_2']
+
+    Reference: Howard et al. 2017, "MobileNets: efficient convolutional neural networks for mobile vision
+    applications", arXiv:1704.04861.
+    """
+
+    n_features = MOBILENET_LAYERS[-1][1]
+
+    def __init__(self, image_shape: tuple[int, ...]) -> None:
+        widths = pairwise(chain([32], (width for _, width, _ in MOBILENET_LAYERS)))
+        separable = {
+            name: nn.Sequential(
+                *_renorm_convolution(n_in, n_in, kernel=3, stride=stride, groups=n_in),
+                *_renorm_convolution(n_in, n_out),
+            )
+            for (name, _, stride), (n_in, n_out) in zip(MOBILENET_LAYERS, widths, strict=True)
+        }
+        first = nn.Sequential(*_renorm_convolution(_n_channels(image_shape), 32, kernel=3, stride=2))
+        super().__init__(OrderedDict(conv1=first, **separable, mean=_Lambda(_mean_pool)))
+
+    def layers(self) -> list[nn.Module]:
+        return list(self)
+
+
+class IncrementalNet(nn.Module):
+    """A backbone and a growing head."""
+
+    def __init__(self, backbone: Backbone, capacity: int = 16) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
-        self.bn1 = Norm2d(n_out)
-        self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
-        self.bn2 = Norm2d(n_out)
-        self.downsample: nn.Module = nn.Identity()
-        if stride != 1 or n_in != n_out:
-            shortcut = nn.Conv2d(n_in, n_out, 1, stride, bias=False)
-            self.downsample = nn.Sequential(shortcut, Norm2d(n_out))
+        self.backbone, self.n_features = backbone, backbone.n_features
+        self.head = GrowingHead(self.n_features, capacity)
 
-    def forward(self, maps: Tensor) -> Tensor:
-        change = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))
-        return torch.relu(change + self.downsample(maps))
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> logits (n, n_labels)."""
+        logits: Tensor = self.head(self.backbone(images))
+        return logits
 
+    def state(self) -> dict[str, Any]:
+        """The states of backbone and head."""
+        return {"backbone": module_state(self.backbone), "head": self.head.state()}
 
-def _stage(n_in: int, n_out: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(_Block(n_in, n_out, stride), _Block(n_out, n_out, 1))
-
-
-def _halved(size: int, times: int) -> int:
-    for _ in range(times):
-        size = (size + 1) // 2
-    return size
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        load_module(self.backbone, state["backbone"])
+        self.head.load(state["head"])
 
 
-BACKBONES: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
+def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
+    """Convolution, batch normalization, ReLU."""
+    return nn.Sequential(
+        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False),
+        BatchNorm2d(n_out),
+        nn.ReLU(inplace=True),
+    )
+
+
+def with_renorm(net: Backbone) -> Backbone:
+    """The network itself, with batch renormalization in place of batch normalization."""
+    for parent in list(net.modules()):
+        for name, layer in parent.named_children():
+            if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+                setattr(parent, name, BatchRenorm(layer.num_features))
+    return net
+
+
+BACKBONES: dict[str, Callable[[tuple[int, ...]], Backbone]] = {
     "small": SmallNet,
     "pooled": PooledNet,
     "resnet18": ResNet18,
     "mlp": MLP,
     "mobile": MobileNet,
-    "small-renorm": lambda shape: renormalised(SmallNet(shape)),
-    "pooled-renorm": lambda shape: renormalised(PooledNet(shape)),
-    "pooled-relu-renorm": lambda shape: renormalised(PooledNet(shape, normalised=False)),
-    "resnet18-renorm": lambda shape: renormalised(ResNet18(shape)),
+    "small-renorm": lambda shape: with_renorm(SmallNet(shape)),
+    "pooled-renorm": lambda shape: with_renorm(PooledNet(shape)),
+    "pooled-relu-renorm": lambda shape: with_renorm(PooledNet(shape, normalized=False)),
+    "resnet18-renorm": lambda shape: with_renorm(ResNet18(shape)),
 }
 
 
-def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> nn.Module:
-    """A fresh backbone by name; it has `n_features` outputs and the same weights for the same seed."""
+def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbone:
+    """A new backbone by name; the same seed gives the same weights."""
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES)
     with seeded(seed):
         return BACKBONES[name](image_shape)
+
+
+def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
+    """The first n layers of a backbone, and the others; they share its weights.
+
+    Example:
+        >>> lower, upper = split_layers(SmallNet((32, 32)), 4)
+        >>> lower(torch.zeros(1, 1, 32, 32)).shape
+        torch.Size([1, 64, 4, 4])
+        >>> upper(torch.zeros(1, 64, 4, 4)).shape
+        torch.Size([1, 256])
+    """
+    layers = net.layers()
+    if not 0 <= n <= len(layers):
+        raise BadInput(f"there is no layer {n}; this network has layers 0 to {len(layers)}")
+    return nn.Sequential(*layers[:n]), nn.Sequential(*layers[n:])
+
+
+def _n_channels(image_shape: tuple[int, ...]) -> int:
+    return 1 if len(image_shape) == 2 else image_shape[2]
+
+
+def _first_convolutions(image_shape: tuple[int, ...], width: int) -> list[nn.Sequential]:
+    """Five convolutions, to an eighth of the side and four times the width."""
+    return [
+        convolution(_n_channels(image_shape), width, kernel=5, stride=2),
+        convolution(width, 2 * width, stride=2),
+        convolution(2 * width, 2 * width),
+        convolution(2 * width, 4 * width, stride=2),
+        convolution(4 * width, 4 * width),
+    ]
+
+
+def _renorm_convolution(
+    n_in: int, n_out: int, *, kernel: int = 1, stride: int = 1, groups: int = 1
+) -> list[nn.Module]:
+    return [
+        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias=False),
+        BatchRenorm(n_out),
+        nn.ReLU(inplace=True),
+    ]
+
+
+class _ResNetBlock(nn.Module):
+    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
+        self.bn1 = BatchNorm2d(n_out)
+        self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
+        self.bn2 = BatchNorm2d(n_out)
+        self.downsample: nn.Module = nn.Identity()
+        if stride != 1 or n_in != n_out:
+            shortcut = nn.Conv2d(n_in, n_out, 1, stride, bias=False)
+            self.downsample = nn.Sequential(shortcut, BatchNorm2d(n_out))
+
+    def forward(self, maps: Tensor) -> Tensor:
+        residual = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))
+        return torch.relu(residual + self.downsample(maps))
+
+
+def _resnet_stage(n_in: int, n_out: int, stride: int) -> nn.Sequential:
+    return nn.Sequential(_ResNetBlock(n_in, n_out, stride), _ResNetBlock(n_out, n_out, 1))
+
+
+class _Lambda(nn.Module):
+    """A function without weights as a layer."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+def _mean_pool(maps: Tensor) -> Tensor:
+    return maps.mean(dim=(2, 3))
+
+
+def _max_pool(maps: Tensor) -> Tensor:
+    return maps.amax(dim=(2, 3))
+
+
+def _standardize(images: Tensor) -> Tensor:
+    return (images + (MID_GRAY - MNIST_MEAN)) / MNIST_STD

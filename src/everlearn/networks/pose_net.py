@@ -58,8 +58,7 @@ class PoseNet(nn.Module):
                 if backbone == "small"
                 else make_backbone(backbone, pooled, seed)
             )
-            n_features = int(self.backbone.n_features)  # type: ignore[arg-type]  # an attribute of a module
-            self.head = nn.Linear(n_features, N_OUTPUTS[parameterization])
+            self.head = nn.Linear(self.backbone.n_features, N_OUTPUTS[parameterization])
         with torch.no_grad():
             self.head.weight.mul_(0.1)
             self.head.bias.copy_(self._targets(torch.tensor([CANONICAL]))[0])

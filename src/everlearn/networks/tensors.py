@@ -1,4 +1,4 @@
-"""Between numpy and torch: images, weights and optimiser states."""
+"""Between numpy and torch: images, weights, optimizer states, and FLOPs of networks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,19 +14,19 @@ from everlearn.errors import BadInput
 Arrays = dict[str, npt.NDArray[Any]]
 
 MID_GRAY = 0.66
-"""The background of sprites; subtracting it makes empty space exactly zero."""
-
-
+"""Gray level of the background of sprites; it becomes zero in tensors."""
 EVAL_BATCH_SIZE = 256
 """Images per batch outside training: enough to be fast, few enough to stop soon after a signal."""
+BACKWARD = 2
+"""Cost of a backward pass in forward passes, about."""
 
 
 class NotFinite(BadInput):
-    """A weight is infinite or not a number; there is no state worth keeping."""
+    """A weight is infinite or NaN, so the state is not worth saving."""
 
 
 def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
-    """Images (n, H, W[, 3]) of bytes as a float tensor (n, C, H, W), background near zero.
+    """Images (n, H, W[, 3]) as a float tensor (n, C, H, W), with the background near zero.
 
     Example:
         >>> to_tensor(np.full((2, 16, 16, 3), 168, np.uint8)).shape
@@ -37,16 +37,23 @@ def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None)
     return tensor.float().div_(255.0).sub_(MID_GRAY)
 
 
+@torch.no_grad()
+def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt.NDArray[np.uint8]) -> Tensor:
+    """The rows that a function gives for images, computed in batches and concatenated on the CPU."""
+    starts = range(0, max(1, len(images)), EVAL_BATCH_SIZE)
+    return torch.cat([function(images[start : start + EVAL_BATCH_SIZE]).cpu() for start in starts])
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Torch's random numbers start from `seed` inside, and are untouched outside."""
+    """Seed torch's random numbers inside the context; outside, they do not change."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
 
 
 def module_state(module: nn.Module) -> Arrays:
-    """Weights and buffers as arrays of their own (training on does not change them)."""
+    """Copies of weights and buffers as arrays."""
     arrays = {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -55,46 +62,31 @@ def module_state(module: nn.Module) -> Arrays:
 
 
 def load_module(module: nn.Module, arrays: Arrays) -> None:
-    """Put weights and buffers back; every name must match."""
+    """Load weights and buffers; all names must match."""
     module.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in arrays.items()}, strict=True)
 
 
-def optimizer_state(optimiser: torch.optim.Optimizer) -> dict[str, Arrays]:
-    """The optimiser's moments and counters, numbered like its parameters."""
-    state = optimiser.state_dict()["state"]
+def optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Arrays]:
+    """The optimizer's moments and counters, by the number of their parameter."""
+    state = optimizer.state_dict()["state"]
     return {
         str(number): {key: torch.as_tensor(value).cpu().numpy().copy() for key, value in slots.items()}
         for number, slots in state.items()
     }
 
 
-def load_optimizer(optimiser: torch.optim.Optimizer, arrays: dict[str, Arrays]) -> None:
-    """Put moments and counters back."""
+def load_optimizer(optimizer: torch.optim.Optimizer, arrays: dict[str, Arrays]) -> None:
+    """Load moments and counters."""
     slots = {
         int(number): {key: torch.from_numpy(np.array(value)) for key, value in values.items()}
         for number, values in arrays.items()
     }
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
-    for weight, values in optimiser.state.items():
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
+    for weight, values in optimizer.state.items():
         for key, value in values.items():
-            # A fused optimiser walks through memory, so moments must lie there as their weights do.
+            # A fused optimizer needs moments with the memory layout of their weights.
             if value.shape == weight.shape:
                 values[key] = torch.empty_like(weight).copy_(value)
-
-
-def pad_to(tensor: Tensor, shape: torch.Size) -> Tensor:
-    """The same numbers in a shape that may be larger, with zeros where it has more.
-
-    Example:
-        >>> pad_to(torch.ones(1, 2), torch.Size([2, 2]))
-        tensor([[1., 1.],
-                [0., 0.]])
-    """
-    if tensor.shape == shape:
-        return tensor
-    larger = tensor.new_zeros(shape)
-    larger[tuple(slice(n) for n in tensor.shape)] = tensor
-    return larger
 
 
 def transfer_optimizer_state(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> torch.optim.Optimizer:
@@ -111,13 +103,50 @@ def transfer_optimizer_state(old: torch.optim.Optimizer, new: torch.optim.Optimi
     return new
 
 
-@torch.no_grad()
-def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt.NDArray[np.uint8]) -> Tensor:
-    """The rows that a function gives for images, computed in batches and put together on the CPU."""
-    starts = range(0, max(1, len(images)), EVAL_BATCH_SIZE)
-    return torch.cat([function(images[start : start + EVAL_BATCH_SIZE]).cpu() for start in starts])
+def pad_to(tensor: Tensor, shape: torch.Size) -> Tensor:
+    """The tensor in a shape that may be larger, padded with zeros.
+
+    Example:
+        >>> pad_to(torch.ones(1, 2), torch.Size([2, 2]))
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
+    if tensor.shape == shape:
+        return tensor
+    larger = tensor.new_zeros(shape)
+    larger[tuple(slice(n) for n in tensor.shape)] = tensor
+    return larger
 
 
 def n_bytes(module: nn.Module) -> int:
     """The bytes of a module's weights and buffers."""
     return sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))
+
+
+def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
+    """FLOPs of one forward pass: two for each multiply-add of convolutions and dense layers.
+
+    Example:
+        >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(16 * 16, 10)), (16, 16))
+        5120.0
+    """
+    counts: list[float] = []
+
+    def count(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        # Each output is a sum of as many products as a row of the weights has entries; in a transposed
+        # convolution, each input is in as many products.
+        values = inputs[0][0] if isinstance(layer, nn.ConvTranspose2d) else output[0]
+        counts.append(2.0 * layer.weight[0].numel() * values.numel())
+
+    layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d | nn.Linear)]
+    hooks = [layer.register_forward_hook(count) for layer in layers]
+    height, width, *channels = image_shape
+    device = next((weight.device for weight in module.parameters()), None)
+    was_training = module.training
+    module.eval()
+    with torch.no_grad():
+        module(torch.zeros(1, *(channels or [1]), height, width, device=device))
+    module.train(was_training)
+    for hook in hooks:
+        hook.remove()
+    return sum(counts)

@@ -1,4 +1,4 @@
-"""A vision transformer whose weights are named as timm names them, so that its files can be used."""
+"""A vision transformer with the weight names of timm."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,26 +7,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 HEAD_WIDTH = 64
-"""Features per attention head, as in all of timm's plain vision transformers; files do not say."""
+"""Features per attention head, as in all plain vision transformers of timm; files do not contain it."""
 LUMA = (0.299, 0.587, 0.114)
-"""How bright red, green and blue are to the eye."""
+"""Weights of red, green and blue in a gray level."""
 
 
 class ViT(nn.Module):
-    """Cuts an image into patches that look at one another; tells what the class token has seen at last.
+    """A vision transformer; its features are the output of the class token.
 
     Args:
-        image_size: pixels a side of the images it looks at; others are resized.
-        patch_size: pixels a side of a patch.
-        n_channels: 1 for gray, 3 for colour; other images are made so.
+        image_size: input size in pixels per side; other images are resized.
+        patch_size: pixels per side of a patch.
+        n_channels: 1 for gray, 3 for color; other images are converted.
         n_features: length of a token, a multiple of 64.
-        depth: how often tokens look at one another.
-        n_hidden: units inside each block's dense layers; four times the features if not said.
-        n_classes: outputs of the classifier that it was trained with; 0 has none.
+        depth: number of blocks.
+        n_hidden: hidden units of each block; default: four times the features.
+        n_classes: number of logits of `classify`; 0 for no head.
 
     Example:
         >>> net = ViT(image_size=32, patch_size=8, depth=2)
-        >>> net(net.seen(np.zeros((5, 64, 64, 3), np.uint8))).shape
+        >>> net(net.preprocess(np.zeros((5, 64, 64, 3), np.uint8))).shape
         torch.Size([5, 128])
 
     Reference: Dosovitskiy et al. 2020, "An image is worth 16x16 words", arXiv:2010.11929.
@@ -48,51 +48,51 @@ class ViT(nn.Module):
         n_patches = (image_size // patch_size) ** 2
         self.cls_token = nn.Parameter(torch.zeros(1, 1, n_features))
         self.pos_embed = nn.Parameter(torch.zeros(1, 1 + n_patches, n_features))
-        self.patch_embed = _Patches(n_channels, n_features, patch_size)
+        self.patch_embed = _PatchEmbedding(n_channels, n_features, patch_size)
         self.blocks = nn.Sequential(
             *(_Block(n_features, n_hidden or 4 * n_features) for _ in range(depth)),
         )
         self.norm = nn.LayerNorm(n_features, eps=1e-6)
         self.head: nn.Module = nn.Linear(n_features, n_classes) if n_classes else nn.Identity()
-        _initialise(self)
+        _initialize(self)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, n_features): what the class token has seen."""
+        """(n, C, H, W) -> features (n, n_features)."""
         return self.encode(self.tokens(images))[:, 0]
 
     def classify(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, n_classes)."""
-        outputs: Tensor = self.head(self(images))
-        return outputs
+        """(n, C, H, W) -> logits (n, n_classes)."""
+        logits: Tensor = self.head(self(images))
+        return logits
 
     def tokens(self, images: Tensor) -> Tensor:
-        """The class token and the patches (n, 1 + n_patches, n_features), each knowing its place."""
+        """Class token and patch embeddings with positions, (n, 1 + n_patches, n_features)."""
         patches = self.patch_embed(images)
         first = self.cls_token.expand(len(patches), -1, -1)
         return torch.cat([first, patches], dim=1) + self.pos_embed
 
     def encode(self, tokens: Tensor) -> Tensor:
-        """Let tokens, these or more, look at one another."""
+        """The outputs of all blocks for tokens."""
         encoded: Tensor = self.norm(self.blocks(tokens))
         return encoded
 
-    def seen(self, images: npt.NDArray[np.uint8]) -> Tensor:
-        """Images (n, H, W[, 3]) as this network looks at them: in its size and colours, from -1 to 1."""
+    def preprocess(self, images: npt.NDArray[np.uint8]) -> Tensor:
+        """Images (n, H, W[, 3]) in the input size and with the channels of the network, from -1 to 1."""
         device = self.cls_token.device
-        given = torch.from_numpy(np.ascontiguousarray(images)).to(device).float() / 127.5 - 1
-        given = given.unsqueeze(1) if given.ndim == 3 else given.permute(0, 3, 1, 2)
-        if given.shape[1] > self.n_channels:
-            given = (given * torch.tensor(LUMA, device=device)[:, None, None]).sum(1, keepdim=True)
-        given = given.expand(-1, self.n_channels, -1, -1)
+        tensor = torch.from_numpy(np.ascontiguousarray(images)).to(device).float() / 127.5 - 1
+        tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
+        if tensor.shape[1] > self.n_channels:
+            tensor = (tensor * torch.tensor(LUMA, device=device)[:, None, None]).sum(1, keepdim=True)
+        tensor = tensor.expand(-1, self.n_channels, -1, -1)
         size = (self.image_size, self.image_size)
-        if not len(given):
-            return given.new_zeros(0, self.n_channels, *size)  # interpolate refuses empty batches
-        if given.shape[2:] == size:
-            return given
-        return functional.interpolate(given, size, mode="bilinear", antialias=True)
+        if not len(tensor):
+            return tensor.new_zeros(0, self.n_channels, *size)  # interpolate refuses empty batches
+        if tensor.shape[2:] == size:
+            return tensor
+        return functional.interpolate(tensor, size, mode="bilinear", antialias=True)
 
 
-class _Patches(nn.Module):
+class _PatchEmbedding(nn.Module):
     def __init__(self, n_channels: int, n_features: int, patch_size: int) -> None:
         super().__init__()
         self.proj = nn.Conv2d(n_channels, n_features, patch_size, patch_size)
@@ -108,12 +108,12 @@ class _Block(nn.Module):
         self.norm1 = nn.LayerNorm(n_features, eps=1e-6)
         self.attn = _Attention(n_features)
         self.norm2 = nn.LayerNorm(n_features, eps=1e-6)
-        self.mlp = _Dense(n_features, n_hidden)
+        self.mlp = _MLP(n_features, n_hidden)
 
     def forward(self, tokens: Tensor) -> Tensor:
         tokens = tokens + self.attn(self.norm1(tokens))
-        changed: Tensor = tokens + self.mlp(self.norm2(tokens))
-        return changed
+        updated: Tensor = tokens + self.mlp(self.norm2(tokens))
+        return updated
 
 
 class _Attention(nn.Module):
@@ -127,24 +127,24 @@ class _Attention(nn.Module):
         n, m, d = tokens.shape
         parts = self.qkv(tokens).reshape(n, m, 3, self.n_heads, d // self.n_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # each (n, n_heads, m, d / n_heads)
-        seen = functional.scaled_dot_product_attention(queries, keys, values)
-        mixed: Tensor = self.proj(seen.transpose(1, 2).reshape(n, m, d))
-        return mixed
+        attended = functional.scaled_dot_product_attention(queries, keys, values)
+        projected: Tensor = self.proj(attended.transpose(1, 2).reshape(n, m, d))
+        return projected
 
 
-class _Dense(nn.Module):
+class _MLP(nn.Module):
     def __init__(self, n_features: int, n_hidden: int) -> None:
         super().__init__()
         self.fc1 = nn.Linear(n_features, n_hidden)
         self.fc2 = nn.Linear(n_hidden, n_features)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        changed: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
-        return changed
+        outputs: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
+        return outputs
 
 
-def _initialise(net: ViT) -> None:
-    """Small random weights, so that at first every block leaves its tokens nearly as they are."""
+def _initialize(net: ViT) -> None:
+    """Small random weights, so that at first every block is close to the identity."""
     for module in net.modules():
         if isinstance(module, nn.Linear):
             nn.init.trunc_normal_(module.weight, std=0.02)

@@ -1,4 +1,4 @@
-"""Weights from a file or the hub, and back; nothing in a file is ever run."""
+"""Pretrained weights: load them from a file or the Hugging Face hub, and save them; files never run code."""
 
 import math
 import re
@@ -21,59 +21,59 @@ MAX_FEATURES, MAX_DEPTH, MAX_SIZE = 4096, 100, 1024
 Weights = dict[str, Tensor]
 
 
-def open_vit(weights: str) -> ViT:
-    """The vision transformer that a file describes, as large as its weights say.
+def load_vit(weights: str) -> ViT:
+    """A vision transformer of the size that a file of weights has.
 
     Args:
-        weights: a .safetensors file with timm's names, or hub:OWNER/NAME for one that is fetched.
+        weights: a .safetensors file with timm's names, or hub:OWNER/NAME to download one.
     """
-    path = _fetched(weights.removeprefix(HUB)) if weights.startswith(HUB) else _checked(Path(weights))
-    found = _read(path)
-    net = _fitting(found, path)
-    if difference := _difference(net, found):
-        raise _other(path, difference)
-    net.load_state_dict(found, strict=True)
+    path = _download(weights.removeprefix(HUB)) if weights.startswith(HUB) else _check(Path(weights))
+    tensors = _read(path)
+    net = _make_vit(tensors, path)
+    if difference := _difference(net, tensors):
+        raise _not_a_vit(path, difference)
+    net.load_state_dict(tensors, strict=True)
     return net
 
 
-def start_from(net: nn.Module, weights: str) -> None:
-    """Give a backbone the weights in a file, which must be those of another like it.
+def load_backbone(net: nn.Module, weights: str) -> None:
+    """Load the weights of a backbone from a file.
 
     Args:
         net: the backbone.
-        weights: a .safetensors file that `save` wrote.
+        weights: a .safetensors file that `save_weights` wrote for such a backbone.
     """
-    path = _checked(Path(weights))
-    found = _read(path)
-    if difference := _difference(net, found):
+    path = _check(Path(weights))
+    tensors = _read(path)
+    if difference := _difference(net, tensors):
         raise BadInput(
-            f"{str(path)!r} holds weights of another network ({difference}); give those of this backbone, "
+            f"{str(path)!r} has the weights of another network ({difference}); give those of this backbone, "
             "trained on images of the same shape, or make some with `everlearn pretrain`"
         )
-    net.load_state_dict(found, strict=True)
+    net.load_state_dict(tensors, strict=True)
 
 
-def save(net: nn.Module, path: Path) -> None:
-    """Write the weights to one .safetensors file, whole or not at all."""
+def save_weights(net: nn.Module, path: Path) -> None:
+    """Write weights to a .safetensors file, atomically."""
     if path.suffix != ".safetensors":
         raise BadInput(f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     files.write(path, safetensors.torch.save(tensors))
 
 
-def _difference(net: nn.Module, found: Weights) -> str | None:
-    """The first name whose shape is not what the network has; None if all are."""
+def _difference(net: nn.Module, tensors: Weights) -> str | None:
+    """The first name whose shape differs between network and file; None if there is none."""
     ours = {name: tuple(tensor.shape) for name, tensor in net.state_dict().items()}
-    theirs = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    theirs = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     different = (name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name))
     return next((f"{name} is {theirs.get(name)} and must be {ours.get(name)}" for name in different), None)
 
 
-def _checked(path: Path) -> Path:
+def _check(path: Path) -> Path:
     if path.suffix in PICKLED:
         raise BadInput(
-            f"{str(path)!r} may run code when it is opened, so it is not; if you trust it, convert it once "
-            "with safetensors.torch.save_file(torch.load(path, weights_only=True), 'weights.safetensors')"
+            f"{str(path)!r} could run code when it is loaded; if you trust it, convert it once with "
+            "safetensors.torch.save_file(torch.load(path, weights_only=True), 'weights.safetensors')"
         )
     if "\0" in str(path) or not path.is_file():
         raise BadInput(
@@ -83,21 +83,19 @@ def _checked(path: Path) -> Path:
     return path
 
 
-def _fetched(name: str) -> Path:
-    """The file of a model on the hub, fetched unless it was before."""
+def _download(name: str) -> Path:
+    """The file of a model on the hub, from the cache if it is there."""
     if not HUB_NAME.fullmatch(name):
-        raise BadInput(f"{name!r:.200} is no name on the hub; write hub:OWNER/NAME")
+        raise BadInput(f"{name!r:.200} is not a name on the hub; write hub:OWNER/NAME")
     try:
         import huggingface_hub
     except ImportError:
-        raise BadInput(
-            "models are fetched by huggingface_hub, which is not installed; try everlearn[hub]"
-        ) from None
+        raise BadInput("downloads need huggingface_hub; install everlearn[hub]") from None
     try:
         return Path(huggingface_hub.hf_hub_download(name, HUB_FILE))
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"{name} cannot be fetched from the hub ({type(error).__name__}); check name and network, or "
+            f"{name} cannot be downloaded from the hub ({type(error).__name__}); check name and network, or "
             "give the path of a file"
         ) from None
 
@@ -106,23 +104,23 @@ def _read(path: Path) -> Weights:
     try:
         tensors: Weights = safetensors.torch.load_file(path)
     except (safetensors.SafetensorError, OSError):
-        raise BadInput(f"{str(path)!r} is no safetensors file, or it is damaged; use a copy of it") from None
+        raise BadInput(f"{str(path)!r} is not a safetensors file, or it is damaged; use a copy") from None
     return {name: tensor.float() for name, tensor in tensors.items()}
 
 
-def _fitting(found: Weights, path: Path) -> ViT:
-    """An untrained network of the size that the weights speak of."""
+def _make_vit(tensors: Weights, path: Path) -> ViT:
+    """An untrained transformer of the size that the weights have."""
     try:
-        n_features, n_channels, patch_size, _ = found["patch_embed.proj.weight"].shape
-        n_patches = found["pos_embed"].shape[1] - 1
-        n_hidden = found["blocks.0.mlp.fc1.weight"].shape[0]
+        n_features, n_channels, patch_size, _ = tensors["patch_embed.proj.weight"].shape
+        n_patches = tensors["pos_embed"].shape[1] - 1
+        n_hidden = tensors["blocks.0.mlp.fc1.weight"].shape[0]
     except (KeyError, ValueError, IndexError):
-        raise _other(path, "it lacks patches, positions or blocks") from None
-    depth = len({name.split(".")[1] for name in found if name.startswith("blocks.")})
+        raise _not_a_vit(path, "it lacks patches, positions or blocks") from None
+    depth = len({name.split(".")[1] for name in tensors if name.startswith("blocks.")})
     image_size = patch_size * math.isqrt(max(0, n_patches))
-    known = n_channels in (1, 3) and n_features % HEAD_WIDTH == 0 and n_features <= MAX_FEATURES
-    if not known or not 0 < image_size <= MAX_SIZE or depth > MAX_DEPTH or n_hidden > 16 * n_features:
-        raise _other(path, f"{n_features} features of {n_channels} channels, {n_patches} patches")
+    is_known = n_channels in (1, 3) and n_features % HEAD_WIDTH == 0 and n_features <= MAX_FEATURES
+    if not is_known or not 0 < image_size <= MAX_SIZE or depth > MAX_DEPTH or n_hidden > 16 * n_features:
+        raise _not_a_vit(path, f"{n_features} features of {n_channels} channels, {n_patches} patches")
     return ViT(
         image_size=image_size,
         patch_size=patch_size,
@@ -130,11 +128,12 @@ def _fitting(found: Weights, path: Path) -> ViT:
         n_features=n_features,
         depth=depth,
         n_hidden=n_hidden,
-        n_classes=len(found["head.weight"]) if "head.weight" in found else 0,
+        n_classes=len(tensors["head.weight"]) if "head.weight" in tensors else 0,
     )
 
 
-def _other(path: Path, why: str) -> BadInput:
+def _not_a_vit(path: Path, reason: str) -> BadInput:
     return BadInput(
-        f"{str(path)!r} is no plain vision transformer ({why}); give one such as timm's vit_tiny_patch16_224"
+        f"{str(path)!r} is not a plain vision transformer ({reason}); give one such as timm's "
+        "vit_tiny_patch16_224"
     )

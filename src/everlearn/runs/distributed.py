@@ -21,7 +21,14 @@ import torch.distributed as dist
 
 from everlearn import learners
 from everlearn.errors import BadInput, check_range
-from everlearn.networks.partners import Dismissed, PartnerLost, dismiss, handed_out, n_partners, said
+from everlearn.networks.distributed import (
+    RankLost,
+    ShutDown,
+    all_gather_ints,
+    broadcast_bytes,
+    shutdown_workers,
+    world_size,
+)
 from everlearn.rendering.render import available_cpus
 from everlearn.runs.events import Event, RunEnded
 from everlearn.runs.loop import Play
@@ -108,7 +115,7 @@ def joined(place: Place, store: "Store | None" = None) -> Iterator[None]:
         met.add(ARRIVED, 1)
         dist.init_process_group(backend, store=met, rank=place.rank, world_size=place.n, timeout=PATIENCE)
     except RuntimeError as error:
-        raise PartnerLost(f"the processes of this run did not find each other ({error!s:.200})") from error
+        raise RankLost(f"the processes of this run did not find each other ({error!s:.200})") from error
     try:
         yield
     finally:
@@ -176,8 +183,8 @@ def together(spec: RunSpec, *, processes: int = 1) -> Iterator[None]:
     check_shareable(spec, place)
     with joined(place) if place.port else _started(place):
         yield
-        with suppress(PartnerLost):  # all is played and recorded; nobody is needed any more
-            dismiss()
+        with suppress(RankLost):  # all is played and recorded; nobody is needed any more
+            shutdown_workers()
 
 
 def check_shareable(spec: RunSpec, place: Place) -> None:
@@ -220,15 +227,15 @@ def _started(place: Place) -> Iterator[None]:
             _await(store, children)
             with joined(place, store):
                 yield
-        except PartnerLost as error:
-            raise PartnerLost(f"{_reason(children)}{error}") from error
+        except RankLost as error:
+            raise RankLost(f"{_reason(children)}{error}") from error
 
 
 def _await(store: "Store", children: Sequence[Child]) -> None:
     """Wait until all have come, but not for one that has ended."""
     while store.add(ARRIVED, 0) < len(children):
         if not all(child.is_alive for child in children):
-            raise PartnerLost("the run cannot begin")
+            raise RankLost("the run cannot begin")
         time.sleep(POLL)
 
 
@@ -269,15 +276,15 @@ class PartnersDisagree(BadInput):
 
 def lead(play: Play) -> None:
     """Let the other processes, if there are any, play along from where the play is."""
-    if n_partners() > 1:
-        handed_out(pack({"spec": play.spec.to_mapping(), "state": play.state()}))
+    if world_size() > 1:
+        broadcast_bytes(pack({"spec": play.spec.to_mapping(), "state": play.state()}))
 
 
 def follow() -> None:
     """Play along with the first process until it dismisses us, or until anybody is asked to stop."""
-    with Wish() as wish, suppress(Dismissed):
+    with Wish() as wish, suppress(ShutDown):
         while True:
-            given = unpack(handed_out(b""))
+            given = unpack(broadcast_bytes(b""))
             play = Play(RunSpec.from_mapping(given["spec"]))
             play.load(given["state"])
             for event in play.events():
@@ -290,8 +297,8 @@ def agreed(event: Event, received: signal.Signals | None) -> signal.Signals | No
 
     All come together at every event, and find out if they do not tell the same story.
     """
-    if n_partners() > 1 and not isinstance(event, RunEnded):
-        everybody = said(received or 0, _fingerprint(event))
+    if world_size() > 1 and not isinstance(event, RunEnded):
+        everybody = all_gather_ints(received or 0, _fingerprint(event))
         if len({fingerprint for _, fingerprint in everybody}) > 1:
             raise PartnersDisagree(
                 f"the processes of this run do not agree on what happened ({event.kind}); let all of them "
@@ -307,13 +314,13 @@ def told_of_partners(folder: Path) -> Iterator[None]:
     """Say how to go on when a process of the run was lost."""
     try:
         yield
-    except (PartnerLost, PartnersDisagree) as error:
+    except (RankLost, PartnersDisagree) as error:
         raise type(error)(f"{error}; nothing saved was lost: go on with `{to_resume(folder)}`") from error
 
 
 def to_resume(folder: Path) -> str:
     """The command that plays a record on as exactly as it was begun."""
-    return f"everlearn resume {folder}" + (f" --processes {n_partners()}" if n_partners() > 1 else "")
+    return f"everlearn resume {folder}" + (f" --processes {world_size()}" if world_size() > 1 else "")
 
 
 def _fingerprint(event: Event) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from everlearn import files
 from everlearn.errors import BadInput
-from everlearn.networks.partners import n_partners
+from everlearn.networks.distributed import world_size
 from everlearn.runs import events as tell
 from everlearn.runs.distributed import agreed, lead, to_resume, told_of_partners
 from everlearn.runs.loop import Play, told_of_memory
@@ -305,7 +305,7 @@ def machine(device: str) -> dict[str, Any]:
     return {
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
-        "processes": n_partners(),
+        "processes": world_size(),
         "device": device,
         "processor": platform.machine(),
     }

@@ -12,7 +12,7 @@ from everlearn.learners.gnr.latent_replay import (
     NoiseActivations,
     StoredActivations,
 )
-from everlearn.networks.generator import Generator
+from everlearn.networks.cvae import ConditionalVAE
 
 CENTERS = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
 """What activations of each class are scattered about."""
@@ -35,7 +35,7 @@ def generating(seed: int = 0, **training: float) -> GeneratedActivations:
         "corruption": 0.0,
     }
     return GeneratedActivations(
-        generator=Generator(n_features=4, shape=(4,), width=32, code_size=3, seed=seed),
+        generator=ConditionalVAE(n_features=4, shape=(4,), width=32, n_latents=3, seed=seed),
         extractor=FeatureExtractor(
             lambda activations: activations, lambda features: features @ CENTERS.T, 0.0
         ),
@@ -66,7 +66,7 @@ def test_generated_activations_keep_their_classes_over_many_tasks() -> None:
     centers = 3 * torch.rand(40, 256, generator=torch.Generator().manual_seed(0))
     near = lambda activations: -torch.cdist(activations, centers)  # noqa: E731  (the classifier)
     source = GeneratedActivations(
-        generator=Generator(n_features=256, shape=(256,), code_size=32),
+        generator=ConditionalVAE(n_features=256, shape=(256,), n_latents=32),
         extractor=FeatureExtractor(lambda activations: activations, near, 0.0),
         training=GeneratorTraining(
             learning_rate=2e-3,
@@ -171,8 +171,8 @@ def test_generator_grows_with_the_classes() -> None:
     wide = LatentBatch(torch.ones(40, 4), torch.arange(40))
     source.extractor = source.extractor._replace(logits=lambda features: features @ torch.ones(4, 40))
     source.fit(wide, 1)
-    assert source.generator.classes.shape[0] == 64
-    assert source.optim.state[source.generator.classes]["exp_avg"].shape[0] == 64
+    assert source.generator.class_embeddings.shape[0] == 64
+    assert source.optim.state[source.generator.class_embeddings]["exp_avg"].shape[0] == 64
 
 
 def some(n: int, column: int) -> LatentBatch:

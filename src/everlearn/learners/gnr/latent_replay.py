@@ -13,7 +13,7 @@ from everlearn.learners.base import Names, Stateful
 from everlearn.learners.cwr import lr_multiplier
 from everlearn.memory import Reservoir, Sample
 from everlearn.networks import BACKWARD, transfer_optimizer_state
-from everlearn.networks.generator import Generator, generation_loss
+from everlearn.networks.cvae import ConditionalVAE, cvae_loss
 from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams import Batch
 
@@ -183,7 +183,7 @@ class GeneratedActivations(StoredActivations):
     def __init__(
         self,
         *,
-        generator: Generator,
+        generator: ConditionalVAE,
         extractor: FeatureExtractor,
         training: GeneratorTraining,
         memory_size: int,
@@ -198,11 +198,11 @@ class GeneratedActivations(StoredActivations):
         if class_indices:
             rng = rng_at(self.seed, "dreams", task)
             targets = torch.from_numpy(_draw(class_indices, self.buffer.capacity, rng)).to(self._device)
-            generated = self.generator.dream(self._normal(rng, len(targets)), targets)
+            generated = self.generator.sample(self._normal(rng, len(targets)), targets)
             super().fit(LatentBatch(self._corrupted(generated, rng), targets), task)
 
     def fit(self, batch: LatentBatch, task: int) -> float:
-        if self.generator.admit(int(batch.targets.max()) + 1):
+        if self.generator.add_classes(int(batch.targets.max()) + 1):
             self.optim = transfer_optimizer_state(self.optim, self.make_optimizer())
         for group in self.optim.param_groups:
             group["lr"] = self.training.learning_rate * lr_multiplier(self.training.lr_decay, task)
@@ -235,7 +235,7 @@ class GeneratedActivations(StoredActivations):
         latents = mean + (0.5 * log_variance).exp() * self._normal(rng, len(batch))
         reconstruction = self.generator.decode(latents, batch.targets)
         logits = self.extractor.logits(self.extractor.features(reconstruction.relu()))
-        loss = generation_loss(
+        loss = cvae_loss(
             batch.activations,
             reconstruction,
             posterior,
@@ -259,7 +259,7 @@ class GeneratedActivations(StoredActivations):
         return torch.where(is_corrupted.to(self._device).view_as(activations), exchanged, activations)
 
     def _normal(self, rng: Rng, n: int) -> Tensor:
-        size = self.generator.code_size
+        size = self.generator.n_latents
         return torch.from_numpy(rng.normal(n * size).astype(np.float32).reshape(n, size)).to(self._device)
 
     @torch.no_grad()
@@ -269,7 +269,7 @@ class GeneratedActivations(StoredActivations):
 
     @property
     def _device(self) -> torch.device:
-        return self.generator.classes.device
+        return self.generator.class_embeddings.device
 
 
 @dataclass(frozen=True)

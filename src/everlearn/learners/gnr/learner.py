@@ -22,7 +22,7 @@ from everlearn.learners.gnr.latent_replay import (
 )
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.networks import map_batches
-from everlearn.networks.generator import Generator
+from everlearn.networks.cvae import ConditionalVAE
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
@@ -212,11 +212,11 @@ class GNR(CWRLearner):
         if self.source == "random":
             return NoiseActivations(shape=shape, memory_size=self.memory_size, seed=self.seed)
         with self.device:
-            generator = Generator(
+            generator = ConditionalVAE(
                 n_features=self.net.n_features,
                 shape=shape,
                 width=self.generator_width,
-                code_size=self.n_latents,
+                n_latents=self.n_latents,
                 seed=self.seed,
             )
         training = GeneratorTraining(

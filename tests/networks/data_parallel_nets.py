@@ -1,4 +1,4 @@
-"""What networks give when they are computed in shares, beside what they give alone; every process runs it."""
+"""Differences between data-parallel networks and the same in one process; every process runs it."""
 
 import copy
 import os
@@ -18,10 +18,10 @@ N_IMAGES = (1, 8, 9)
 
 def gaps() -> dict[tuple[str, int], float]:
     """For each network and number of images the largest relative gap, over all that training depends on."""
-    return {(name, n): _gap(name, n) for name in BACKBONES for n in N_IMAGES if _can_learn(name, n)}
+    return {(name, n): _gap(name, n) for name in BACKBONES for n in N_IMAGES if _can_train(name, n)}
 
 
-def _can_learn(name: str, n: int) -> bool:
+def _can_train(name: str, n: int) -> bool:
     return n > 1 or name == "mlp"  # torch normalises no single number
 
 
@@ -34,17 +34,17 @@ def _gap(name: str, n: int) -> float:
 
 
 def _results(net: nn.Module, images: Tensor) -> list[Tensor]:
-    """Of a loss that mixes images and weights: itself, slopes, averages; answers, and those of a copy."""
+    """Loss, gradients and statistics of a loss that mixes images and weights; predictions, also of a copy."""
     outputs = net(images)
     mixed = (outputs @ outputs.T / outputs.shape[1]).sin().sum() + (outputs * _normal(*outputs.shape)).sum()
     weights = list(net.parameters())
     loss = mixed + 0.1 * sum(weight.square().sum() for weight in weights)
-    slopes = torch.autograd.grad(loss, weights)
+    gradients = torch.autograd.grad(loss, weights)
     net.eval()
     with torch.no_grad():
-        answers = net(images), copy.deepcopy(net)(images)
-    averages = [buffer.double() for buffer in net.buffers()]
-    return [loss.detach(), *slopes, *averages, *answers]
+        predictions = net(images), copy.deepcopy(net)(images)
+    statistics = [buffer.double() for buffer in net.buffers()]
+    return [loss.detach(), *gradients, *statistics, *predictions]
 
 
 def _normal(*shape: int) -> Tensor:

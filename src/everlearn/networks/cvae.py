@@ -1,0 +1,134 @@
+"""A conditional variational autoencoder of latent activations."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from everlearn.networks.tensors import load_module, module_state, seeded
+from everlearn.rng import rng_at
+
+
+class ConditionalVAE(nn.Module):
+    """Features of activations -> latents; latents and class -> activations.
+
+    The features are computed by the upper layers of a classifier, which are not part of it. The capacity for
+    classes grows in powers of two.
+
+    Args:
+        n_features: size of the features.
+        shape: shape of the activations of one image.
+        width: hidden units; a narrow decoder generates poor activations.
+        n_latents: number of latents.
+        seed: seed of the initial weights.
+
+    Example:
+        >>> net = ConditionalVAE(n_features=8, shape=(4, 2, 2))
+        >>> net.add_classes(3)
+        False
+        >>> net.decode(torch.zeros(5, 100), torch.tensor([0, 1, 2, 2, 0])).shape
+        torch.Size([5, 4, 2, 2])
+
+    References: Kingma and Welling 2014, arXiv:1312.6114; conditional: Sohn et al. 2015.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_features: int,
+        shape: tuple[int, ...],
+        width: int = 256,
+        n_latents: int = 100,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.shape, self.n_latents, self.width, self.seed = shape, n_latents, width, seed
+        with seeded(seed):
+            self.encoder = nn.Sequential(
+                nn.Linear(n_features, width), nn.ReLU(), nn.Linear(width, 2 * n_latents)
+            )
+            self.latent_layer = nn.Linear(n_latents, width)
+            self.decoder = nn.Sequential(nn.ReLU(), nn.Linear(width, math.prod(shape)))
+        self.class_embeddings = nn.Parameter(self._new_embeddings(0, 16))
+
+    def add_classes(self, n_classes: int) -> bool:
+        """Have at least so many classes; True if the embeddings were replaced by more."""
+        if n_classes <= len(self.class_embeddings):
+            return False
+        self.resize_classes(1 << (n_classes - 1).bit_length())
+        return True
+
+    def resize_classes(self, capacity: int) -> None:
+        """Replace the class embeddings by so many; those of known classes stay."""
+        known = self.class_embeddings.detach()[:capacity]
+        self.class_embeddings = nn.Parameter(torch.cat([known, self._new_embeddings(len(known), capacity)]))
+
+    def state(self) -> dict[str, Any]:
+        """All weights."""
+        return module_state(self)
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned, with its number of classes."""
+        self.resize_classes(len(state["class_embeddings"]))
+        load_module(self, state)
+
+    def encode(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """(n, n_features) -> mean and log variance of the latents, (n, n_latents)."""
+        mean, log_variance = self.encoder(features).chunk(2, dim=1)
+        return mean, log_variance
+
+    def decode(self, latents: Tensor, targets: Tensor) -> Tensor:
+        """(n, n_latents), class indices (n,) -> activations (n, ...) before the ReLU.
+
+        The ReLU is in `sample` and not here, since it would remove gradients.
+        """
+        # The embedding of a class is the row of weights that its one-hot encoding would select.
+        activations: Tensor = self.decoder(self.latent_layer(latents) + self.class_embeddings[targets])
+        return activations.view(-1, *self.shape)
+
+    @torch.no_grad()
+    def sample(self, latents: Tensor, targets: Tensor) -> Tensor:
+        """Generated activations, as of a layer that ends in a ReLU."""
+        return self.decode(latents, targets).relu_()
+
+    def _new_embeddings(self, first: int, last: int) -> Tensor:
+        """Random embeddings of new classes.
+
+        If they were equal at first, the few steps of a task would encode the class in the latents, and the
+        decoder would ignore the embeddings.
+        """
+        numbers = rng_at(self.seed, "rows of classes", first).normal((last - first) * self.width)
+        return torch.from_numpy(numbers).to(self.latent_layer.weight).view(-1, self.width)
+
+
+def cvae_loss(
+    activations: Tensor,
+    reconstruction: Tensor,
+    posterior: tuple[Tensor, Tensor],
+    logits: Tensor,
+    targets: Tensor,
+    *,
+    beta: float,
+    eta: float,
+) -> Tensor:
+    """Squared error + beta * KL divergence of the latents from N(0, 1) + eta * cross-entropy.
+
+    All three are means over activations, latents and images, so that the weights do not depend on sizes. The
+    paper has sums; a thousand activations would then dominate the classifier, and with its beta and eta
+    generated activations have no class information.
+
+    Args:
+        activations: the training data, (n, ...).
+        reconstruction: decoded from its latents.
+        posterior: mean and log variance of the latents, (n, n_latents).
+        logits: of the frozen classifier for the reconstruction, (n, n_classes).
+        targets: class indices, (n,).
+        beta: weight of the divergence.
+        eta: weight of the cross-entropy.
+    """
+    mean, log_variance = posterior
+    error = functional.mse_loss(reconstruction, activations)
+    divergence = (mean.square() + log_variance.exp() - 1 - log_variance).mean() / 2
+    return error + beta * divergence + eta * functional.cross_entropy(logits, targets)
