@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from everlearn.errors import BadInput
 from everlearn.streams import sprites
 from everlearn.streams.exports import FORMATS, export, load
+from everlearn.streams.exports.codec import PartKey
+from everlearn.streams.exports.formats import Npz
 
 from .tiny_stream import TinyStream, same_task, tree
 
@@ -129,3 +132,33 @@ def test_round_trip_of_sprites(tmp_path, to, settings):
     for a, b in zip(stream.take(2), again, strict=True):
         assert (a, a.train, a.exemplars) == (b, b.train, b.exemplars)
         assert (a.train.tasks is None) == (settings.get("scenario") != "task-incremental")
+
+
+def test_interrupted_npz_raises_the_interrupt():
+    """ZipFile replaces an interrupt in an open member by a ValueError."""
+    batch, key = TinyStream().task(0).train, PartKey(0, "train")
+
+    def n_lines(stop):
+        count = 0
+
+        def trace(frame, event, arg):
+            nonlocal count
+            if frame.f_code.co_name == "__del__":  # where Python ignores errors
+                return None
+            count += 1
+            if count == stop:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            list(Npz().encode(batch, key, 5))
+        finally:
+            sys.settrace(None)
+        return count
+
+    n_lines(0)  # the first call imports modules
+    for stop in range(1, n_lines(0), 7):
+        with pytest.raises(KeyboardInterrupt):
+            n_lines(stop)

@@ -4,6 +4,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator
+from types import TracebackType
 
 import numpy as np
 
@@ -18,6 +19,23 @@ from everlearn.streams.stream import Batch
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
+class _Archive(zipfile.ZipFile):
+    """A zip file in memory that is discarded on an error.
+
+    `ZipFile` closes itself in `__exit__` and `__del__`, which raises ValueError if a member is still open. An
+    interrupt while a member is written would be replaced by that error.
+    """
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+
+    def __del__(self) -> None:
+        pass
+
+
 class Npz:
     """`np.load("task-000000/train.npz")["images"]`."""
 
@@ -26,7 +44,7 @@ class Npz:
     def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
         # np.savez would store the time, and equal content must give equal bytes.
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        with _Archive(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, array in {"images": batch.images, **to_columns(batch, key.task)}.items():
                 member = zipfile.ZipInfo(f"{name}.npy", EPOCH)
                 member.compress_type = zipfile.ZIP_DEFLATED
