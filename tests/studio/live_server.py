@@ -63,11 +63,13 @@ def serve_in_thread(records: Path) -> Iterator[Studio]:
     wait_until(lambda: server.started)
     base = httpx.URL(endpoint.url).copy_with(query=None)
     headers = {"x-everlearn-token": endpoint.token}
-    with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT) as client:
-        yield Studio(app, endpoint.url, endpoint.token, client)
-    server.should_exit = True
-    thread.join(30)
-    endpoint.socket.close()
+    try:
+        with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT) as client:
+            yield Studio(app, endpoint.url, endpoint.token, client)
+    finally:
+        server.should_exit = True
+        thread.join(TIMEOUT)
+        endpoint.socket.close()
 
 
 def wait_until(condition: Callable[[], object]) -> None:

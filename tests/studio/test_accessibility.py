@@ -18,6 +18,7 @@ ROLES_WITH_NAMES = (
 
 
 def _open_form(page: Page) -> None:
+    page.locator("canvas.matrix").wait_for()
     page.get_by_role("button", name="New run").click()
     page.get_by_text("Settings of dcl").click()
     page.get_by_text("Settings of sprites").wait_for()
