@@ -38,7 +38,7 @@ function row(run, line, { toggle, send }) {
     "aria-label": `Plot ${record}`,
     onchange: () => toggle(record),
   });
-  const details = error ?? [name ? record : "", stream, `seed ${seed}`].filter(Boolean).join(", ");
+  const details = error ?? [name && name !== record ? record : "", stream, `seed ${seed}`].filter(Boolean).join(", ");
   const planned = finished ? "" : ` of ${n_tasks_planned ?? "?"}`;
   return h(
     "tr",
