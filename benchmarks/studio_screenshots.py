@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from everlearn import runs
 from everlearn.studio.server import Server, create_app, listen
@@ -34,7 +34,7 @@ RECORDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 """Learner, stream and settings by name."""
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-SIZE = {"width": 1280, "height": 900}
+SIZE = ViewportSize(width=1280, height=900)
 TIMEOUT_MS = 120_000
 
 
