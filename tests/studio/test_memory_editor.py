@@ -52,7 +52,7 @@ def session(records: Path) -> Session:
 
 def test_edits_change_the_record_when_they_are_saved(session: Session, records: Path) -> None:
     before = all_bytes(records / "dcl")
-    session.edit(Add(image(9), session.next_label(), "new", is_new=True), version=0)
+    session.edit(Add(image(9), session.next_label(), "new"), version=0)
     session.edit(Rename(0, "first"), version=0)
     session.edit(Forget(1), version=0)
     assert session.memory.classes() == [0, 2, 3, 4, 5, 6]
@@ -103,8 +103,8 @@ def test_edits_of_an_old_version_are_rejected(session: Session) -> None:
 
 def test_a_rejected_edit_changes_nothing(session: Session) -> None:
     before = digest(session.learner.state())
-    edits = (Add(image(1), 6, "\n"), Add(np.zeros((8, 8), np.uint8), 6), Rename(0, ""), Forget(77))
-    for edit in edits:
+    invalid_images = (Add(image(1), 0), Add(image(1), 6, "\n"), Add(np.zeros((8, 8), np.uint8), 6))
+    for edit in (*invalid_images, Rename(0, ""), Forget(77)):
         with pytest.raises(ValueError, match=r"."):
             session.edit(edit, version=0)
     assert (digest(session.learner.state()), session.edits) == (before, [])

@@ -36,4 +36,4 @@ def test_a_damaged_record_is_listed_with_its_error(studio: Studio, records: Path
     (records / "broken" / "spec.json").write_text("{")
     summaries = {each["record"]: each for each in studio.get("/api/records").json()["records"]}
     assert "damaged" in summaries["broken"]["error"]
-    assert studio.get("/api/records/summary", record="broken").status_code == 400
+    assert studio.get("/api/memory", record="broken").status_code == 400

@@ -148,7 +148,7 @@ def test_servers_that_are_killed_do_not_affect_a_run_they_watch(records: Path, t
 
 def test_200_requests_with_16_connections(shared_studio: Studio) -> None:
     paths = ["/", "/api/records", "/api/sprites/image.png?image_size=32", "/api/records/curves?record=dcl"]
-    paths += ["/api/memory?record=dcl", "/api/records/summary?record=nearest", "/api/runs/learner?name=er"]
+    paths += ["/api/memory?record=dcl", "/api/records/scores?record=nearest", "/api/runs/learner?name=er"]
     paths += ["/static/app.js"]
     with ThreadPoolExecutor(16) as pool:
         responses = list(pool.map(shared_studio.client.get, paths * 25))

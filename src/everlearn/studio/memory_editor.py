@@ -29,29 +29,24 @@ MAX_IDLE_SESSIONS = 3
 
 @dataclass(frozen=True, eq=False)
 class Add:
-    """Store an image of a class.
+    """Add a class with one exemplar.
 
     Attributes:
         image: (H, W) or (H, W, 3).
-        label: the class.
+        label: a label that is not in the memory.
         name: display name of the class.
-        is_new: whether the class must not exist yet.
     """
 
     action: ClassVar[Act] = "add"
     image: Images
     label: int
     name: str | None = None
-    is_new: bool = False
 
     def apply(self, memory: ExemplarMemory) -> int:
         """Apply the edit; returns the label."""
-        if self.is_new and self.label in memory:
+        if self.label in memory:
             raise BadInput(f"label {self.label} was given to another class meanwhile; undo and add again")
-        for each in (
-            ExemplarMemory(),
-            memory,
-        ):  # on an empty memory first: an invalid name must change nothing
+        for each in (ExemplarMemory(), memory):  # first to a copy: an invalid name must change nothing
             each.add(Batch(self.image[None], np.array([self.label])))
             if self.name is not None:
                 each.rename(self.label, self.name)
@@ -63,7 +58,6 @@ class Rename:
     """Change the display name of a class."""
 
     action: ClassVar[Act] = "rename"
-    is_new: ClassVar[bool] = False
     label: int
     name: str
 
@@ -78,7 +72,6 @@ class Forget:
     """Erase a class."""
 
     action: ClassVar[Act] = "forget"
-    is_new: ClassVar[bool] = False
     label: int
 
     def apply(self, memory: ExemplarMemory) -> int:
@@ -142,7 +135,7 @@ class Session:
             edit: the edit.
             version: the version that the client has seen; a class that changed since is not edited.
         """
-        if not edit.is_new and self._changed_in.get(edit.label, 0) > version:
+        if not isinstance(edit, Add) and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
         edit.apply(self.memory)
         self.edits.append(edit)

@@ -45,19 +45,12 @@ def image(deps: Deps, record: OneRecord, label: Index, index: Index = 0) -> Resp
 
 @router.post("/add")
 def add(
-    deps: Deps,
-    record: OneRecord,
-    body: Body,
-    version: Index,
-    label: Index | None = None,
-    name: Name | None = None,
+    deps: Deps, record: OneRecord, body: Body, version: Index, name: Name | None = None
 ) -> dict[str, Any]:
-    """Add the pixels of a canvas to a class; without a label, to a new one."""
+    """Add a class with the pixels of a canvas as its exemplar."""
     with deps.sessions.open(record) as session:
         pixels = from_canvas(body, session.learner.image_shape)
-        is_new = label is None
-        edit = Add(pixels, session.next_label() if label is None else label, name, is_new)
-        return _apply(session, edit, version)
+        return _apply(session, Add(pixels, session.next_label(), name), version)
 
 
 @router.post("/rename")

@@ -13,7 +13,6 @@ from starlette.responses import StreamingResponse
 from everlearn.errors import BadInput, unknown
 from everlearn.files import lock_holder
 from everlearn.reports.axes import mean_table
-from everlearn.reports.run_results import Findings, summary
 from everlearn.runs import Record
 from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
 from everlearn.studio.downloads import curve_figure, curves_csv, score_figure, scores_csv
@@ -31,26 +30,15 @@ FileFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
 
 
 @router.get("/records")
-def list_records(deps: Deps, query: Text = "", offset: Count = 0, limit: Count = 100) -> dict[str, Any]:
+def list_records(deps: Deps, query: Text = "", limit: Count = 100) -> dict[str, Any]:
     """Records whose name, learner or stream contains all words of a query, newest first."""
     summaries, words = deps.records.summaries(), query.casefold().split()
     matching = [each for each in summaries if all(word in _searchable(each) for word in words)]
-    return {
-        "n_records": len(summaries),
-        "n_matching": len(matching),
-        "records": matching[offset : offset + limit],
-    }
+    return {"n_records": len(summaries), "n_matching": len(matching), "records": matching[:limit]}
 
 
 def _searchable(summary: dict[str, Any]) -> str:
     return " ".join(str(summary.get(key) or "") for key in ("record", "name", "learner", "stream")).casefold()
-
-
-@router.get("/records/summary")
-def record_summary(record: OneRecord) -> dict[str, Any]:
-    """The results of a record, its specification and its machine."""
-    results = summary(Findings.of(record))
-    return {**results, "record": record.folder.name, "settings": record.spec, "machine": record.machine}
 
 
 @router.get("/records/curves")
