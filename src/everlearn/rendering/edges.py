@@ -224,48 +224,40 @@ def accumulate(
         if position > limit:
             _scatter_shallow(edges, U(position), buffer, U(stride))
             position = 0
-        position = _split_shallow(edges, i, position, I32(stride), height)
+        position = _split(edges, i, position, I32(stride), height, False)
     _scatter_shallow(edges, U(position), buffer, U(stride))
     position = 0
     for i in range(back + _ONE, U(len(edges.planes))):
         if position > limit:
             _scatter_steep(edges, U(position), buffer, U(stride))
             position = 0
-        position = _split_steep(edges, i, position, I32(stride), width)
+        position = _split(edges, i, position, I32(stride), width, True)
     _scatter_steep(edges, U(position), buffer, U(stride))
 
 
 @compiled
-def _split_shallow(edges: Edges, i: int, position: int, stride: I32, height: F) -> int:
+def _split(edges: Edges, i: int, position: int, stride: I32, limit: F, steep: bool) -> int:
+    """Compute the strips of edge i; `limit` is the width (steep) or height (shallow) of the image."""
     values = edges.values
     start, end = values[i, U(START)], values[i, U(END)]
-    column = I32(start)
-    n = int(I32(end)) - int(column) + 1
+    first = I32(start)  # column of a shallow edge, row of a steep one
+    n = int(I32(end)) - int(first) + 1
+    across, gradient = values[i, U(ACROSS)], values[i, U(GRADIENT)]
+    weight, inverse, plane = values[i, U(WEIGHT)], values[i, U(INVERSE)], edges.planes[i]
     while n > 0:
-        shallow_strips(
-            edges.cells, edges.areas, position, column, edges.planes[i], start, end, values[i, U(ACROSS)],
-            values[i, U(GRADIENT)], values[i, U(WEIGHT)], values[i, U(INVERSE)], stride, height,
-        )  # fmt: skip
+        if steep:
+            steep_strips(
+                edges.cells, edges.areas, position, first, plane, start, end, across, gradient, weight,
+                inverse, stride, limit,
+            )  # fmt: skip
+        else:
+            shallow_strips(
+                edges.cells, edges.areas, position, first, plane, start, end, across, gradient, weight,
+                inverse, stride, limit,
+            )  # fmt: skip
         position += min(n, N_LANES)
         n -= N_LANES
-        column = I32(column + N_LANES)
-    return position
-
-
-@compiled
-def _split_steep(edges: Edges, i: int, position: int, stride: I32, width: F) -> int:
-    values = edges.values
-    start, end = values[i, U(START)], values[i, U(END)]
-    row = I32(start)
-    n = int(I32(end)) - int(row) + 1
-    while n > 0:
-        steep_strips(
-            edges.cells, edges.areas, position, row, edges.planes[i], start, end, values[i, U(ACROSS)],
-            values[i, U(GRADIENT)], values[i, U(WEIGHT)], values[i, U(INVERSE)], stride, width,
-        )  # fmt: skip
-        position += min(n, N_LANES)
-        n -= N_LANES
-        row = I32(row + N_LANES)
+        first = I32(first + N_LANES)
     return position
 
 

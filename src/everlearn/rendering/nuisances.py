@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range
 from everlearn.rendering.paths import Float32Array, Paths, flatten
-from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_planar
+from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
 from everlearn.rng import FloatArray, IntArray
 from everlearn.shapes import Outlines, ShapeFamily
 from everlearn.shapes.jit import compiled
@@ -152,8 +152,10 @@ class NuisanceRenderer:
         n, channels, size, _ = canvas.shape
         colours, coverage = np.empty_like(canvas), np.empty((n, 1, size, size), np.float32)
         on_black = levels * OPAQUE
-        draw = draw_gray if channels == 1 else draw_planar
-        draw(0, n, paths, placements, size, on_black, colours.reshape(-1))
+        if channels == 1:
+            draw_gray(0, n, paths, placements, size, on_black, colours.reshape(-1))
+        else:
+            draw_rgb(0, n, paths, placements, size, on_black, colours.reshape(-1), False)
         draw_gray(0, n, paths, placements, size, np.repeat(OPAQUE, n, axis=0), coverage.reshape(-1))
         canvas *= 1 - coverage
         canvas += colours

@@ -215,47 +215,34 @@ def draw_gray(
 
 
 @compiled
-def draw_planar(
-    begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels
-) -> None:
-    """As draw_gray, in colour with separate channels; levels is (n, 3, 3)."""
-    work, weights, deltas = (new_buffers(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32))
+def draw_rgb(
+    begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
+    interleaved: bool,
+) -> None:  # fmt: skip
+    """As draw_gray, in colour with interleaved or separate channels; levels is (n, 3, 3)."""
+    work, weights, deltas = new_buffers(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32)
     area, tile_area = size * size, size * pad_to_lanes(size)
     tile = np.empty(3 * tile_area, out.dtype)
+    n_planes, n_values = (1, 3) if interleaved else (3, 1)  # values per pixel in each plane
     for n in range(begin, end):
         _level_differences(levels, n, deltas)
-        for c in range(3):
-            fill(out, (3 * n + c) * area, area, levels[n, c, 0])
-        box = rasterize(paths, poses, n, size, weights, True, work)
-        first, fits = (3 * n * size + box.top) * size + box.left, box.width <= size
-        target, start, pitch, channel = (out, first, size, area) if fits else (tile, 0, box.width, tile_area)
-        stride, blocks = box.width + MARGIN_COLUMNS, box.width // N_LANES
-        scan_planar(work.cells, work.plane, stride, target, start, pitch, channel, blocks, box.height, deltas)
-        if not fits:
+        if interleaved:
+            fill_interleaved(out, 3 * n * area, area, levels[n, 0, 0], levels[n, 1, 0], levels[n, 2, 0])
+        else:
             for c in range(3):
-                _copy(tile, c * tile_area, box.width, out, first + c * area, size, box.height)
-        clear(work, box, 2)
-
-
-@compiled
-def draw_interleaved(
-    begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels
-) -> None:
-    """As draw_planar, with interleaved channels."""
-    work, weights, deltas = (new_buffers(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32))
-    tile = np.empty(3 * size * pad_to_lanes(size), out.dtype)
-    for n in range(begin, end):
-        _level_differences(levels, n, deltas)
-        fill_interleaved(
-            out, 3 * n * size * size, size * size, levels[n, 0, 0], levels[n, 1, 0], levels[n, 2, 0]
-        )
+                fill(out, (3 * n + c) * area, area, levels[n, c, 0])
         box = rasterize(paths, poses, n, size, weights, True, work)
-        first, fits = 3 * ((n * size + box.top) * size + box.left), box.width <= size
-        target, start, pitch = (out, first, 3 * size) if fits else (tile, 0, 3 * box.width)
-        stride, blocks = box.width + MARGIN_COLUMNS, box.width // N_LANES
-        scan_interleaved(work.cells, work.plane, stride, target, start, pitch, 0, blocks, box.height, deltas)
+        first, fits = 3 * n * area + n_values * (box.top * size + box.left), box.width <= size
+        target, start, width, channel = (out, first, size, area) if fits else (tile, 0, box.width, tile_area)
+        pitch, stride, blocks = n_values * width, box.width + MARGIN_COLUMNS, box.width // N_LANES
+        cells, plane, height = work.cells, work.plane, box.height
+        if interleaved:
+            scan_interleaved(cells, plane, stride, target, start, pitch, 0, blocks, height, deltas)
+        else:
+            scan_planar(cells, plane, stride, target, start, pitch, channel, blocks, height, deltas)
         if not fits:
-            _copy(tile, 0, 3 * box.width, out, first, 3 * size, box.height)
+            for c in range(n_planes):
+                _copy(tile, c * tile_area, pitch, out, first + c * area, n_values * size, height)
         clear(work, box, 2)
 
 

@@ -12,7 +12,7 @@ from everlearn.errors import BadInput
 from everlearn.factors import Factors
 from everlearn.rendering.nuisances import NuisanceRenderer, Nuisances
 from everlearn.rendering.paths import Paths, flatten
-from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_interleaved, draw_planar
+from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
 from everlearn.rng import FloatArray, IntArray, check_seed
 from everlearn.shapes import Outlines
 
@@ -105,13 +105,18 @@ def _render_plain(
     threads: int,
     out: npt.NDArray[Any],
 ) -> None:
-    draw_colour = draw_planar if channels_first else draw_interleaved
-    draw = draw_gray if levels.shape[1] == 1 else draw_colour
     scaled = levels * np.float32(255) if out.dtype == np.uint8 else levels
     flat = out.reshape(-1)
     # Few enough batches that their overhead is negligible, enough that threads finish together.
     batch_size = max(BATCH_SIZE, -(-len(out) // (BATCHES_PER_THREAD * threads)))
-    run_batches(lambda a, b: draw(a, b, paths, placements, size, scaled, flat), len(out), batch_size, threads)
+
+    def draw(begin: int, end: int) -> None:
+        if levels.shape[1] == 1:
+            draw_gray(begin, end, paths, placements, size, scaled, flat)
+        else:
+            draw_rgb(begin, end, paths, placements, size, scaled, flat, not channels_first)
+
+    run_batches(draw, len(out), batch_size, threads)
 
 
 def _flatten_all(outlines: Outlines, which: IntArray, scale: FloatArray, size: int) -> tuple[Paths, IntArray]:

@@ -120,39 +120,6 @@ Store = Callable[[Simd, list[Value], Value, Value], None]
 
 
 @intrinsic_function
-def scan_gray(
-    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
-    n_blocks: Any, height: Any, levels: Any,
-) -> Any:  # fmt: skip
-    """One plane that accumulates levels; levels[0] is the background."""
-    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
-    return signature, _scan(1, 1, lambda v, sums, levels: [v.add(levels[0], sums[0])], _store_planar)
-
-
-@intrinsic_function
-def scan_planar(
-    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
-    n_blocks: Any, height: Any, levels: Any,
-) -> Any:  # fmt: skip
-    """Two planes of coverage, mixed into three separate channels.
-
-    levels holds background, shape - background and mark - background of each channel.
-    """
-    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
-    return signature, _scan(2, 9, _mix_colours, _store_planar)
-
-
-@intrinsic_function
-def scan_interleaved(
-    typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
-    n_blocks: Any, height: Any, levels: Any,
-) -> Any:  # fmt: skip
-    """As scan_planar, with interleaved channels."""
-    signature = types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels)
-    return signature, _scan(2, 9, _mix_colours, _store_interleaved)
-
-
-@intrinsic_function
 def fill(typing: Any, out: Any, first: Any, n: Any, level: Any) -> Any:
     """Set the n pixels from `first` on to a level; n is at least 64."""
     signature = types.void(out, _L, _L, types.float32)
@@ -185,8 +152,8 @@ def _fill(store: Store) -> Callable[..., Value]:
     return generate
 
 
-def _scan(n_planes: int, n_levels: int, mix: Mix, store: Store) -> Callable[..., Value]:
-    """The code of a scan over `n_planes` planes; `mix` computes channels from sums, `store` writes them."""
+def _scan(n_planes: int, n_levels: int, mix: Mix, store: Store) -> Callable[..., None]:
+    """A function that scans `n_planes` planes; `mix` computes channels from sums, `store` writes them."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         buffer, plane, stride, out, first, pitch, channel, n_blocks, height, levels = arguments
@@ -204,16 +171,23 @@ def _scan(n_planes: int, n_levels: int, mix: Mix, store: Store) -> Callable[...,
             for total in sums:
                 builder.store(v.constant(0.0), total)
             with cgutils.for_range(builder, height, intp=INT64) as row:
-                here = builder.add(builder.mul(row.index, stride), column)
+                cell = builder.add(builder.mul(row.index, stride), column)
                 values = [
-                    _add_row(v, builder, total, pointer_offset(builder, p, here))
+                    _add_row(v, builder, total, pointer_offset(builder, p, cell))
                     for total, p in zip(sums, planes, strict=True)
                 ]
-                place = builder.add(builder.mul(row.index, pitch), builder.mul(column, pixel))
-                store(v, mix(v, values, level_vectors), pointer_offset(builder, target, place), channel)
+                position = builder.add(builder.mul(row.index, pitch), builder.mul(column, pixel))
+                store(v, mix(v, values, level_vectors), pointer_offset(builder, target, position), channel)
         return context.get_dummy_value()
 
-    return generate
+    @intrinsic_function
+    def scan(
+        typing: Any, buffer: Any, plane: Any, stride: Any, out: Any, first: Any, pitch: Any, channel: Any,
+        n_blocks: Any, height: Any, levels: Any,
+    ) -> Any:  # fmt: skip
+        return types.void(buffer, _L, _L, out, _L, _L, _L, _L, _L, levels), generate
+
+    return scan
 
 
 def _add_row(v: Simd, builder: Value, total: Value, cell: Value) -> Value:
@@ -256,3 +230,14 @@ def _to_target_type(v: Simd, values: Value, target: Value) -> Value:
     if target.type.pointee == INT8:
         return v.to_bytes(v.to_int(v.add(values, v.constant(0.5))))
     return v.clamp(values, v.constant(1.0))
+
+
+scan_gray = _scan(1, 1, lambda v, sums, levels: [v.add(levels[0], sums[0])], _store_planar)
+"""One plane that accumulates levels; levels[0] is the background."""
+scan_planar = _scan(2, 9, _mix_colours, _store_planar)
+"""Two planes of coverage to three separate channels.
+
+levels holds background, shape - background and mark - background of each channel.
+"""
+scan_interleaved = _scan(2, 9, _mix_colours, _store_interleaved)
+"""As scan_planar, with interleaved channels."""

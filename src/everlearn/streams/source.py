@@ -53,13 +53,16 @@ class HasSessions(Protocol):
         """Ids of the training images of each session."""
 
 
-class ConcatSource:
+class ConcatSource(Source):
     """The classes of several sources, numbered consecutively.
 
     Args:
         parts: the sources.
         sizes: number of classes to take from each.
     """
+
+    n_classes: int = 0
+    image_shape: tuple[int, ...] = ()
 
     def __init__(self, parts: Sequence[Source], sizes: Sequence[int]) -> None:
         shapes = {part.image_shape for part in parts}

@@ -11,6 +11,7 @@ from everlearn.streams.registry import builder
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import SessionSettings
 from everlearn.streams.settings import Count, ImageSize, Unit
+from everlearn.streams.source import Source
 from everlearn.streams.sprites import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Images, Split, Stream
 
@@ -67,8 +68,11 @@ class SpriteSessionSettings(SessionSettings):
         return ScenarioStream(spec=self, scenario=self.make_scenario(SpriteSessionSource(self)))
 
 
-class SpriteSessionSource:
+class SpriteSessionSource(Source):
     """Class i is shape i of a family; image p is frame p % n of session p // n, with n frames per session."""
+
+    n_classes: int = N_CLASSES
+    image_shape: tuple[int, ...] = ()
 
     def __init__(self, settings: SpriteSessionSettings) -> None:
         self._seed, self._n_frames = settings.seed, settings.frames_per_session
@@ -87,7 +91,6 @@ class SpriteSessionSource:
         self.image_shape = self._sprites.image_shape
 
     def class_name(self, class_id: int) -> str:
-        """A name for display."""
         return self._sprites.class_name(class_id)
 
     def sessions(self, class_id: int) -> list[IntArray]:
@@ -100,7 +103,6 @@ class SpriteSessionSource:
         return np.arange(self._n_frames * sessions.start, self._n_frames * sessions.stop)
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
-        """One image per row, with its factors."""
         sessions, frames = np.divmod(image_ids, self._n_frames)
         factors = self._factors(sessions, frames)
         return self._sprites.render(class_ids, factors, rows=sessions), factors

@@ -12,7 +12,7 @@ from everlearn.streams.registry import builder
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import ColourSetting, FactorSetting, GridSize, HeldOutSetting, ImageSize, Unit
-from everlearn.streams.source import SplitSizes, check_split, split_sizes
+from everlearn.streams.source import Source, SplitSizes, check_split, split_sizes
 from everlearn.streams.stream import Images, Split, Stream
 
 
@@ -108,10 +108,10 @@ class SpriteSettings(ScenarioSettings):
         return ScenarioStream(spec=self, scenario=self.make_scenario(SpriteSource(self)))
 
 
-class SpriteSource:
+class SpriteSource(Source):
     """Class i is shape i of a family; image p is its p-th pose."""
 
-    n_classes = None
+    n_classes: int | None = None
 
     def __init__(self, settings: SpriteSettings) -> None:
         # Imported here, because settings must not load compiled code.
@@ -143,16 +143,13 @@ class SpriteSource:
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """(H, W) or (H, W, 3)."""
         size = self._settings.image_size
         return (size, size, 3) if self._settings.rgb else (size, size)
 
     def class_name(self, class_id: int) -> str:
-        """A name for display."""
         return f"shape {class_id}"
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """Ids of the images of a class in a split, in a fixed random order."""
         if split == "held_out":
             return self._poses.held_out
         poses = self._poses.not_held_out
@@ -160,7 +157,6 @@ class SpriteSource:
         return shuffled[self._slices[split]]
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
-        """One image per row, with its factors."""
         factors = self._poses.factors(class_ids, image_ids)
         return self.render(class_ids, factors, rows=class_ids * len(self._poses) + image_ids), factors
 

@@ -36,7 +36,7 @@ class _Archive(zipfile.ZipFile):
         pass
 
 
-class Npz:
+class Npz(Codec):
     """`np.load("task-000000/train.npz")["images"]`."""
 
     suffix = ".npz"
@@ -61,7 +61,7 @@ class Npz:
         return from_columns(columns.pop("images"), columns, part)
 
 
-class Png:
+class Png(Codec):
     """`task-000000/train/7/000012.png` is image 12 of the split, with label 7."""
 
     suffix = ".csv"

@@ -10,6 +10,7 @@ import numpy as np
 from everlearn.errors import import_optional
 from everlearn.streams.exports.codec import (
     FACTOR_COLUMNS,
+    Codec,
     PartKey,
     Reader,
     from_columns,
@@ -29,7 +30,7 @@ MAX_CLASS_NAMES = 10_000
 ROWS_PER_GROUP = 1000
 
 
-class Parquet:
+class Parquet(Codec):
     """`datasets.load_dataset("out")` returns all splits with typed images and labels."""
 
     suffix = ".parquet"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from everlearn.streams.exports.codec import PartKey, Reader, from_columns, from_png, to_columns, to_png
+from everlearn.streams.exports.codec import Codec, PartKey, Reader, from_columns, from_png, to_columns, to_png
 from everlearn.streams.exports.manifest import PartRecord
 from everlearn.streams.stream import Batch
 
 
-class WebDataset:
+class WebDataset(Codec):
     """`webdataset.WebDataset("out/task-{000000..000009}/train.tar")`."""
 
     suffix = ".tar"

@@ -61,7 +61,6 @@ class SessionDataset(FileDataset):
         self._lengths = [[len(session) for session in train] for train, _ in sessions.values()]
 
     def n_test(self, class_id: int) -> int:
-        """The number of images of test sessions, which are the last."""
         return self.n_images(class_id) - sum(self._lengths[class_id])
 
     def reordered(self, order: IntArray) -> "SessionDataset":

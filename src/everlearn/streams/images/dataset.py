@@ -78,7 +78,7 @@ class ImageCache:
             self.nbytes -= self._images.popitem(last=False)[1].nbytes
 
 
-class FileDataset:
+class FileDataset(Dataset):
     """A dataset of image files; file names and recently used images are kept in memory.
 
     Args:
@@ -87,6 +87,8 @@ class FileDataset:
         prepare: decoded pixels (H, W, 4) -> the image to keep.
         cache_bytes: memory limit for decoded images.
     """
+
+    n_classes: int = 0
 
     def __init__(
         self,
@@ -102,19 +104,15 @@ class FileDataset:
         self.n_classes = len(self._names)
 
     def class_name(self, class_id: int) -> str:
-        """The name of the class folder."""
         return self._names[class_id]
 
     def n_images(self, class_id: int) -> int:
-        """The number of files of a class."""
         return len(self._files[class_id])
 
     def n_test(self, class_id: int) -> int:
-        """0: files have no given test split."""
         return 0
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
-        """One image per row, decoded if it is not cached."""
         return RawImages.of([self._image(self._files[c][i]) for c, i in zip(class_ids, indices, strict=True)])
 
     def _image(self, file: str) -> Pixels:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray
 from everlearn.streams.images.compose import RawImages
-from everlearn.streams.images.dataset import Pixels
+from everlearn.streams.images.dataset import Dataset, Pixels
 from everlearn.streams.images.folder import data_root, first_folder
 
 UNSIGNED_BYTE = 0x08
@@ -92,7 +92,7 @@ FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion-mnist": ("fashion-mnist", "
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
 
 
-class MnistDataset:
+class MnistDataset(Dataset):
     """Labelled images of one size, in memory (55 MB for MNIST); gray levels are coverage.
 
     The images of a class are its training images in file order, then its test images.
@@ -101,6 +101,8 @@ class MnistDataset:
         folder: of the four files.
         names: of the classes.
     """
+
+    n_classes: int = 0
 
     def __init__(self, *, folder: Path, names: tuple[str, ...]) -> None:
         (train, train_labels), (test, test_labels) = _read_parts(folder, len(names))
@@ -123,19 +125,15 @@ class MnistDataset:
         return self._pixels.nbytes
 
     def class_name(self, class_id: int) -> str:
-        """The digit or garment."""
         return self._names[class_id]
 
     def n_images(self, class_id: int) -> int:
-        """The number of training and test images of a class."""
         return int(self._counts[class_id])
 
     def n_test(self, class_id: int) -> int:
-        """The number of test images of a class."""
         return int(self._n_test[class_id])
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
-        """One image per row, without copies."""
         rows = self._rows[self._first[class_ids] + indices]
         height, width = self._size
         sizes = np.tile(np.array([height, width], np.int64), (len(rows), 1))

@@ -12,7 +12,7 @@ from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.images.compose import RawImages, compose
 from everlearn.streams.images.dataset import Dataset
 from everlearn.streams.images.settings import ImageSettings
-from everlearn.streams.source import SplitSizes
+from everlearn.streams.source import Source, SplitSizes
 from everlearn.streams.stream import Images, Split
 
 N_FACTORS = len(FACTOR_NAMES) + 1  # and colour
@@ -93,7 +93,7 @@ class Canvas:
         return 255 - images if self.inverted else images
 
 
-class ImageSource(ABC):
+class ImageSource(Source, ABC):
     """Classes of real images on a canvas, with their factors.
 
     The exemplar of a class is its first training image in canonical pose.
@@ -105,20 +105,20 @@ class ImageSource(ABC):
         seed: of the splits and the factors.
     """
 
+    n_classes: int = 0
+    image_shape: tuple[int, ...] = ()
+
     def __init__(self, *, dataset: Dataset, canvas: Canvas, split: SplitSizes, seed: int) -> None:
         self._dataset, self._canvas, self._split_sizes, self._seed = dataset, canvas, split, seed
         self.n_classes, self.image_shape = dataset.n_classes, canvas.shape
 
     def class_name(self, class_id: int) -> str:
-        """A name for display."""
         return self._dataset.class_name(class_id)
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """Ids of the images of a class in a split, in a fixed random order."""
         return self._splits(class_id)[split]
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
-        """One image per row, with its factors."""
         factors = self._factors(class_ids, image_ids)
         return self._draw(class_ids, self._raw_indices(image_ids), factors), factors
 
@@ -216,7 +216,7 @@ class PosedSource(ImageSource):
         return self._poses.factors(class_ids, image_ids)
 
 
-class ReorderedDataset:
+class ReorderedDataset(Dataset):
     """A dataset with its classes in another order.
 
     Args:
@@ -224,24 +224,22 @@ class ReorderedDataset:
         order: the old id of each new one.
     """
 
+    n_classes: int = 0
+
     def __init__(self, dataset: Dataset, order: IntArray) -> None:
         self._dataset, self._order = dataset, order
         self.n_classes = len(order)
 
     def class_name(self, class_id: int) -> str:
-        """A name for display."""
         return self._dataset.class_name(int(self._order[class_id]))
 
     def n_images(self, class_id: int) -> int:
-        """The number of images of a class."""
         return self._dataset.n_images(int(self._order[class_id]))
 
     def n_test(self, class_id: int) -> int:
-        """The number of its last images that are the test images of the dataset."""
         return self._dataset.n_test(int(self._order[class_id]))
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
-        """One image per row."""
         return self._dataset.load(np.asarray(self._order[class_ids]), indices)
 
 
