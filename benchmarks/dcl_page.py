@@ -10,7 +10,7 @@ from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
 from benchmarks.places import between
 from benchmarks.table import Row
 from everlearn.reports import figure
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 from everlearn.runs import Record
 
 PAGES = (ROOT / "docs" / "dcl.md",)
@@ -48,16 +48,16 @@ def rows() -> Iterator[Row]:
     yield from _over_seeds("3,786 emoji, one image each", _found("emoji"), _last, 0.95)
 
 
-def _found(name: str) -> list[Findings]:
+def _found(name: str) -> list[RunResults]:
     """The records of an experiment, one per stored seed."""
     names = [experiment.name for experiment in EXPERIMENTS if experiment.name.startswith(name)]
-    return [Findings.of(Record(RESULTS / each)) for each in names if (RESULTS / each).is_dir()]
+    return [RunResults.from_record(Record(RESULTS / each)) for each in names if (RESULTS / each).is_dir()]
 
 
 def _over_seeds(
     what: str,
-    found: Sequence[Findings],
-    measure: Callable[[Findings], float],
+    found: Sequence[RunResults],
+    measure: Callable[[RunResults], float],
     goal: float,
     *,
     at_most: bool = False,
@@ -68,24 +68,24 @@ def _over_seeds(
         yield Row(what, mean(values), "", spread, goal, at_most)
 
 
-def _last(found: Findings) -> float:
+def _last(found: RunResults) -> float:
     return list(found.accuracy().values())[-1]
 
 
-def _lowest(found: Findings) -> float:
+def _lowest(found: RunResults) -> float:
     return min(value for n_tasks, value in found.accuracy().items() if n_tasks > 10)
 
 
-def _minutes(found: Findings) -> float:
+def _minutes(found: RunResults) -> float:
     return found.cost.seconds / 60
 
 
-def _slowdown(found: Findings) -> float:
+def _slowdown(found: RunResults) -> float:
     seconds = [row["seconds"] for row in found.record.seconds()]
     return float(sum(seconds[-500:]) / sum(seconds[500:1000]))
 
 
-def _protocols(found: Sequence[Findings]) -> Iterator[Row]:
+def _protocols(found: Sequence[RunResults]) -> Iterator[Row]:
     for n, goal in ((10, 1.0), (100, 0.995), (1000, 0.985)):
         yield from _over_seeds(f"one-shot, {n:,} new classes alone", found, _shot(n, "standard"), goal)
     yield from _over_seeds(
@@ -98,16 +98,16 @@ def _protocols(found: Sequence[Findings]) -> Iterator[Row]:
     yield from _over_seeds("open set: area under the ROC curve", found, _area("roc"), 0.98)
 
 
-def _shot(n_new: int, kind: str) -> Callable[[Findings], float]:
-    def measure(found: Findings) -> float:
-        (shots,) = (each for each in found.answers["oneshot"]["shots"] if each["n_new"] == n_new)
+def _shot(n_new: int, kind: str) -> Callable[[RunResults], float]:
+    def measure(found: RunResults) -> float:
+        (shots,) = (each for each in found.protocol_results["oneshot"]["shots"] if each["n_new"] == n_new)
         return float(shots[kind])
 
     return measure
 
 
-def _area(curve: str) -> Callable[[Findings], float]:
-    return lambda found: float(found.answers["openset"][curve]["area"])
+def _area(curve: str) -> Callable[[RunResults], float]:
+    return lambda found: float(found.protocol_results["openset"][curve]["area"])
 
 
 def figures() -> str:

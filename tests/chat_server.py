@@ -1,4 +1,4 @@
-"""A small real server on this machine that speaks OpenAI's chat format, and can be in trouble."""
+"""A local server with OpenAI's chat interface that can be made to fail."""
 
 import base64
 import io
@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from everlearn.evaluation.protocols import Question, by_pixels
+from everlearn.evaluation.protocols.multiple_choice import Question, match_pixels
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Answers by pixel matching what it is sent, after the troubles it was told to be in.
+    """Answers by pixel matching, after the configured failures.
 
     Attributes:
-        troubles: what happens to the next requests, in order: a status, or a word.
-        requests: headers and bodies of all that came.
+        failures: what happens to the next requests, in order: a status code, or a name.
+        requests: headers and bodies of all requests.
     """
 
     daemon_threads = True
@@ -28,7 +28,7 @@ class ChatServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.troubles: list[int | str] = []
+        self.failures: list[int | str] = []
         self.requests: list[tuple[dict[str, str], dict[str, Any]]] = []
         self.free = threading.Event()
 
@@ -43,17 +43,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append((dict(self.headers), body))
-        trouble = self.server.troubles.pop(0) if self.server.troubles else ""
+        failure = self.server.failures.pop(0) if self.server.failures else ""
         if self.path != "/v1/chat/completions":
             self._send(404, b'{"error": "no such path"}')
-        elif isinstance(trouble, int):
-            self._send(trouble, b'{"error": {"message": "in trouble\x1b[31m"}}', trouble == 429)
-        elif trouble == "silent":
+        elif isinstance(failure, int):
+            self._send(failure, b'{"error": {"message": "failure\x1b[31m"}}', failure == 429)
+        elif failure == "silent":
             self.server.free.wait(30)
-        elif trouble == "hang up":
+        elif failure == "hang up":
             self.close_connection = True
         else:
-            self._send(200, _TROUBLES.get(trouble) or _answer(body, trouble))
+            self._send(200, _FAILURES.get(failure) or _answer(body, failure))
 
     def _send(self, status: int, content: bytes, busy: bool = False) -> None:
         self.send_response(status)
@@ -66,25 +66,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """No log."""
 
 
-_TROUBLES = {
+_FAILURES = {
     "garbage": b"\xff\x00 not JSON",
     "other JSON": b'{"choices": []}',
     "deep": b"[" * 100_000,
 }
 
 
-def _answer(body: dict[str, Any], trouble: str) -> bytes:
+def _answer(body: dict[str, Any], failure: str) -> bytes:
     instruction, query, choices = (message["content"] for message in body["messages"])
     images = [_image(part) for part in (*query, *choices)]
     assert f"shown {len(choices)} images" in instruction[0]["text"]
-    text = f"{by_pixels(Question(images[0][None], np.stack(images[1:]), -1))}"
-    said = {"undecided": "0 or 1", "talkative": f"I choose {text}.", "mute": None}.get(trouble, text)
-    usage = {} if trouble == "uncounted" else {"prompt_tokens": 1000, "completion_tokens": 10}
+    text = f"{match_pixels(Question(images[0][None], np.stack(images[1:]), -1))}"
+    content = {"undecided": "0 or 1", "talkative": f"I choose {text}.", "mute": None}.get(failure, text)
+    usage = {} if failure == "uncounted" else {"prompt_tokens": 1000, "completion_tokens": 10}
     return json.dumps(
-        {"choices": [{"message": {"role": "assistant", "content": said}}], "usage": usage}
+        {"choices": [{"message": {"role": "assistant", "content": content}}], "usage": usage}
     ).encode()
 
 

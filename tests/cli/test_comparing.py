@@ -33,16 +33,16 @@ def test_plot_in_the_dark_is_another_image(run: Run, records: Path) -> None:
 
 
 def test_help_names_every_figure(run: Run) -> None:
-    words = set(re.findall(r"[a-z]+", run("plot", "--help").out))
-    assert set(reports.FIGURES) <= words
+    words = set(re.findall(r"[a-z-]+", run("plot", "--help").out))
+    assert set(reports.captions()) <= words
 
 
 def test_a_protocol_can_be_plotted_until_the_record_changes(run: Run, records: Path) -> None:
-    assert_refused(run("plot", "oneshot", "records"))
-    assert run("protocol", "oneshot", "records/dcl", "--new", "2", "--size", "10").code == 0
-    assert run("plot", "oneshot", "records").code == 0
+    assert_refused(run("plot", "one-shot", "records"))
+    assert run("evaluate", "one-shot", "records/dcl", "--n-new", "2", "--n-images", "10").code == 0
+    assert run("plot", "one-shot", "records").code == 0
     assert run("memory", "forget", "records/dcl", "1").code == 0
-    assert "everlearn protocol oneshot" in run("plot", "oneshot", "records").err
+    assert "everlearn evaluate one-shot" in run("plot", "one-shot", "records").err
 
 
 def test_report_is_one_page(run: Run, records: Path) -> None:

@@ -23,7 +23,7 @@ STORY: tuple[Event, ...] = (
     tell.JobFailed(*B, "it has no images", again=True),
     tell.JobStarted(*B, attempt=2),
     FAILED,
-    tell.JobProgress(*A, "asking oneshot", done=4, n_tasks=4, accuracy=0.5),
+    tell.JobProgress(*A, "asking one-shot", done=4, n_tasks=4, accuracy=0.5),
     tell.JobFinished(*A, seconds=42.0, accuracy=0.875),
 )
 
@@ -68,7 +68,7 @@ def test_a_screen_has_a_bar_for_each_job_at_work_and_one_for_all() -> None:
     everything = ("all runs", 1, 3, "")
     assert seen[0] == [everything]
     assert seen[4] == [everything, (r"a \[b]", 3, 4, "accuracy 0.500"), ("b", 0, None, "")]
-    assert seen[8] == [everything, (r"a \[b]", 4, 4, "asking oneshot")]
+    assert seen[8] == [everything, (r"a \[b]", 4, 4, "asking one-shot")]
     assert seen[9] == [("all runs", 2, 3, "")]
     assert "b: failed: it has no images; it will be tried again" in text.getvalue()
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile, wilson_interval
+from everlearn.evaluation.intervals import interval_over, mean_series
 from everlearn.rng import rng_at
 
 # From printed tables of Student's distribution.
@@ -26,7 +27,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(("p", "freedom"), KNOWN)
-def test_quantiles_as_printed(p: float, freedom: int) -> None:
+def test_quantiles_of_printed_tables(p: float, freedom: int) -> None:
     assert student_quantile(p, freedom) == pytest.approx(KNOWN[p, freedom], abs=6e-5)
     assert student_quantile(1 - p, freedom) == pytest.approx(-KNOWN[p, freedom], abs=6e-5)
 
@@ -37,7 +38,7 @@ def test_quantiles_in_closed_form() -> None:
         assert student_quantile(p, 2) == pytest.approx((2 * p - 1) / math.sqrt(2 * p * (1 - p)), rel=1e-7)
 
 
-def test_many_degrees_of_freedom_approach_the_bell_curve() -> None:
+def test_quantiles_approach_the_normal_distribution() -> None:
     assert student_quantile(0.975, 100_000) == pytest.approx(1.959964, abs=1e-4)
 
 
@@ -49,13 +50,13 @@ def test_worked_by_hand() -> None:
     assert interval.half_width == pytest.approx(margin, abs=1e-6)
 
 
-def test_the_interval_covers_as_often_as_it_says() -> None:
+def test_coverage() -> None:
     samples = rng_at(0, "coverage").normal(5 * 4000).reshape(4000, 5)
     covered = np.mean([abs(i.mean) <= i.half_width for i in map(mean_interval, samples)])
     assert covered == pytest.approx(0.95, abs=0.012)
 
 
-def test_the_bootstrap_agrees_where_it_should() -> None:
+def test_bootstrap_agrees_with_student_on_normal_samples() -> None:
     sample = rng_at(1, "bootstrap test").normal(40)
     student, bootstrap = mean_interval(sample), bootstrap_interval(sample)
     assert bootstrap.mean == student.mean
@@ -65,14 +66,14 @@ def test_the_bootstrap_agrees_where_it_should() -> None:
 
 
 @given(st.lists(st.floats(-10, 10), min_size=2, max_size=8), st.floats(0.5, 0.98))
-def test_the_mean_lies_inside_and_more_certainty_is_wider(values: list[float], level: float) -> None:
+def test_interval_contains_the_mean_and_grows_with_the_level(values: list[float], level: float) -> None:
     interval, wider = mean_interval(values, level), mean_interval(values, level + 0.01)
     assert interval.low <= interval.mean <= interval.high
     assert wider.half_width >= interval.half_width
     assert mean_interval(values[::-1], level).mean == interval.mean
 
 
-def test_one_seed_has_no_interval() -> None:
+def test_single_value_has_no_interval() -> None:
     for interval in (mean_interval([0.5]), bootstrap_interval([0.5])):
         assert interval.mean == 0.5
         assert math.isnan(interval.low)
@@ -80,13 +81,13 @@ def test_one_seed_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [[1.0]], [1.0, float("nan")], [float("inf")]])
-def test_what_is_no_sample_is_refused(values: list[float]) -> None:
+def test_invalid_samples_are_refused(values: list[float]) -> None:
     for call in (mean_interval, bootstrap_interval):
         with pytest.raises(BadInput, match="flat list"):
             call(values)
 
 
-def test_levels_and_degrees_must_make_sense() -> None:
+def test_invalid_levels_and_degrees_are_refused() -> None:
     with pytest.raises(BadInput, match="level is 95"):
         mean_interval([1.0, 2.0], level=95)
     with pytest.raises(BadInput, match="freedom 0"):
@@ -105,13 +106,29 @@ def test_wilson_intervals_of_the_literature(n_hits: int, n: int, low: float, hig
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_a_share_lies_in_its_wilson_interval(hits: tuple[int, int]) -> None:
+def test_wilson_interval_contains_the_proportion(hits: tuple[int, int]) -> None:
     found, opposite = wilson_interval(*hits), wilson_interval(hits[1] - hits[0], hits[1])
     assert 0 <= found.low <= found.mean <= found.high <= 1
     assert found.low == pytest.approx(1 - opposite.high, abs=1e-12)
 
 
 @pytest.mark.parametrize(("n_hits", "n", "level"), [(-1, 5, 0.95), (6, 5, 0.95), (0, 0, 0.95), (1, 2, 1.0)])
-def test_shares_that_cannot_be_are_refused(n_hits: int, n: int, level: float) -> None:
+def test_invalid_proportions_are_refused(n_hits: int, n: int, level: float) -> None:
     with pytest.raises(BadInput):
         wilson_interval(n_hits, n, level)
+
+
+def test_interval_over_ignores_nan() -> None:
+    assert interval_over([1.0, math.nan, 3.0]) == mean_interval([1.0, 3.0])
+    assert interval_over([math.nan]) is None
+
+
+def test_mean_series_is_the_interval_at_every_point() -> None:
+    curves = [{1: 0.5, 2: 0.25}, {1: 0.75, 3: 1.0}, {1: 0.25}]
+    series = mean_series(curves)
+    first = mean_interval([0.5, 0.75, 0.25])
+    assert series.x.tolist() == [1, 2, 3]
+    assert series.mean == pytest.approx([0.5, 0.25, 1.0])
+    assert (series.low[0], series.high[0]) == pytest.approx((first.low, first.high))
+    assert np.isnan([series.low[1:], series.high[1:]]).all(), "one value has no interval"
+    assert [len(part) for part in mean_series([])] == [0] * 4

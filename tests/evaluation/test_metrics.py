@@ -8,17 +8,21 @@ from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import (
+    Cost,
     ScoreTable,
     accuracy_curve,
+    angle_error,
     avalanche_forgetting,
     average_accuracy,
     average_incremental_accuracy,
     backward_transfer,
-    final_accuracy,
+    factor_errors,
+    factor_errors_per_image,
     forgetting,
     forward_transfer,
     intransigence,
 )
+from everlearn.factors import Factors
 
 NAN = float("nan")
 WORKED = np.array(
@@ -34,11 +38,12 @@ TABLES = (
     .flatmap(lambda n: hnp.arrays(np.float64, (n, n), elements=st.integers(0, 16)))
     .map(lambda table: table / 16)
 )
+ANGLES = st.floats(-20, 20)
 
 
 def test_worked_by_hand() -> None:
     assert accuracy_curve(WORKED) == pytest.approx([0.9, 0.75, 0.7, 0.7])
-    assert final_accuracy(WORKED) == pytest.approx(0.7)
+    assert average_accuracy(WORKED) == pytest.approx(0.7)
     assert average_accuracy(WORKED, after=1) == pytest.approx(0.75)
     assert average_incremental_accuracy(WORKED) == pytest.approx((0.9 + 0.75 + 0.7 + 0.7) / 4)
     # From the best before: 0.9 -> 0.4, 0.8 -> 0.9, 0.7 -> 0.5.
@@ -49,40 +54,40 @@ def test_worked_by_hand() -> None:
     assert intransigence(WORKED, [1.0, 0.9, 0.9, 0.9]) == pytest.approx((0.1 + 0.1 + 0.2 - 0.1) / 4)
 
 
-def test_the_two_ways_to_count_forgetting_differ_when_a_task_rose_first() -> None:
+def test_the_definitions_of_forgetting_differ_if_a_task_improved() -> None:
     table = [[0.5, NAN, NAN], [0.9, 0.6, NAN], [0.7, 0.6, 1.0]]
     assert forgetting(table) == pytest.approx(0.1)
     assert avalanche_forgetting(table) == pytest.approx(-0.1)
 
 
-def test_evaluated_now_and_then() -> None:
-    """Measured after tasks 1 and 3 only, as a cadence of two does."""
+def test_evaluation_every_second_task() -> None:
+    """Evaluated after tasks 1 and 3 only."""
     table = ScoreTable()
     table.add_row(1, {0: 0.8, 1: 0.6})
     table.add_row(3, {0: 0.5, 1: 0.5, 2: 0.7, 3: 0.9})
     assert accuracy_curve(table) == pytest.approx([NAN, 0.7, NAN, 0.65], nan_ok=True)
     assert average_incremental_accuracy(table) == pytest.approx(0.675)
-    # Task 2 was never measured before the end, so nobody knows what it lost.
+    # Task 2 was not evaluated before the end, so its forgetting is unknown.
     assert forgetting(table) == pytest.approx((0.3 + 0.1) / 2)
     assert avalanche_forgetting(table) == pytest.approx((0.3 + 0.1) / 2)
     assert intransigence(table, np.ones(4)) == pytest.approx((0.4 + 0.1) / 2)
     assert math.isnan(forward_transfer(table, np.zeros(4)))
 
 
-def test_gaps_within_a_row_are_left_out() -> None:
+def test_missing_scores_are_ignored() -> None:
     table = [[1.0, NAN, NAN], [NAN, 0.8, NAN], [0.5, NAN, 0.9]]
-    assert final_accuracy(table) == pytest.approx(0.7)
+    assert average_accuracy(table) == pytest.approx(0.7)
     assert forgetting(table) == pytest.approx(0.5)
 
 
-def test_one_task_has_nothing_to_forget() -> None:
+def test_forgetting_of_one_task_is_undefined() -> None:
     for metric in (forgetting, avalanche_forgetting, backward_transfer):
         assert math.isnan(metric([[0.9]]))
-    assert final_accuracy([[0.9]]) == 0.9
+    assert average_accuracy([[0.9]]) == 0.9
 
 
-def test_an_empty_table_says_nothing() -> None:
-    for metric in (final_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
+def test_metrics_of_an_empty_table_are_undefined() -> None:
+    for metric in (average_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
         assert math.isnan(metric(ScoreTable()))
 
 
@@ -93,52 +98,52 @@ def seen(n: int, value: object) -> np.ndarray:
 def test_oracle_learners() -> None:
     n = 20
     perfect = seen(n, 1.0)
-    assert (final_accuracy(perfect), forgetting(perfect), backward_transfer(perfect)) == (1.0, 0.0, 0.0)
+    assert (average_accuracy(perfect), forgetting(perfect), backward_transfer(perfect)) == (1.0, 0.0, 0.0)
     assert intransigence(perfect, np.ones(n)) == 0.0
     naive = np.where(np.eye(n, dtype=bool), 1.0, seen(n, 0.0))
-    assert (final_accuracy(naive), forgetting(naive), backward_transfer(naive)) == (1 / n, 1.0, -1.0)
-    constant = seen(n, 1 / n)  # always answers the same class
-    assert final_accuracy(constant) == pytest.approx(1 / n)
+    assert (average_accuracy(naive), forgetting(naive), backward_transfer(naive)) == (1 / n, 1.0, -1.0)
+    constant = seen(n, 1 / n)  # always predicts the same class
+    assert average_accuracy(constant) == pytest.approx(1 / n)
     assert forgetting(constant) == 0.0
     assert forward_transfer(np.full((n, n), 0.1), np.full(n, 0.1)) == 0.0
     shuffled = seen(n, np.random.Generator(np.random.Philox(0)).binomial(1000, 0.1, (n, n)) / 1000)
-    assert final_accuracy(shuffled) == pytest.approx(0.1, abs=0.01)
+    assert average_accuracy(shuffled) == pytest.approx(0.1, abs=0.01)
     assert backward_transfer(shuffled) == pytest.approx(0.0, abs=0.01)
-    assert 0 < forgetting(shuffled) < 0.03  # the best of many guesses beats the last
+    assert 0 < forgetting(shuffled) < 0.03  # the maximum of many guesses is above the last
 
 
 @given(TABLES)
 def test_bounds(table: np.ndarray) -> None:
-    assert 0 <= final_accuracy(table) <= 1
+    assert 0 <= average_accuracy(table) <= 1
     assert 0 <= average_incremental_accuracy(table) <= 1
     assert -1 <= avalanche_forgetting(table) <= forgetting(table) <= 1
     assert backward_transfer(table) == -avalanche_forgetting(table)
 
 
 @given(TABLES)
-def test_an_array_and_a_score_table_say_the_same(table: np.ndarray) -> None:
+def test_arrays_and_score_tables_give_the_same(table: np.ndarray) -> None:
     stored = ScoreTable.from_array(table)
-    for metric in (final_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
+    for metric in (average_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
         assert metric(stored) == metric(table)
     assert forward_transfer(stored, table[0]) == forward_transfer(table, table[0])
 
 
 @given(TABLES, st.randoms(use_true_random=False))
-def test_the_order_of_earlier_tasks_does_not_show(table: np.ndarray, random: object) -> None:
+def test_order_of_earlier_tasks_does_not_matter(table: np.ndarray, random: object) -> None:
     order = list(range(len(table) - 1))
     random.shuffle(order)  # type: ignore[attr-defined]
     turned = table[:, [*order, len(table) - 1]]
-    assert final_accuracy(turned) == final_accuracy(table)
+    assert average_accuracy(turned) == average_accuracy(table)
     assert forgetting(turned) == forgetting(table)
 
 
 @given(TABLES)
-def test_adding_a_row_changes_no_earlier_point_of_the_curve(table: np.ndarray) -> None:
+def test_later_rows_do_not_change_the_curve(table: np.ndarray) -> None:
     assert accuracy_curve(table[:-1, :-1]).tolist() == accuracy_curve(table)[:-1].tolist()
 
 
 @given(TABLES, st.data())
-def test_with_gaps_every_metric_is_its_formula(table: np.ndarray, data: st.DataObject) -> None:
+def test_metrics_follow_their_formulas_with_missing_scores(table: np.ndarray, data: st.DataObject) -> None:
     gaps = data.draw(hnp.arrays(np.bool_, table.shape))
     table = np.where(gaps, NAN, table)
     rows = [i for i in range(len(table)) if not gaps[i].all()]
@@ -176,8 +181,56 @@ def test_bad_input_is_refused() -> None:
         forgetting([0.1, 0.2])
 
 
-def test_ten_thousand_tasks_judged_now_and_then() -> None:
+def test_ten_thousand_tasks() -> None:
     table = ScoreTable()
     for after in range(99, 10_000, 100):
         table.add_row(after, dict.fromkeys(range(0, after + 1, 50), 0.5))
-    assert (final_accuracy(table), forgetting(table)) == (0.5, 0.0)
+    assert (average_accuracy(table), forgetting(table)) == (0.5, 0.0)
+
+
+def test_cost_sums_compute_and_takes_the_maximum_of_bytes() -> None:
+    tasks = [Cost(1.5, 100, 1e9, 400, 10 * k) for k in range(1, 5)]
+    assert sum(tasks) == Cost(6.0, 400, 4e9, 400, 40)
+    assert sum(tasks) == sum(reversed(tasks))
+    assert sum(tasks[2:], start=sum(tasks[:2], Cost())) == sum(tasks)
+
+
+def test_cost_zero_is_neutral() -> None:
+    assert Cost() + Cost(1.0, 2, 3.0, 4, 5) == Cost(1.0, 2, 3.0, 4, 5)
+    assert Cost(weight_bytes=3, memory_bytes=4).bytes == 7
+
+
+def test_cost_per_task() -> None:
+    assert Cost(6.0, 400, 4e9, 400, 40).per_task(4) == Cost(1.5, 100.0, 1e9, 400, 40)
+
+
+@given(ANGLES, ANGLES, st.integers(-3, 3))
+def test_angle_error_is_circular(a: float, b: float, turns: int) -> None:
+    error = float(angle_error(a, b))
+    assert 0 <= error <= np.pi
+    assert error == pytest.approx(float(angle_error(b, a)), abs=1e-9)
+    assert error == pytest.approx(float(angle_error(a + 2 * np.pi * turns, b)), abs=1e-9)
+    assert error == pytest.approx(float(np.arccos(np.clip(np.cos(a - b), -1, 1))), abs=1e-6)
+
+
+def test_factor_errors_worked_by_hand() -> None:
+    true = Factors(scale=[0.5, 2.0], angle=[0.0, 3.0], x=0.5, y=0.5)
+    guess = Factors(scale=[1.0, 1.0], angle=[2 * np.pi, -3.0], x=[0.8, 0.5], y=[0.9, 0.5])
+    each = factor_errors_per_image(guess, true)
+    assert each["scale"] == pytest.approx([1.0, 0.5])
+    assert each["angle"] == pytest.approx([0.0, 2 * np.pi - 6.0])
+    assert each["position"] == pytest.approx([0.5, 0.0])
+    mean = {"scale": 0.75, "angle": np.pi - 3, "x": 0.15, "y": 0.2, "position": 0.25}
+    assert factor_errors(guess, true) == pytest.approx(mean)
+
+
+def test_perfect_estimates_have_no_error() -> None:
+    true = Factors(scale=[0.5, 0.7], angle=[1.0, 6.0], x=[0.1, 0.9], y=0.3)
+    assert set(factor_errors(true, true).values()) == {0.0}
+
+
+def test_estimates_must_match_images() -> None:
+    with pytest.raises(BadInput, match="1 estimates for 2 images"):
+        factor_errors(Factors(), Factors(scale=[1.0, 1.0]))
+    with pytest.raises(BadInput, match="at least one"):
+        factor_errors(Factors(scale=[]), Factors(scale=[]))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import Row, ScoreTable
+from everlearn.evaluation.scores import mean_table
 
 NAN = float("nan")
 
@@ -14,7 +15,7 @@ MEASUREMENTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.flo
 
 
 @given(MEASUREMENTS)
-def test_the_table_is_what_was_written_last(measured: list[tuple[int, int, float]]) -> None:
+def test_later_scores_replace_earlier_ones(measured: list[tuple[int, int, float]]) -> None:
     table, model = ScoreTable(), dict[tuple[int, int], float]()
     for after, task, score in measured:
         table.add(after, task, score)
@@ -27,7 +28,7 @@ def test_the_table_is_what_was_written_last(measured: list[tuple[int, int, float
     assert ScoreTable.from_array(array) == table
 
 
-def test_a_long_table_holds_only_what_was_measured() -> None:
+def test_long_tables_are_sparse() -> None:
     table = ScoreTable()
     for after in range(0, 100_000, 1000):
         table.add_row(after, {after: 0.5, after // 2: 0.25})
@@ -37,7 +38,7 @@ def test_a_long_table_holds_only_what_was_measured() -> None:
     assert (rows[-1].tasks.tolist(), rows[-1].scores.tolist()) == ([49_500, 99_000], [0.25, 0.5])
 
 
-def test_whole_rows_replace_and_single_scores_add() -> None:
+def test_set_row_replaces_and_add_extends() -> None:
     table = ScoreTable()
     table.add_row(2, {1: 0.5, 0: 0.25})
     table.add(2, 1, 0.75)
@@ -45,22 +46,22 @@ def test_whole_rows_replace_and_single_scores_add() -> None:
     assert [(row.tasks.tolist(), row.scores.tolist()) for row in table.rows()] == [
         ([0, 1, 2], [0.25, 0.75, 1.0])
     ]
-    table.put(Row.counted(2, tasks=[0, 4], correct=[1, 2], total=[2, 2]))
+    table.set_row(Row.from_counts(2, tasks=[0, 4], correct=[1, 2], total=[2, 2]))
     assert np.asarray(table)[2].tolist() == pytest.approx([0.5, NAN, NAN, NAN, 1.0], nan_ok=True)
 
 
-def test_an_empty_table() -> None:
+def test_empty_table() -> None:
     assert np.asarray(ScoreTable()).shape == (0, 0)
     assert (len(ScoreTable()), ScoreTable().n_tasks) == (0, 0)
 
 
-def test_repr_tells_the_size() -> None:
+def test_repr() -> None:
     table = ScoreTable()
     table.add(3, 1, 0.5)
     assert repr(table) == "<ScoreTable: 1 scores on 4 tasks>"
 
 
-def test_scores_keep_every_digit_in_json() -> None:
+def test_json_keeps_all_digits() -> None:
     table = ScoreTable()
     table.add(0, 0, 1 / 3)
     assert json.loads(table.to_json()) == {"after": [0], "task": [0], "score": [1 / 3]}
@@ -78,14 +79,14 @@ def test_scores_keep_every_digit_in_json() -> None:
         ((0, 0, "high"), "between 0 and 1"),
     ],
 )
-def test_what_is_no_score_is_refused(row: tuple[int, int, float], sentence: str) -> None:
+def test_invalid_scores_are_refused(row: tuple[int, int, float], sentence: str) -> None:
     table = ScoreTable()
     with pytest.raises(BadInput, match=sentence):
         table.add(*row)
     assert len(table) == 0
 
 
-def test_a_row_is_written_whole_or_not_at_all() -> None:
+def test_invalid_rows_change_nothing() -> None:
     table = ScoreTable()
     with pytest.raises(BadInput):
         table.add_row(0, {0: 0.5, 1: 2.0})
@@ -93,7 +94,7 @@ def test_a_row_is_written_whole_or_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"after": [0], "task": [0], "score": []}', '{"after": 1}'])
-def test_other_json_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="not a score table"):
         ScoreTable.from_json(text)
 
@@ -101,3 +102,24 @@ def test_other_json_is_refused(text: str) -> None:
 def test_tables_must_be_square() -> None:
     with pytest.raises(BadInput, match=r"shape \(2, 3\)"):
         ScoreTable.from_array(np.zeros((2, 3)))
+
+
+def test_mean_table_averages_measured_cells() -> None:
+    nan = NAN
+    tables = [[[1.0, nan], [0.5, 0.25]], [[0.5, nan], [nan, 0.75]]]
+    found = mean_table([ScoreTable.from_array(table) for table in tables])
+    assert found.ravel().tolist() == pytest.approx([0.75, nan, 0.5, 0.5], nan_ok=True)
+
+
+def test_mean_table_merges_tasks_of_long_tables() -> None:
+    scores = np.where(np.tri(12, dtype=bool), np.linspace(0, 1, 144).reshape(12, 12), np.nan)
+    blocks = scores.reshape(3, 4, 3, 4)
+    expected = [
+        [np.nan if np.isnan(b := blocks[i, :, j]).all() else np.nanmean(b) for j in range(3)]
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(mean_table([ScoreTable.from_array(scores)], max_size=3), expected)
+
+
+def test_mean_table_of_an_empty_table() -> None:
+    assert mean_table([ScoreTable()]).shape == (0, 0)

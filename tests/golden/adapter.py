@@ -6,7 +6,7 @@ The cases' own names (the keys of the tables) are keys of runs.json: they never 
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,12 @@ from PIL import Image
 
 from everlearn import learners, streams
 from everlearn.evaluation import protocols
-from everlearn.evaluation.protocols.environments import surroundings
+from everlearn.evaluation.protocols.multiple_choice import (
+    make_questions,
+    match_pixels,
+    memory_chooser,
+    score_choices,
+)
 from everlearn.learners import Learner
 from everlearn.memory import ClassBalanced, Herding, Reservoir
 from everlearn.networks import to_tensor
@@ -399,26 +404,33 @@ LENGTHS = [20, 20]
 
 
 def _multiple_choice(learner: Learner, stream: Stream) -> list[Any]:
-    asked = protocols.questions(stream, N_TASKS, counts=(2, 5), n_trials=6)
-    with protocols.by_memory(learner) as chooser:
-        found = protocols.multiple_choice(chooser, asked)
-    return [*found, *protocols.multiple_choice(protocols.by_pixels, asked)]
+    questions = make_questions(stream, N_TASKS, n_choices=(2, 5), n_trials=6)
+    with memory_chooser(learner) as chooser:
+        scores = score_choices(chooser, questions)
+    return [*scores, *score_choices(match_pixels, questions)]
+
+
+def _evaluate(name: str, n_batches: Sequence[int] = (), **options: Any) -> Callable[[Learner, Stream], Any]:
+    def run(learner: Learner, stream: Stream) -> Any:
+        return protocols.evaluate(name, learner, stream, N_TASKS, context={"n_batches": n_batches}, **options)
+
+    return run
 
 
 PROTOCOLS: dict[str, tuple[str, Callable[[Learner, Stream], Any]]] = {
-    "one-shot": ("dcl", lambda a, s: protocols.one_shot(a, s, N_TASKS, counts=(3, 6), size=12)),
-    "open-set": ("dcl", lambda a, s: protocols.open_set(a, s, N_TASKS, size=20, accepted=0.9)),
-    "held-out factors": ("dcl", lambda a, s: protocols.transfer(a, s, N_TASKS, size=20)),
-    "held-out factors, nearest": ("nearest", lambda a, s: protocols.transfer(a, s, N_TASKS, size=20)),
+    "one-shot": ("dcl", _evaluate("one-shot", n_new=(3, 6), n_images=12)),
+    "open-set": ("dcl", _evaluate("open-set", n_images=20, accepted=0.9)),
+    "held-out factors": ("dcl", _evaluate("held-out-factors", n_images=20)),
+    "held-out factors, nearest": ("nearest", _evaluate("held-out-factors", n_images=20)),
     "multiple choice": ("dcl", _multiple_choice),
-    "environments": ("vase", lambda a, s: surroundings(a, s, LENGTHS, size=60)),
-    "environments, cci-vae": ("cci-vae", lambda a, s: surroundings(a, s, LENGTHS, size=60)),
-    "traversal": ("vase", lambda a, s: protocols.traversal(a, s, N_TASKS, size=60, batches=LENGTHS)),
-    "traversal, cci-vae": ("cci-vae", lambda a, s: protocols.traversal(a, s, N_TASKS, image=3, size=60)),
-    "cross-domain": ("vase", lambda a, s: protocols.translation(a, s, N_TASKS, size=40, batches=LENGTHS)),
-    "ambiguity": ("vase", lambda a, s: protocols.ambiguity(a, s, N_TASKS, size=64, batches=LENGTHS)),
-    "latent factors": ("vase", lambda a, s: protocols.disentanglement(a, s, N_TASKS, size=60)),
-    "latent factors, cci-vae": ("cci-vae", lambda a, s: protocols.disentanglement(a, s, N_TASKS, size=60)),
+    "environments": ("vase", _evaluate("environments", LENGTHS, n_images=60)),
+    "environments, cci-vae": ("cci-vae", _evaluate("environments", LENGTHS, n_images=60)),
+    "traversal": ("vase", _evaluate("traversal", LENGTHS, n_images=60)),
+    "traversal, cci-vae": ("cci-vae", _evaluate("traversal", image=3, n_images=60)),
+    "cross-domain": ("vase", _evaluate("cross-domain", LENGTHS, n_images=40)),
+    "ambiguity": ("vase", _evaluate("ambiguity", LENGTHS, n_images=64)),
+    "latent factors": ("vase", _evaluate("disentanglement", n_images=60)),
+    "latent factors, cci-vae": ("cci-vae", _evaluate("disentanglement", n_images=60)),
 }
 
 

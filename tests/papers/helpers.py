@@ -8,7 +8,7 @@ from everlearn.evaluation import Row
 from everlearn.papers import Paper
 from everlearn.papers.report import Reproduction
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Findings, Judged
+from everlearn.reports.run_results import Evaluation, RunResults
 from everlearn.runs.sweep import Capacity, play_all
 
 if TYPE_CHECKING:
@@ -19,19 +19,19 @@ N_IMAGES = 1000
 """Test images per task."""
 
 
-def group(runs: Iterable[Findings]) -> Group:
+def group(runs: Iterable[RunResults]) -> Group:
     return Group("test", "test", tuple(runs))
 
 
-def with_results(run: Findings, results: Mapping[str, Any]) -> Findings:
+def with_results(run: RunResults, results: Mapping[str, Any]) -> RunResults:
     """Give a run the results of protocols."""
-    run.__dict__["answers"] = results
+    run.__dict__["protocol_results"] = results
     return run
 
 
 def protocol_group(*results: Mapping[str, Any]) -> Group:
     """A run for each set of results of protocols."""
-    return group(with_results(Findings(NO_RECORD, (), 1.0), each) for each in results)
+    return group(with_results(RunResults(NO_RECORD, (), 1.0), each) for each in results)
 
 
 def accuracy_group(*curves: Sequence[float]) -> Group:
@@ -39,12 +39,12 @@ def accuracy_group(*curves: Sequence[float]) -> Group:
     return group(map(_accuracy_run, curves))
 
 
-def _accuracy_run(curve: Sequence[float]) -> Findings:
+def _accuracy_run(curve: Sequence[float]) -> RunResults:
     rows = [
-        Row.counted(k, list(range(k + 1)), [round(N_IMAGES * value)] * (k + 1), [N_IMAGES] * (k + 1))
+        Row.from_counts(k, list(range(k + 1)), [round(N_IMAGES * value)] * (k + 1), [N_IMAGES] * (k + 1))
         for k, value in enumerate(curve)
     ]
-    run = Findings(NO_RECORD, tuple(Judged(row, None, {}) for row in rows), 1.0)
+    run = RunResults(NO_RECORD, tuple(Evaluation(row, None, {}) for row in rows), 1.0)
     run.ended = [{"n_images": 1} for _ in curve]
     return run
 

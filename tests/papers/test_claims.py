@@ -7,7 +7,7 @@ import pytest
 from everlearn.papers.claims import Metric, above_next, at_least, at_most, at_most_half, not_below
 from everlearn.papers.experiment import Check
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 
 from .helpers import NO_RECORD, group
 
@@ -17,7 +17,7 @@ Seeds = tuple[float, ...]
 
 def groups(*series: Seeds) -> dict[str, Group]:
     """Series a, b, ... with a value for each seed."""
-    runs = ((Findings(NO_RECORD, (), value) for value in values) for values in series)
+    runs = ((RunResults(NO_RECORD, (), value) for value in values) for values in series)
     return dict(zip("abc", map(group, runs), strict=False))
 
 

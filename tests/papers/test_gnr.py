@@ -9,19 +9,19 @@ import pytest
 from everlearn import streams
 from everlearn.papers.gnr import GNR, claims
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 
 from .helpers import group
 
 
-def run(*counts: tuple[int, int, int], with_batch: bool = False) -> Findings:
+def run(*counts: tuple[int, int, int], with_batch: bool = False) -> RunResults:
     """A run with n tasks, correct predictions and images at each evaluation."""
     scored = [
         {"task": n - 1, "tasks": [0, 1], "correct": [right, 0], "total": [total - 1, 1], "batch": None}
         for n, right, total in counts
     ]
     more = [{"task": 0, "tasks": [0], "correct": [0], "total": [9], "batch": 3}] if with_batch else []
-    return Findings(cast("Any", SimpleNamespace(scores=lambda: [*more, *scored])), (), 1.0)
+    return RunResults(cast("Any", SimpleNamespace(scores=lambda: [*more, *scored])), (), 1.0)
 
 
 def final(*values: float) -> Group:

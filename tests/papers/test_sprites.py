@@ -59,7 +59,7 @@ def test_metrics() -> None:
 
 @pytest.mark.parametrize(("accuracy", "holds"), [(0.99, True), (0.90, False)])
 def test_one_shot_accuracy_is_compared_with_the_paper(accuracy: float, holds: bool) -> None:
-    group = protocol_group({"oneshot": {"shots": [{"n_new": 10, "standard": accuracy}]}})
+    group = protocol_group({"one-shot": {"shots": [{"n_new": 10, "standard": accuracy}]}})
     assert claims.one_shot(10, "standard", 0.98)({"a": group}).holds is holds
     assert not claims.one_shot(100, "standard", 0.98)({"a": group}).holds
 
@@ -67,19 +67,25 @@ def test_one_shot_accuracy_is_compared_with_the_paper(accuracy: float, holds: bo
 @pytest.mark.parametrize(("area", "rejected", "holds"), [(0.95, 0.9, True), (0.85, 0.4, False)])
 def test_open_set_claims(area: float, rejected: float, holds: bool) -> None:
     areas = {name: {"area": area} for name in ("acceptance", "precision_recall", "roc")}
-    group = protocol_group({"openset": {**areas, "n_new": 100, "rejected": rejected}})
+    group = protocol_group({"open-set": {**areas, "n_new": 100, "rejected": rejected}})
     assert claims.open_set(0.92)({"a": group}).holds is holds
     assert claims.few_false_accepts({"a": group}).holds is holds
 
 
 def test_multiple_choice_results_are_pooled_over_seeds() -> None:
-    def counts(n_right: int) -> list[dict[str, int]]:
+    def counts(n_correct: int) -> list[dict[str, int]]:
         return [
-            {"n_choices": 2, "n_trials": 100, "n_right": 100},
-            {"n_choices": 10, "n_trials": 100, "n_right": n_right},
+            {"n_choices": 2, "n_trials": 100, "n_correct": 100},
+            {"n_choices": 10, "n_trials": 100, "n_correct": n_correct},
         ]
 
-    results = {"choice": {"answers": {"dcl": counts(99), "pixel matching": counts(12)}}}
+    results = {
+        "multiple-choice": {
+            "stream": "s",
+            "trials": 100,
+            "scores": {"dcl": counts(99), "pixel matching": counts(12)},
+        }
+    }
     found = claims.matches_better_than_pixels({"a": protocol_group(results, results)})
     assert found == (True, "10 choices: dcl 0.990, pixel matching 0.120; chance 0.100")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from everlearn.evaluation.probes import Probing
+from everlearn.evaluation.probes import ProbeResults
 from everlearn.papers.experiment import Check
 from everlearn.papers.report import page
 from everlearn.papers.vase import VASE, claims
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 
 from .helpers import NO_RECORD, protocol_group, run_smoke
 
@@ -24,10 +24,10 @@ def test_table_has_every_row_of_the_paper() -> None:
     assert scale.settings_of("SD-[41]")["learner.decoder_weight"] == 0
 
 
-def probed(*rows: tuple[int, str, dict[str, dict[str, float]]]) -> Findings:
+def probed(*rows: tuple[int, str, dict[str, dict[str, float]]]) -> RunResults:
     """A run with probe results: task, environment shown, results by environment."""
-    probings = tuple(Probing(task, shown, None, found) for task, shown, found in rows)
-    return Findings(NO_RECORD, (), 1.0, probings=probings)
+    probe_results = tuple(ProbeResults(task, shown, None, found) for task, shown, found in rows)
+    return RunResults(NO_RECORD, (), 1.0, probe_results=probe_results)
 
 
 def test_probe_metrics() -> None:
@@ -54,16 +54,21 @@ def environments(**result: Any) -> Group:
     return protocol_group({"environments": result})
 
 
-def detection(right: int = 2, latest: float | None = 3.0, false_new: float = 0.0) -> Group:
+def detection(n_correct: int = 2, max_delay: float | None = 3.0, false_new_rate: float = 0.0) -> Group:
     return environments(
-        detection={"n_right": right, "n_changes": 2, "latest": latest, "false_new": false_new}
+        detection={
+            "n_correct": n_correct,
+            "n_changes": 2,
+            "max_delay": max_delay,
+            "false_new_rate": false_new_rate,
+        }
     )
 
 
 def stages(*found: str, delay: float = 3.0) -> Group:
     """A first environment that recurs in all later stages."""
     rows = [
-        {"name": "a", "is_new": n == 0, "found": word, "delay": None if word == "missed" else delay}
+        {"name": "a", "is_new": n == 0, "detected": word, "delay": None if word == "missed" else delay}
         for n, word in enumerate(found)
     ]
     return environments(stages=rows)
@@ -78,23 +83,28 @@ def ambiguity(
     """Decisions for the first environment at the last of five weights, by context."""
 
     def curve(context: str, n: int) -> dict[str, Any]:
-        flip = {"point": 1 - n / 5, "width": width} if 0 < n < 5 else None
-        return {"context": context, "n_mixed": 40, "decided": [0.0] * (5 - n) + [1.0] * n, "flip": flip}
+        transition = {"point": 1 - n / 5, "width": width} if 0 < n < 5 else None
+        return {
+            "context": context,
+            "n_mixed": 40,
+            "decided": [0.0] * (5 - n) + [1.0] * n,
+            "transition": transition,
+        }
 
     curves = [curve("", alone), curve("a", first), curve("b", second)]
     deviations = [[0.5, 0.6, middle, 0.6, 0.55], None]
     return protocol_group(
-        {"ambiguity": {"names": ["a", "b"], "weights": WEIGHTS, "curves": curves, "deviations": deviations}}
+        {"ambiguity": {"names": ["a", "b"], "weights": WEIGHTS, "curves": curves, "stds": deviations}}
     )
 
 
 def cross_domain(off: float = 0.05, there: float = 0.9, kept: float | None = 0.6) -> Group:
     """Two moving environments and a static one."""
-    same = {"there": 1.0, "off": 0.0, "kept": 1.0}
-    other = {"there": there, "off": off, "kept": kept}
-    static = {**other, "off": None}
-    rows = [[same, other, static], [other, same, static], [{**other, "off": 9.0}, other, same]]
-    return protocol_group({"translation": {"outcomes": rows, "still": [0.3, 0.3, 0.0]}})
+    same = {"environment_accuracy": 1.0, "position_error": 0.0, "label_accuracy": 1.0}
+    other = {"environment_accuracy": there, "position_error": off, "label_accuracy": kept}
+    static = {**other, "position_error": None}
+    rows = [[same, other, static], [other, same, static], [{**other, "position_error": 9.0}, other, same]]
+    return protocol_group({"cross-domain": {"scores": rows, "position_std": [0.3, 0.3, 0.0]}})
 
 
 def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
@@ -107,10 +117,10 @@ def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
 @pytest.mark.parametrize(
     ("check", "group", "holds"),
     [
-        (claims.detects_changes, detection(latest=5.0, false_new=1.0), True),
-        (claims.detects_changes, detection(right=1), False),
-        (claims.detects_changes, detection(latest=6.0), False),
-        (claims.detects_changes, detection(false_new=1.1), False),
+        (claims.detects_changes, detection(max_delay=5.0, false_new_rate=1.0), True),
+        (claims.detects_changes, detection(n_correct=1), False),
+        (claims.detects_changes, detection(max_delay=6.0), False),
+        (claims.detects_changes, detection(false_new_rate=1.1), False),
         (claims.detects_changes, detection(0, None), False),
         (claims.recognizes_recurring, stages("new", "known"), True),
         (
@@ -121,9 +131,21 @@ def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
         (claims.recognizes_recurring, stages("new", "new"), False),
         (claims.recognizes_recurring, stages("new", "known", "missed"), False),
         (claims.recognizes_recurring, stages("new"), False),  # nothing recurs
-        (claims.shares_position_latents, environments(shared=[1, 4], masked=[1, 4]), True),
-        (claims.shares_position_latents, environments(shared=[1, 4], masked=[1]), False),
-        (claims.shares_position_latents, environments(shared=[1], masked=[1]), False),
+        (
+            claims.shares_position_latents,
+            environments(shared_position_latents=[1, 4], masked_position_latents=[1, 4]),
+            True,
+        ),
+        (
+            claims.shares_position_latents,
+            environments(shared_position_latents=[1, 4], masked_position_latents=[1]),
+            False,
+        ),
+        (
+            claims.shares_position_latents,
+            environments(shared_position_latents=[1], masked_position_latents=[1]),
+            False,
+        ),
         (claims.sharp_decision, ambiguity(), True),
         (claims.sharp_decision, ambiguity(width=0.3), False),
         (claims.sharp_decision, ambiguity(alone=0), False),
@@ -167,7 +189,7 @@ def test_observed_numbers(check: Check, group: Group, observed: str) -> None:
 
 def test_experiment_runs_at_smoke_scale(tmp_path: Path) -> None:
     text = page([run_smoke(VASE, "vase-recurring", tmp_path)], VASE.scale("smoke"), VASE.title)
-    assert "| drift |" in text
+    assert "| Δ best→end |" in text
     assert "| accuracy |" not in text
 
 

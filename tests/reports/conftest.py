@@ -1,7 +1,8 @@
-"""Small runs, really played: two seeds of replay, one each of others, one that is not finished."""
+"""Small recorded runs: two seeds of replay, one each of others, an unfinished one, evaluated ones."""
 
 import contextlib
 import io
+import json
 import shutil
 from collections.abc import Iterator
 from itertools import takewhile
@@ -22,12 +23,12 @@ SETTINGS: dict[str, Any] = {
     "batch_size": 8,
     "evaluation.probe_size": 60,
 }
-INSIDE = {"evaluation.inside_every": 1}
+WITHIN_TASKS = {"evaluation.inside_every": 1}
 HELD_OUT = {"stream.factor_values": 3, "stream.held_out": 10, "learner.width": 4}
 
 
-def played(folder: Path, learner: str, *, name: str | None = None, **settings: Any) -> Record:
-    """A whole run, recorded."""
+def recorded(folder: Path, learner: str, *, name: str | None = None, **settings: Any) -> Record:
+    """A finished run."""
     for _ in record(RunSpec.make(learner=learner, settings={**SETTINGS, **settings}), folder, name=name):
         pass
     return Record(folder)
@@ -38,28 +39,32 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
     root = tmp_path_factory.mktemp("runs")
     small = {"learner.memory_size": 4}
     return {
-        "er-0": played(root / "er-0", "er", **INSIDE),
-        "er-1": played(root / "er-1", "er", **INSIDE, seed=1),
-        "er-small": played(root / "er-small", "er", **INSIDE, **small),
-        "naive": played(root / "naive", "naive"),
-        "nearest": played(root / "nearest <b>&", "nearest"),
-        "dcl": played(root / "dcl", "dcl"),
+        "er-0": recorded(root / "er-0", "er", **WITHIN_TASKS),
+        "er-1": recorded(root / "er-1", "er", **WITHIN_TASKS, seed=1),
+        "er-small": recorded(root / "er-small", "er", **WITHIN_TASKS, **small),
+        "naive": recorded(root / "naive", "naive"),
+        "nearest": recorded(root / "nearest <b>&", "nearest"),
+        "dcl": recorded(root / "dcl", "dcl"),
     }
 
 
 @pytest.fixture(scope="session")
-def asked(runs: dict[str, Record], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
-    """Copies of some runs, whose learners were asked every question."""
-    root = tmp_path_factory.mktemp("asked")
-    again = played(root / "dcl-1", "dcl", **HELD_OUT, seed=1)
-    found = {"dcl-0": played(root / "dcl-0", "dcl", **HELD_OUT), "dcl-1": again}
+def evaluated(runs: dict[str, Record], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+    """Runs with the results of protocols that need no latents."""
+    root = tmp_path_factory.mktemp("evaluated")
+    again = recorded(root / "dcl-1", "dcl", **HELD_OUT, seed=1)
+    found = {"dcl-0": recorded(root / "dcl-0", "dcl", **HELD_OUT), "dcl-1": again}
     found["naive"] = Record(shutil.copytree(runs["naive"].folder, root / "naive"))
     with contextlib.redirect_stdout(io.StringIO()):
         for name in ("dcl-0", "dcl-1"):
-            assert main(["protocol", "openset", str(root / name), "--size", "40"]) == 0
-            assert main(["protocol", "oneshot", str(root / name), "--new", "2,5", "--size", "20"]) == 0
-            assert main(["protocol", "transfer", str(root / name), "--size", "30"]) == 0
-        assert main(["protocol", "online", str(root / "naive"), "--epochs", "2"]) == 0
+            for words in (
+                ["open-set", "--n-images", "40"],
+                ["one-shot", "--n-new", "2,5", "--n-images", "20"],
+                ["held-out-factors", "--n-images", "30"],
+                ["multiple-choice", "--n-choices", "2,3", "--n-trials", "5"],
+            ):
+                assert main(["evaluate", words[0], str(root / name), *words[1:]]) == 0
+        assert main(["evaluate", "online-offline", str(root / "naive"), "--epochs", "2"]) == 0
     return found
 
 
@@ -71,3 +76,10 @@ def unfinished(tmp_path: Path) -> Iterator[Record]:
     list(takewhile(lambda event: event.kind != "task-started" or event.to_json()["task"] == 0, events))
     yield Record(folder)
     events.close()  # type: ignore[attr-defined]  # it is a generator, and holds the record's lock
+
+
+def save_results(record: Record, protocol: str, values: dict[str, Any]) -> None:
+    """Store results of a protocol in a record."""
+    folder = record.folder / "protocols"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{protocol}.json").write_text(json.dumps({**values, "digest": record.digest}))

@@ -19,7 +19,7 @@ def _printed(records: list[Record], width: int = 120) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_rows_are_plain_and_complete(runs: dict[str, Record]) -> None:
+def test_rows_are_complete_json(runs: dict[str, Record]) -> None:
     rows = compare([runs["er-0"], runs["er-1"], runs["dcl"]]).rows
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     (er,) = (row for row in rows if row["learner"] == "er")
@@ -33,14 +33,14 @@ def test_rows_are_plain_and_complete(runs: dict[str, Record]) -> None:
     assert low <= mean <= high
 
 
-def test_one_seed_has_no_interval_and_unmeasured_is_none(runs: dict[str, Record]) -> None:
+def test_single_seed_has_no_interval(runs: dict[str, Record]) -> None:
     (row,) = compare([runs["naive"]]).rows
     assert row["average_accuracy"] is not None
     assert row["average_accuracy_low"] is None
     assert row["worst_case_accuracy"] is None
 
 
-def test_csv_reads_back(runs: dict[str, Record]) -> None:
+def test_csv_contains_the_rows(runs: dict[str, Record]) -> None:
     comparison = compare([runs["naive"], runs["er-0"], runs["er-1"]])
     read = list(csv.DictReader(io.StringIO(comparison.csv())))
     assert [row["learner"] for row in read] == [row["learner"] for row in comparison.rows]
@@ -50,7 +50,7 @@ def test_csv_reads_back(runs: dict[str, Record]) -> None:
         assert (text["worst_case_accuracy"] == "") == (row["worst_case_accuracy"] is None)
 
 
-def test_the_table_says_what_the_rows_say(runs: dict[str, Record]) -> None:
+def test_table_contains_the_rows(runs: dict[str, Record]) -> None:
     text = _printed([runs["er-0"], runs["er-1"], runs["er-small"]])
     for row in compare([runs["er-0"], runs["er-1"], runs["er-small"]]).rows:
         assert row["name"] in text
@@ -58,19 +58,19 @@ def test_the_table_says_what_the_rows_say(runs: dict[str, Record]) -> None:
     assert "±" in text
 
 
-def test_headings_survive_a_narrow_terminal(runs: dict[str, Record]) -> None:
+def test_headings_are_not_cut_in_a_narrow_terminal(runs: dict[str, Record]) -> None:
     text = _printed(list(runs.values()), width=80)
     assert "…" not in text.splitlines()[1]
 
 
-def test_a_run_under_way_says_so(unfinished: Record) -> None:
+def test_unfinished_run(unfinished: Record) -> None:
     assert "1 of 3" in _printed([unfinished])
     (row,) = compare([unfinished]).rows
     assert row["finished"] is False
     assert row["forgetting"] is None
 
 
-def test_records_are_compared_without_torch(runs: dict[str, Record]) -> None:
+def test_records_are_compared_without_torch_and_matplotlib(runs: dict[str, Record]) -> None:
     program = (
         "import sys; from everlearn.reports import compare, html; from everlearn.runs import Record; "
         f"compare([Record({str(runs['naive'].folder)!r})]).rows; "

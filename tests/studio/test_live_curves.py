@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 from everlearn.runs import Record
 from everlearn.studio import live_curves
 from everlearn.studio.live_curves import N_COLUMNS, LiveCurves, crop, downsample, read_curves
@@ -58,7 +58,7 @@ def test_crop_keeps_one_point_on_each_side(values: list[float], low: float, widt
 @pytest.mark.parametrize("name", ["dcl", "nearest"])
 def test_curves_equal_those_of_reports(trained_records: Path, name: str) -> None:
     record = Record(trained_records / name)
-    curves, results = read_curves(record), Findings.of(record)
+    curves, results = read_curves(record), RunResults.from_record(record)
     assert dict(curves["accuracy"]) == pytest.approx(dict(results.accuracy()))
     assert dict(curves["forgetting"]) == pytest.approx(dict(results.forgetting()))
     assert [y for _, y in curves["seconds"]] == pytest.approx([row["seconds"] for row in record.seconds()])

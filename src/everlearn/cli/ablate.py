@@ -60,11 +60,11 @@ def _variants(spec: "RunSpec") -> dict[str, "RunSpec"]:
 def _row(idea: str, spec: "RunSpec", records: Path, new: int, screen: Screen) -> dict[str, Any]:
     """Play one variant, and ask it."""
     from everlearn.cli.run import play_into
-    from everlearn.reports.run_results import Findings, summary
+    from everlearn.reports.run_results import RunResults, summary
     from everlearn.runs.run_record import folder_name
 
     record = play_into(records / folder_name(idea, spec.hash), spec, screen)
-    found = summary(Findings.of(record))
+    found = summary(RunResults.from_record(record))
     keys = ("record", "tasks", "average_accuracy", "seconds", "flops", "digest")
     return {"idea": idea, **{key: found[key] for key in keys}, **(_asked(record, new) if new else {})}
 
@@ -73,17 +73,17 @@ def _asked(record: "Record", new: int) -> dict[str, Any]:
     """How well, and how fast, new classes are recognised beside the old ones after one image each."""
     import time
 
-    from everlearn.evaluation.protocols import one_shot
+    from everlearn.evaluation.protocols.one_shot import OneShot
     from everlearn.runs.memory_edit import opened
 
     play = opened(record)
     n_tasks = play.position.task
-    (shots,) = one_shot(play.learner, play.stream, n_tasks, counts=[new]).shots
+    (shots,) = OneShot(n_new=(new,)).run(play.learner, play.stream, n_tasks).shots
     known = play.stream.eval_sample(n_tasks, 200)
     started = time.process_time()
     play.learner.predict(known.images)
     each = 1000 * (time.process_time() - started) / len(known)
-    return {"new_classes": shots.generalised, "milliseconds": round(each, 2)}
+    return {"new_classes": shots.generalized, "milliseconds": round(each, 2)}
 
 
 def _view(rows: list[dict[str, Any]], new: int) -> Any:

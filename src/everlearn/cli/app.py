@@ -147,7 +147,7 @@ app.command("everlearn.cli.records:report", name="report", help="Write one web p
 app.command("everlearn.cli.pretrain:pretrain", name="pretrain", help="Train what l2p starts from.")
 app.command("everlearn.cli.learners:learners", name="learners", help="List the learners, or settings of one.")
 app.command("everlearn.cli.memory:app", name="memory", help="Look at what a learner remembers, and edit it.")
-app.command("everlearn.cli.protocols:app", name="protocol", help="Put questions to the learner of a record.")
+app.command("everlearn.cli.protocols:app", name="evaluate", help="Evaluate a trained learner on a protocol.")
 app.command("everlearn.cli.ablate:ablate", name="ablate", help="Switch a learner's ideas off in turn.")
 app.command("everlearn.cli.studio:studio", name="studio", help="Open a web page on records and models.")
 app.command("everlearn.cli.doctor:doctor", name="doctor", help="Say what this machine can do.")

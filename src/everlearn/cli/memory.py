@@ -39,13 +39,13 @@ def list_(
         out: A .png file to draw all remembered images to.
     """
     from everlearn.evaluation.protocols import editable_memory
-    from everlearn.reports import save, sheet
-    from everlearn.reports.contact_sheet import check_format
+    from everlearn.reports import image_sheet, save
+    from everlearn.reports.contact_sheet import check_image_path
     from everlearn.runs import Record
     from everlearn.runs.memory_edit import opened
 
     if out is not None:
-        check_format(check_path(out), moving=False)
+        check_image_path(check_path(out), animated=False)
     if memory_store.is_shelf(record):
         if out is not None:
             raise BadInput("a shelf may hold a million images; leave --out out")
@@ -55,7 +55,7 @@ def list_(
     facts = {"record": str(record), **_facts(memory)}
     if out is not None:
         rows = [exemplar.row for exemplar in memory.exemplars()]
-        facts["image"] = str(save(sheet(memory.images[rows], columns=COLUMNS), out))
+        facts["image"] = str(save(image_sheet(memory.images[rows], columns=COLUMNS), out))
     return Answer(facts, lambda: _view(facts))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from everlearn.cli.output import KILLED, Progress, Screen, progress_columns
-from everlearn.reports.formatting import duration, exactly
+from everlearn.evaluation.formatting import format_duration
 from everlearn.runs import Record
 from everlearn.runs import events as tell
 from everlearn.runs.events import Event
@@ -137,7 +137,7 @@ def sentence(event: Event) -> str:
         case job_events.JobStarted(job=job, attempt=attempt):
             return f"{job}: started" + (f", attempt {attempt}" if attempt > 1 else "")
         case job_events.JobFinished(job=job, seconds=seconds, accuracy=accuracy):
-            return f"{job}: finished after {duration(exactly(seconds))}{_judged(accuracy, ', ')}"
+            return f"{job}: finished after {format_duration(seconds)}{_judged(accuracy, ', ')}"
         case job_events.JobFailed(job=job, reason=reason, again=again):
             return f"{job}: failed: {reason}" + ("; it will be tried again" if again else "")
         case job_events.Stopping(n_working=n):
@@ -185,7 +185,7 @@ class Bars:
 
 
 def _time(seconds: float | None) -> str:
-    return "time unknown" if seconds is None else f"about {duration(exactly(seconds))} to go"
+    return "time unknown" if seconds is None else f"about {format_duration(seconds)} to go"
 
 
 def _judged(accuracy: float | None, before: str = "") -> str:

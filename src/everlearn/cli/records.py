@@ -13,8 +13,8 @@ from rich.text import Text
 from everlearn.cli.arguments import check_path
 from everlearn.cli.output import Answer
 from everlearn.errors import BadInput
-from everlearn.reports.formatting import amount, duration, exactly
-from everlearn.reports.run_results import Findings, summary
+from everlearn.evaluation.formatting import format_amount, format_duration
+from everlearn.reports.run_results import RunResults, summary
 from everlearn.runs import Record
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def answer(record: Record, *, note: str = "", code: int = 0) -> Answer:
         note: a sentence that goes below.
         code: the exit code.
     """
-    found = Findings.of(record)
+    found = RunResults.from_record(record)
     facts = summary(found)
     return Answer(facts, lambda: _view(found, facts, note), code)
 
 
-def _view(found: Findings, facts: dict[str, Any], note: str) -> RenderableType:
+def _view(found: RunResults, facts: dict[str, Any], note: str) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_column()
@@ -57,11 +57,11 @@ def _view(found: Findings, facts: dict[str, Any], note: str) -> RenderableType:
     return Group("", title, "", Padding(grid, (0, 1), expand=False), *([f"\n {note}"] if note else []))
 
 
-def _lines(found: Findings, facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(found: RunResults, facts: dict[str, Any]) -> list[tuple[str, str]]:
     state = "finished" if facts["finished"] else f"of {facts['tasks_planned']}, not finished"
     elsewhere = "" if facts["exact"] else "; resumed elsewhere, not exact"
-    held = [f"{amount(exactly(facts[part + '_bytes']), 'B')} of {part}" for part in ("weights", "memory")]
-    time, flops = duration(exactly(facts["seconds"])), amount(exactly(facts["flops"]), "FLOPs")
+    held = [f"{format_amount(facts[part + '_bytes'], 'B')} of {part}" for part in ("weights", "memory")]
+    time, flops = format_duration(facts["seconds"]), format_amount(facts["flops"], "FLOPs")
     named = [("name", facts["name"])] if facts["name"] else []
     edits = [("edited", "\n".join(_edit(edit) for edit in facts["edits"][-EDITS:]))] if found.edits else []
     return [
@@ -87,7 +87,7 @@ def _edit(edit: dict[str, Any]) -> str:
     return f"{ACTS[edit['act']]} label {edit['label']} after {edit['n_tasks']:,} tasks"
 
 
-def _curve(found: Findings) -> str:
+def _curve(found: RunResults) -> str:
     """Accuracy on all tasks seen, after each task, as a line of bars."""
     curve = list(found.accuracy().values())
     step = max(1, -(-len(curve) // CURVE_WIDTH))
@@ -127,19 +127,20 @@ def plot(
     """Draw a figure over records.
 
     Args:
-        kind: accuracy, forgetting, scores, cost, learning, factors, probes, latents, traversal, translation,
-            translated, ambiguity, disentanglement, openset, mistakes, oneshot, transfer or online.
+        kind: accuracy, forgetting, scores, cost, within-tasks, factors or probes; of protocols: one-shot,
+            open-set, false-accepts, held-out-factors, latent-usage, traversal, cross-domain,
+            cross-domain-scores, ambiguity, multiple-choice, online-offline or disentanglement.
         runs: Records, or folders that hold records.
-        out: The .svg, .pdf or .png file to write; everlearn-KIND.svg here if not said.
-        dark: For dark slides instead of paper.
+        out: The .svg, .pdf or .png file to write (default: everlearn-KIND.svg).
+        dark: Dark background instead of white.
     """
     from everlearn import reports
     from everlearn.errors import unknown
 
-    if kind not in reports.FIGURES:
-        raise unknown("figure", kind, reports.FIGURES)
+    if kind not in reports.captions():
+        raise unknown("figure", kind, reports.captions())
     path = check_path(out or Path(f"everlearn-{kind}.svg"))
-    reports.figure(kind, _records(runs), path, look="dark" if dark else "paper")
+    reports.figure(kind, _records(runs), path, style="dark" if dark else "light")
     return Answer({"figure": kind, "out": str(path)}, lambda: f"{kind} is drawn in {path}")
 
 
@@ -187,13 +188,13 @@ def list_(folder: Path = Path("records"), /) -> Answer:
     Args:
         folder: The folder that holds them.
     """
-    from everlearn.reports.run_results import Findings, summary
+    from everlearn.reports.run_results import RunResults, summary
     from everlearn.runs import list_records
     from everlearn.runs.run_record import SPEC
 
     if (check_path(folder) / SPEC).is_file():
         raise BadInput(f"{folder} is itself a record; look at it with `everlearn show {folder}`")
-    facts = [summary(Findings.of(record)) for record in list_records(folder)]
+    facts = [summary(RunResults.from_record(record)) for record in list_records(folder)]
     return Answer({"records": facts}, lambda: _table(facts) if facts else f"{folder} holds no records yet")
 
 
@@ -217,11 +218,12 @@ def _table(facts: list[dict[str, Any]]) -> Any:
 
 
 def _row(fact: dict[str, Any]) -> tuple[str, ...]:
-    from everlearn.reports.formatting import duration, exactly, share
+    from everlearn.evaluation.formatting import format_duration, format_score
 
-    numbers = [exactly(fact[key]) for key in ("average_accuracy", "forgetting", "seconds")]
+    numbers = [fact[key] for key in ("average_accuracy", "forgetting", "seconds")]
     accuracy, forgetting, time = (
-        form(number) for form, number in zip((share, share, duration), numbers, strict=True)
+        form(number)
+        for form, number in zip((format_score, format_score, format_duration), numbers, strict=True)
     )
     said = f"\n“{fact['name']}”" if fact["name"] else ""
     tasks = str(fact["tasks"]) if fact["finished"] else f"{fact['tasks']} of {fact['tasks_planned'] or '?'}"

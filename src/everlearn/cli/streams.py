@@ -18,8 +18,8 @@ from everlearn.cli.arguments import ANY_STREAM, StreamChoice, check_path, read_t
 from everlearn.cli.output import Answer, Screen, Shown
 from everlearn.cli.sweep import Address, On, Workers, place
 from everlearn.factors import FACTOR_NAMES, Factors
-from everlearn.reports import moving_portrait, portrait, save
-from everlearn.reports.contact_sheet import Images, check_format
+from everlearn.reports import contact_sheet, factor_animation, save
+from everlearn.reports.contact_sheet import Images, check_image_path
 from everlearn.streams.stream import SPLITS, Stream, Task
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def _hex(colour: list[int]) -> str:
 def portray(stream: Stream, k: int | None, out: Path | None, *, moving: bool, screen: Screen) -> Answer:
     """Draw task k (the first if None) to a file and describe the stream."""
     path = check_path(out or Path(f"everlearn-{_kind(stream)}{'.gif' if moving else '.png'}"))
-    check_format(path, moving=moving)
+    check_image_path(path, animated=moving)
     task = next(stream.take(1)) if k is None else stream.task(k)
     if moving:
         with screen.progress("Drawing") as progress:
-            save(moving_portrait(stream, task.index, progress), path)
+            save(factor_animation(stream, task.index, progress), path)
     else:
-        save(portrait(task), path)
+        save(contact_sheet(task), path)
     facts = {**_facts(stream, task), "image": str(path)}
     return Answer(facts, lambda: _view(facts, task))
 

@@ -1,10 +1,15 @@
-"""How well it went.
+"""Evaluation: metrics of score tables, latents and novelty scores, and protocols for trained learners.
 
-Takes in what was measured: accuracies task by task or batch by batch, codes and factors, novelty scores,
-costs. Gives out numbers and curves, each by a plain function that says in its first line what it means.
+Takes measurements: accuracies per task or batch, latents and factors, novelty scores, costs. Gives numbers
+and curves by plain functions. `everlearn.evaluation.protocols` evaluates trained learners.
 """
 
-from everlearn.evaluation.change_detection import Detection, Stage, detection
+from everlearn.evaluation.change_detection import (
+    DetectionSummary,
+    StageDetection,
+    detect_stages,
+    summarize_detection,
+)
 from everlearn.evaluation.disentanglement import (
     DCI,
     completeness_of,
@@ -30,37 +35,35 @@ from everlearn.evaluation.metrics import (
     average_incremental_accuracy,
     backward_transfer,
     factor_errors,
-    factor_errors_each,
-    final_accuracy,
+    factor_errors_per_image,
     forgetting,
     forgetting_curve,
     forward_transfer,
     intransigence,
 )
-from everlearn.evaluation.novelty import Curve, acceptance, precision_recall, roc, threshold_for
-from everlearn.evaluation.probes import Probing, Retention, read_labels, read_numbers, retained, retention
+from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
+from everlearn.evaluation.probes import ProbeResults, Retention, probe_labels, probe_values, retention
 from everlearn.evaluation.scores import Row, ScoreTable
 from everlearn.evaluation.stability import (
+    evaluation_rows,
     learning_curve_area,
     min_accuracy,
-    min_accuracy_of,
     windowed_forgetting,
     windowed_plasticity,
     worst_case_accuracy,
-    worst_case_accuracy_of,
 )
 
 __all__ = [
     "DCI",
     "Cost",
-    "Curve",
-    "Detection",
+    "DetectionSummary",
     "Interval",
-    "Probing",
+    "ProbeResults",
     "Retention",
     "Row",
     "ScoreTable",
-    "Stage",
+    "StageDetection",
+    "ThresholdCurve",
     "acceptance",
     "accuracy_curve",
     "angle_error",
@@ -71,12 +74,12 @@ __all__ = [
     "bootstrap_interval",
     "completeness_of",
     "dci",
-    "detection",
+    "detect_stages",
     "disentanglement_of",
+    "evaluation_rows",
     "factor_errors",
-    "factor_errors_each",
+    "factor_errors_per_image",
     "factor_vae_score",
-    "final_accuracy",
     "forgetting",
     "forgetting_curve",
     "forward_transfer",
@@ -85,19 +88,17 @@ __all__ = [
     "mean_interval",
     "mig",
     "min_accuracy",
-    "min_accuracy_of",
     "precision_recall",
-    "read_labels",
-    "read_numbers",
-    "retained",
+    "probe_labels",
+    "probe_values",
     "retention",
     "roc",
     "sap",
     "student_quantile",
+    "summarize_detection",
     "threshold_for",
     "wilson_interval",
     "windowed_forgetting",
     "windowed_plasticity",
     "worst_case_accuracy",
-    "worst_case_accuracy_of",
 ]

@@ -1,126 +1,128 @@
-"""Whether a learner noticed that its environment had changed, against the truth."""
+"""Scores of inferred environment changes against the schedule of the stream."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-STEPS = 10_000
-"""Batches that false alarms are counted over."""
+RATE_BATCHES = 10_000
+"""Rates of false alarms are given per this many batches."""
 
-Finding = Literal["new", "known", "missed"]
+Detected = Literal["new", "known", "missed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
-    """A stage of the truth, and what a learner made of it.
+class StageDetection:
+    """How a learner detected one stage of the schedule.
 
     Attributes:
-        name: the environment that it shows.
-        is_new: whether that was never shown before.
-        found: "new", if the learner took it for an environment it had never met; "known", for the one that it
-            is; "missed", if neither.
-        delay: batches until then; NaN if it was missed.
-        false_new: environments made up beside.
-        wrong: moves to an environment that it is not.
+        name: environment of the stage.
+        is_new: whether it is the first stage of this environment.
+        detected: "new" if the learner switched to a new environment, "known" if it switched to the one it had
+            inferred for this environment before, "missed" if it did neither.
+        delay: batches until the switch; None if missed.
+        n_false_new: other new environments inferred during the stage.
+        n_wrong: switches to an environment inferred for another one.
     """
 
     name: str
     is_new: bool
-    found: Finding
-    delay: float
-    false_new: int
-    wrong: int
+    detected: Detected
+    delay: float | None
+    n_false_new: int
+    n_wrong: int
 
     @property
-    def is_right(self) -> bool:
-        """Whether what is new was found to be new, and what came back to be known."""
-        return self.found == ("new" if self.is_new else "known")
+    def is_correct(self) -> bool:
+        """Whether a new environment was detected as new, a recurring one as known."""
+        return self.detected == ("new" if self.is_new else "known")
 
 
-def detection(
+@dataclass(frozen=True)
+class DetectionSummary:
+    """Detection scores of a whole run.
+
+    Attributes:
+        n_changes: changes of environment in the schedule.
+        n_correct: changes that were detected correctly.
+        n_missed: changes that were not detected.
+        max_delay: largest delay of a detected change in batches; None if none was detected.
+        false_new_rate: falsely inferred new environments per 10,000 batches.
+        wrong_rate: switches to wrong environments per 10,000 batches.
+    """
+
+    n_changes: int
+    n_correct: int
+    n_missed: int
+    max_delay: float | None
+    false_new_rate: float
+    wrong_rate: float
+
+
+def detect_stages(
     names: Sequence[str], n_batches: Sequence[int], changes: Iterable[tuple[int, int]]
-) -> list[Stage]:
-    """What a learner made of each stage.
+) -> list[StageDetection]:
+    """Detection of each stage of a schedule.
 
-    An environment of the learner is called after the stage in which it was found.
+    An inferred environment belongs to the environment of the stage in which it was first inferred.
 
     Args:
-        names: the environment that each stage shows.
-        n_batches: how long it is.
-        changes: after how many batches the learner moved, and to which of its environments; it begins in 0.
+        names: environment of each stage.
+        n_batches: length of each stage.
+        changes: (number of batches seen, inferred environment) of every switch; the learner starts in 0.
 
     Example:
-        >>> for stage in detection(["a", "b", "a"], [10, 10, 10], [(13, 1), (18, 2), (22, 0)]):
-        ...     print(stage.name, stage.found, stage.delay, stage.false_new)
+        >>> for stage in detect_stages(["a", "b", "a"], [10, 10, 10], [(13, 1), (18, 2), (22, 0)]):
+        ...     print(stage.name, stage.detected, stage.delay, stage.n_false_new)
         a new 0.0 0
         b new 3.0 1
         a known 2.0 0
     """
-    moves, known, stages = list(changes), {0: names[0]}, []
+    switches, known, stages = list(changes), {0: names[0]}, []
     current = 0
     for k, start in enumerate(accumulate(n_batches[:-1], initial=0)):
-        here = [(after - start, to) for after, to in moves if start < after <= start + n_batches[k]]
-        is_new = names[k] not in names[:k]
-        stages.append(_stage(names[k], is_new, current, here, known))
+        here = [(after - start, to) for after, to in switches if start < after <= start + n_batches[k]]
+        stages.append(_stage(names[k], names[k] not in names[:k], current, here, known))
         current = here[-1][1] if here else current
     return stages
 
 
-def _stage(
-    name: str, is_new: bool, current: int, moves: Sequence[tuple[int, int]], known: dict[int, str]
-) -> Stage:
-    """One stage; environments that are found in it are added to the known ones."""
-    is_there = known[current] == name
-    found: Finding = "missed" if not is_there else "new" if is_new else "known"
-    delay, false_new, wrong = 0.0 if is_there else math.nan, 0, 0
-    for after, to in moves:
-        met = known.setdefault(to, "")
-        if met in ("", name) and found == "missed":
-            found, delay = "known" if met else "new", float(after)
-        false_new += not met and (not is_new or after != delay)
-        wrong += met not in ("", name)
-        known[to] = met or name
-    return Stage(name=name, is_new=is_new, found=found, delay=delay, false_new=false_new, wrong=wrong)
-
-
-@dataclass(frozen=True)
-class Detection:
-    """How well all changes of environment were noticed.
-
-    Attributes:
-        n_changes: changes there were.
-        n_right: of these, rightly found to be new or known.
-        n_missed: not noticed at all.
-        latest: batches until the last of them was noticed; NaN if none was.
-        false_new: environments made up, in 10,000 batches.
-        wrong: moves to environments it was not, in 10,000 batches.
-    """
-
-    n_changes: int
-    n_right: int
-    n_missed: int
-    latest: float
-    false_new: float
-    wrong: float
-
-
-def summed_up(stages: Sequence[Stage], n_batches: int) -> Detection:
-    """All stages of a run together; nothing has to be noticed in the first, nor where nothing changes.
+def summarize_detection(stages: Sequence[StageDetection], n_batches: int) -> DetectionSummary:
+    """Scores over all stages; only stages that differ from the previous one count as changes.
 
     Example:
-        >>> stages = detection(["a", "b"], [100, 100], [(103, 1)])
-        >>> summed_up(stages, 200)
-        Detection(n_changes=1, n_right=1, n_missed=0, latest=3.0, false_new=0.0, wrong=0.0)
+        >>> stages = detect_stages(["a", "b"], [100, 100], [(103, 1)])
+        >>> summary = summarize_detection(stages, 200)
+        >>> summary.n_correct, summary.max_delay, summary.false_new_rate
+        (1, 3.0, 0.0)
     """
     changed = [stage for before, stage in pairwise(stages) if stage.name != before.name]
-    delays = [stage.delay for stage in changed if stage.found != "missed"]
-    return Detection(
+    delays = [stage.delay for stage in changed if stage.delay is not None]
+    return DetectionSummary(
         n_changes=len(changed),
-        n_right=sum(stage.is_right for stage in changed),
-        n_missed=sum(stage.found == "missed" for stage in changed),
-        latest=float(max(delays, default=math.nan)),
-        false_new=STEPS * sum(stage.false_new for stage in stages) / n_batches,
-        wrong=STEPS * sum(stage.wrong for stage in stages) / n_batches,
+        n_correct=sum(stage.is_correct for stage in changed),
+        n_missed=sum(stage.detected == "missed" for stage in changed),
+        max_delay=max(delays, default=None),
+        false_new_rate=RATE_BATCHES * sum(stage.n_false_new for stage in stages) / n_batches,
+        wrong_rate=RATE_BATCHES * sum(stage.n_wrong for stage in stages) / n_batches,
+    )
+
+
+def _stage(
+    name: str, is_new: bool, current: int, switches: Sequence[tuple[int, int]], known: dict[int, str]
+) -> StageDetection:
+    """One stage; `known` maps inferred environments to names and is extended."""
+    is_there = known[current] == name
+    detected: Detected = "missed" if not is_there else "new" if is_new else "known"
+    delay = 0.0 if is_there else None
+    n_false_new = n_wrong = 0
+    for after, to in switches:
+        met = known.setdefault(to, "")
+        if met in ("", name) and detected == "missed":
+            detected, delay = "known" if met else "new", float(after)
+        n_false_new += not met and (not is_new or after != delay)
+        n_wrong += met not in ("", name)
+        known[to] = met or name
+    return StageDetection(
+        name=name, is_new=is_new, detected=detected, delay=delay, n_false_new=n_false_new, n_wrong=n_wrong
     )

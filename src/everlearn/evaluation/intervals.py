@@ -1,25 +1,34 @@
-"""What several seeds say about one number."""
+"""Means over seeds with confidence intervals: Student, bootstrap and Wilson."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
+from everlearn.plotting.axes import Series
 from everlearn.rng import FloatArray, rng_at
+
+LEVEL = 0.95
+"""Default confidence level."""
+
+Curve = Mapping[float, float]
+"""A measured value (y) by when it was measured (x)."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and where the true mean is believed to lie.
+    """A mean with its confidence interval.
 
     Attributes:
-        mean: the mean of what was measured.
-        low: the lower end; NaN if there was only one measurement.
-        high: the upper end, likewise.
-        n: how many measurements.
+        mean: sample mean.
+        low: lower bound; NaN for a single value.
+        high: upper bound; NaN for a single value.
+        n: sample size.
 
     Example:
         >>> print(mean_interval([0.90, 0.92, 0.94]))
@@ -36,14 +45,19 @@ class Interval:
             return f"{self.mean:.3f}"
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    @classmethod
+    def point(cls, value: float) -> "Interval":
+        """A single value without an interval."""
+        return cls(value, math.nan, math.nan, 1)
+
     @property
     def half_width(self) -> float:
-        """Half the way from end to end, for error bars."""
+        """Half of the width, for error bars."""
         return (self.high - self.low) / 2
 
 
-def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """The mean with Student's confidence interval, for a handful of seeds.
+def mean_interval(values: npt.ArrayLike, level: float = LEVEL) -> Interval:
+    """Mean with Student's confidence interval, for small samples.
 
     Example:
         >>> print(mean_interval([1.0, 3.0], level=0.5))
@@ -52,15 +66,45 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     sample = _sample(values, level)
     mean, n = math.fsum(sample) / len(sample), len(sample)
     if n == 1:
-        return Interval(mean, math.nan, math.nan, 1)
+        return Interval.point(mean)
     margin = student_quantile((1 + level) / 2, n - 1) * float(sample.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - margin, mean + margin, n)
 
 
+def interval_over(values: Sequence[float]) -> Interval | None:
+    """Student's interval of the values that are not NaN; None if there are none."""
+    there = [value for value in values if not math.isnan(value)]
+    return mean_interval(there) if there else None
+
+
+def mean_series(curves: Sequence[Curve]) -> Series:
+    """Pointwise mean of several curves with Student's interval; x are all points that occur in a curve.
+
+    Example:
+        >>> mean_series([{1: 0.5, 2: 0.75}, {1: 0.5}]).mean
+        array([0.5 , 0.75])
+    """
+    x = sorted({point for curve in curves for point in curve})
+    table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
+    table = table.reshape(len(curves), len(x))
+    there = ~np.isnan(table)
+    n = there.sum(axis=0)
+    mean = np.where(n > 0, np.where(there, table, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
+    squares = np.where(there, (table - mean) ** 2, 0).sum(axis=0)
+    margin = np.array([_margin_factor(int(k)) for k in n]) * np.sqrt(squares / np.maximum(n - 1, 1))
+    return Series(np.array(x, np.float64), mean, mean - margin, mean + margin)
+
+
+@cache
+def _margin_factor(n: int) -> float:
+    """Margin of the mean of n values in units of their standard deviation."""
+    return student_quantile((1 + LEVEL) / 2, n - 1) / math.sqrt(n) if n > 1 else math.nan
+
+
 def bootstrap_interval(
-    values: npt.ArrayLike, level: float = 0.95, *, seed: int = 0, n_resamples: int = 10_000
+    values: npt.ArrayLike, level: float = LEVEL, *, seed: int = 0, n_resamples: int = 10_000
 ) -> Interval:
-    """The mean with a percentile bootstrap interval: assumes no bell curve, but wants ten seeds or more.
+    """Mean with a percentile bootstrap interval: assumes no distribution, but needs ten values or more.
 
     Example:
         >>> bootstrap_interval([0.5, 0.5, 0.5])
@@ -69,14 +113,14 @@ def bootstrap_interval(
     sample = _sample(values, level)
     n = len(sample)
     if n == 1:
-        return Interval(float(sample[0]), math.nan, math.nan, 1)
+        return Interval.point(float(sample[0]))
     rows = rng_at(seed, "bootstrap", n).integers(n_resamples * n, n).reshape(n_resamples, n)
     low, high = np.quantile(sample[rows].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
     return Interval(math.fsum(sample) / n, float(low), float(high), n)
 
 
-def wilson_interval(n_hits: int, n: int, level: float = 0.95) -> Interval:
-    """The share of hits with Wilson's interval, which stays between 0 and 1 and is honest near both.
+def wilson_interval(n_hits: int, n: int, level: float = LEVEL) -> Interval:
+    """Proportion with Wilson's score interval, which stays within [0, 1] and is accurate near both ends.
 
     Example:
         >>> print(wilson_interval(10, 10))
@@ -85,18 +129,17 @@ def wilson_interval(n_hits: int, n: int, level: float = 0.95) -> Interval:
     Reference: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
     """
     if not 0 <= n_hits <= n or n < 1:
-        raise BadInput(f"{n_hits} hits in {n} trials have no share; give 0 to n hits in at least 1 trial")
-    if not 0 < level < 1:
-        raise BadInput(f"level is {level}; it must lie between 0 and 1, such as 0.95")
+        raise BadInput(f"{n_hits} hits in {n} trials is no proportion; give 0 to n hits in at least 1 trial")
+    _check_level(level)
     share, z = n_hits / n, NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # Rounding must not push an end past the share itself, which at 0 and 1 it equals.
+    # Rounding must not move a bound past the proportion itself.
     return Interval(share, max(0.0, min(share, centre - margin)), min(1.0, max(share, centre + margin)), n)
 
 
 def student_quantile(p: float, freedom: int) -> float:
-    """The number that a Student variable with whole degrees of freedom stays below with chance p.
+    """The p-quantile of Student's t distribution with integer degrees of freedom.
 
     Example:
         >>> round(student_quantile(0.975, 9), 6)
@@ -109,15 +152,15 @@ def student_quantile(p: float, freedom: int) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        if _central_chance(middle, freedom) < 2 * p - 1:
+        if _central_probability(middle, freedom) < 2 * p - 1:
             low = middle
         else:
             high = middle
     return math.sqrt(freedom) * math.tan(low)
 
 
-def _central_chance(theta: float, freedom: int) -> float:
-    """The chance that |t| < sqrt(freedom) tan(theta): a finite sum (Abramowitz and Stegun 26.7.3-4)."""
+def _central_probability(theta: float, freedom: int) -> float:
+    """P(|t| < sqrt(freedom) tan(theta)) as a finite sum (Abramowitz and Stegun 26.7.3-4)."""
     sine, cosine = math.sin(theta), math.cos(theta)
     odd = freedom % 2
     term, total = (cosine if odd else 1.0), 0.0
@@ -130,7 +173,11 @@ def _central_chance(theta: float, freedom: int) -> float:
 def _sample(values: npt.ArrayLike, level: float) -> FloatArray:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or not len(sample) or not np.isfinite(sample).all():
-        raise BadInput("an interval needs a flat list of at least one number, all of them finite")
+        raise BadInput("an interval needs a flat list of at least one finite number")
+    _check_level(level)
+    return sample
+
+
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise BadInput(f"level is {level}; it must lie between 0 and 1, such as 0.95")
-    return sample

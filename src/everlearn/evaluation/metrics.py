@@ -1,4 +1,4 @@
-"""How far off an estimate of the factors is."""
+"""Continual-learning metrics of a score table, costs of a run, and errors of estimated factors."""
 
 import math
 from dataclasses import dataclass
@@ -11,9 +11,16 @@ from everlearn.evaluation.scores import Row, ScoreTable, as_table
 from everlearn.factors import Factors
 from everlearn.rng import FloatArray, IntArray
 
+FACTOR_LABELS = {
+    "scale": "scale (relative)",
+    "angle": "angle (radians)",
+    "position": "position (half image)",
+}
+"""Factor errors in figures, with their units."""
+
 
 def average_accuracy(scores: npt.ArrayLike, after: int | None = None) -> float:
-    """Mean accuracy on all tasks seen so far, after task `after` (if not said, the last one measured).
+    """Mean accuracy on all tasks seen so far, after task `after` (default: the last evaluation).
 
     Example:
         >>> round(average_accuracy([[1.0, 0.2], [0.6, 0.8]]), 3)
@@ -23,7 +30,7 @@ def average_accuracy(scores: npt.ArrayLike, after: int | None = None) -> float:
     """
     curve = accuracy_curve(scores)
     if after is not None and not 0 <= after < len(curve):
-        raise BadInput(f"there is no task {after} in the table; its tasks run from 0 to {len(curve) - 1}")
+        raise BadInput(f"there is no task {after} in the table; give 0 to {len(curve) - 1}")
     measured = curve[~np.isnan(curve)]
     if after is None:
         return float(measured[-1]) if len(measured) else float("nan")
@@ -44,18 +51,8 @@ def accuracy_curve(scores: npt.ArrayLike) -> FloatArray:
     return curve
 
 
-def final_accuracy(scores: npt.ArrayLike) -> float:
-    """Mean accuracy on all tasks at the end: the number most tables print.
-
-    Example:
-        >>> round(final_accuracy([[1.0, 0.2], [0.6, 0.8]]), 3)
-        0.7
-    """
-    return average_accuracy(scores)
-
-
 def average_incremental_accuracy(scores: npt.ArrayLike) -> float:
-    """The mean of the accuracy curve: how good the learner was along the way (Rebuffi et al. 2017).
+    """Mean of the accuracy curve (Rebuffi et al. 2017).
 
     Example:
         >>> round(average_incremental_accuracy([[1.0, 0.2], [0.6, 0.8]]), 3)
@@ -65,9 +62,9 @@ def average_incremental_accuracy(scores: npt.ArrayLike) -> float:
 
 
 def forgetting(scores: npt.ArrayLike) -> float:
-    """How far each earlier task has fallen from its best, on average (Chaudhry et al. 2018).
+    """Mean drop of earlier tasks from their best accuracy (Chaudhry et al. 2018).
 
-    Mean over j < T of max over i < T of scores[i, j] - scores[T, j]; negative if tasks still got better.
+    Mean over j < T of max over i < T of scores[i, j] - scores[T, j]; negative if tasks improved.
 
     Example:
         >>> round(forgetting([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]), 3)
@@ -77,7 +74,7 @@ def forgetting(scores: npt.ArrayLike) -> float:
 
 
 def forgetting_curve(scores: npt.ArrayLike) -> FloatArray:
-    """Forgetting after each task, counted as `forgetting` does with what was measured until then.
+    """`forgetting` after each task, from the evaluations up to it.
 
     Example:
         >>> forgetting_curve([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]).round(3)
@@ -93,10 +90,10 @@ def forgetting_curve(scores: npt.ArrayLike) -> FloatArray:
 
 
 def avalanche_forgetting(scores: npt.ArrayLike) -> float:
-    """How far each earlier task has fallen from where it was when learned, as Avalanche counts.
+    """Mean drop of earlier tasks from their accuracy right after training, as in Avalanche.
 
-    Mean over j < T of scores[j, j] - scores[T, j]. If a task was not measured right after it was learned,
-    its first measurement after that counts.
+    Mean over j < T of scores[j, j] - scores[T, j]. If a task was not evaluated right after it was learned,
+    its next evaluation counts.
 
     Example:
         >>> round(avalanche_forgetting([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]), 3)
@@ -112,9 +109,9 @@ def avalanche_forgetting(scores: npt.ArrayLike) -> float:
 
 
 def backward_transfer(scores: npt.ArrayLike) -> float:
-    """What learning later tasks did to earlier ones, on average (Lopez-Paz and Ranzato 2017).
+    """Mean change of earlier tasks since they were learned (Lopez-Paz and Ranzato 2017).
 
-    Mean over j < T of scores[T, j] - scores[j, j]: the opposite of `avalanche_forgetting`.
+    Mean over j < T of scores[T, j] - scores[j, j], the negative of `avalanche_forgetting`.
 
     Example:
         >>> round(backward_transfer([[0.9, 0.0, 0.0], [1.0, 0.8, 0.0], [0.5, 0.6, 1.0]]), 3)
@@ -124,62 +121,59 @@ def backward_transfer(scores: npt.ArrayLike) -> float:
 
 
 def forward_transfer(scores: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
-    """How much better than by chance a task goes before it is learned, on average.
+    """Mean accuracy on tasks before they are learned, above a baseline (Lopez-Paz and Ranzato 2017).
 
-    Mean over j > 0 of scores[j - 1, j] - baseline[j] (Lopez-Paz and Ranzato 2017). It says nothing about
-    tasks that bring new labels only, as nobody can answer with a label never heard of: leave them out.
+    Mean over j > 0 of scores[j - 1, j] - baseline[j]. It is undefined for tasks with new labels only, which
+    cannot be predicted: leave them out.
 
     Args:
-        scores: the table; it must have been measured one task ahead.
-        baseline: accuracy on each task without what was learned before: of an untaught network, or of
-            answers dealt at random, which is what runs write down; NaN where it is not known.
+        scores: the table, with scores one task ahead.
+        baseline: accuracy on each task without earlier training: of an untrained network, or of permuted
+            predictions, which runs record; NaN if unknown.
 
     Example:
         >>> round(forward_transfer([[0.9, 0.3, 0.1], [1.0, 0.8, 0.2], [0.5, 0.6, 1.0]], [0.1, 0.1, 0.1]), 3)
         0.15
     """
     table = as_table(scores)
-    untaught = _vector("baseline", baseline, table.n_tasks)
-    return _mean(_shifted(table, 1) - untaught)
+    return _mean(_shifted(table, 1) - _vector("baseline", baseline, table.n_tasks))
 
 
 def intransigence(scores: npt.ArrayLike, joint: npt.ArrayLike) -> float:
-    """How much worse than a learner of all data each task goes when just learned (Chaudhry et al. 2018).
+    """Mean gap to joint training on tasks that were just learned (Chaudhry et al. 2018).
 
     Mean over j of joint[j] - scores[j, j].
 
     Args:
         scores: the table.
-        joint: accuracy on each task of a reference that learned all tasks up to it together.
+        joint: accuracy on each task of a reference trained jointly on all tasks up to it.
 
     Example:
         >>> round(intransigence([[0.9, 0.0], [1.0, 0.5]], joint=[1.0, 1.0]), 3)
         0.3
     """
     table = as_table(scores)
-    reference = _vector("joint", joint, table.n_tasks)
-    learned = _shifted(table, 0)
-    return _mean(reference - learned)
+    return _mean(_vector("joint", joint, table.n_tasks) - _shifted(table, 0))
 
 
 def _rows(scores: npt.ArrayLike) -> list[Row]:
-    """All rows; of an empty table one in which nothing was measured."""
+    """All rows; a single empty one for an empty table."""
     return list(as_table(scores).rows()) or [Row(0, np.zeros(0, np.int64), np.zeros(0))]
 
 
 def _before(task: int, row: Row) -> tuple[IntArray, FloatArray]:
-    """What a row says of the tasks before one."""
+    """Tasks of a row that come before one, and their scores."""
     there = row.tasks < task
     return row.tasks[there], row.scores[there]
 
 
 def _shifted(table: ScoreTable, ahead: int) -> FloatArray:
-    """Of each task its accuracy when it was only `ahead` tasks ahead of what was learned; NaN if unknown."""
-    found = np.full(table.n_tasks, np.nan)
+    """Score of each task when it was `ahead` tasks ahead of the last learned one; NaN if unknown."""
+    shifted = np.full(table.n_tasks, np.nan)
     for row in table.rows():
         there = row.tasks == row.after + ahead
-        found[row.tasks[there]] = row.scores[there]
-    return found
+        shifted[row.tasks[there]] = row.scores[there]
+    return shifted
 
 
 def _vector(name: str, values: npt.ArrayLike, n_tasks: int) -> FloatArray:
@@ -190,24 +184,23 @@ def _vector(name: str, values: npt.ArrayLike, n_tasks: int) -> FloatArray:
 
 
 def _mean(values: FloatArray) -> float:
-    """The mean of what is there; summed exactly, so that the order of tasks cannot show."""
+    """Mean without NaN; summed exactly, so that it does not depend on the order."""
     there = values[~np.isnan(values)].tolist()
     return math.fsum(there) / len(there) if there else float("nan")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What was spent, and what had to be held.
+    """Compute and memory of a run or a part of it.
 
-    Costs add up: seconds, images and operations are sums; bytes are held at the same time, so of two
-    periods the larger counts.
+    In a sum of costs, seconds, images and operations add up; of the bytes the maximum counts.
 
     Attributes:
         seconds: wall-clock time.
-        images: images learned from, each as often as it was used.
+        images: training images, counted once per use.
         flops: estimated floating-point operations.
-        weight_bytes: what the learned parameters take.
-        memory_bytes: what is kept of the past.
+        weight_bytes: bytes of the parameters.
+        memory_bytes: bytes of stored data.
 
     Example:
         >>> total = Cost(seconds=2.0, images=100, memory_bytes=512) + Cost(seconds=1.0, memory_bytes=640)
@@ -233,16 +226,16 @@ class Cost:
         )
 
     def __radd__(self, start: int) -> "Cost":
-        """Let `sum` begin with its 0."""
+        """Support `sum`, which starts with 0."""
         return self if start == 0 else NotImplemented
 
     @property
     def bytes(self) -> int:
-        """All that is held."""
+        """Bytes of parameters and stored data."""
         return self.weight_bytes + self.memory_bytes
 
     def per_task(self, n_tasks: int) -> "Cost":
-        """The mean spending on each of n tasks; what is held is held for all of them."""
+        """Mean compute per task; bytes stay as they are."""
         return Cost(
             seconds=self.seconds / n_tasks,
             images=self.images / n_tasks,
@@ -253,10 +246,10 @@ class Cost:
 
 
 def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:
-    """The mean error in each factor.
+    """Mean error of each factor.
 
-    Scale is judged relative to the true one, angles on the circle (in radians), x, y and `position` (both
-    together) as parts of the image.
+    Relative error of scale, circular error of angles in radians, distance in x, y and `position` (both) in
+    units of half the image size.
 
     Example:
         >>> true = Factors(scale=[0.5, 1.0], angle=[0.1, 6.2])
@@ -264,11 +257,11 @@ def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:
         >>> {name: round(error, 3) for name, error in errors.items()}
         {'scale': 0.1, 'angle': 0.183, 'x': 0.15, 'y': 0.0, 'position': 0.15}
     """
-    return {name: float(error.mean()) for name, error in factor_errors_each(estimated, true).items()}
+    return {name: float(error.mean()) for name, error in factor_errors_per_image(estimated, true).items()}
 
 
-def factor_errors_each(estimated: Factors, true: Factors) -> dict[str, FloatArray]:
-    """The error in each factor, image by image, as `factor_errors` counts it."""
+def factor_errors_per_image(estimated: Factors, true: Factors) -> dict[str, FloatArray]:
+    """Errors as in `factor_errors`, per image."""
     if len(estimated) != len(true) or not len(true):
         raise BadInput(f"{len(estimated)} estimates for {len(true)} images; give one each, at least one")
     dx, dy = estimated.x - true.x, estimated.y - true.y
@@ -282,11 +275,11 @@ def factor_errors_each(estimated: Factors, true: Factors) -> dict[str, FloatArra
 
 
 def angle_error(estimated: npt.ArrayLike, true: npt.ArrayLike) -> FloatArray:
-    """The way between two angles along the circle, 0 to pi.
+    """Circular distance of angles, from 0 to pi.
 
     Example:
         >>> angle_error([0.1, np.pi], [2 * np.pi - 0.1, -np.pi]).round(3)
         array([0.2, 0. ])
     """
-    apart = np.asarray(estimated, np.float64) - np.asarray(true, np.float64)
-    return np.asarray(np.abs((apart + np.pi) % (2 * np.pi) - np.pi))
+    difference = np.asarray(estimated, np.float64) - np.asarray(true, np.float64)
+    return np.asarray(np.abs((difference + np.pi) % (2 * np.pi) - np.pi))

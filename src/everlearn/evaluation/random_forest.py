@@ -1,7 +1,7 @@
-"""A small random forest, which says how much each column matters for a number.
+"""A small regression forest in numpy, for feature importances.
 
-Trees are grown level by level on binned columns, all nodes of a level at once, so plain numpy is fast enough.
-Rows to be judged are sent down the trees with weight 0, so no tree has to be kept.
+Trees are grown level by level on binned columns, all nodes of a level at once. Test rows pass through the
+trees with weight 0 while these are grown, so that no tree has to be stored.
 """
 
 import math
@@ -12,65 +12,65 @@ from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
 N_BINS = 32
 MIN_LEAF = 5
-CHANCE = 10.0
-"""Splitting noise seldom gains more than this many times its variance."""
+MIN_GAIN = 10.0
+"""A split must gain more than this many times the variance in its node; splits of noise rarely do."""
 
 
 def importances(
     columns: FloatArray, target: FloatArray, *, n_trees: int = 20, depth: int = 8, seed: int = 0
 ) -> tuple[FloatArray, float]:
-    """How much of the variance of a target each column accounts for, and how well it is predicted.
+    """Share of the explained variance of a target due to each column, and R² on held-out rows.
 
-    A quarter of the rows, drawn by the seed, is only predicted, never learned from.
+    A random quarter of the rows is held out.
 
     Returns:
-        One importance for each column, adding up to 1 (or all 0), and R² on the rows held back, at least 0.
+        The importances, which sum to 1 (or are all 0), and R² on the held-out rows, at least 0.
 
     Example:
         >>> columns = rng_at(0, "docs").uniform(2000).reshape(1000, 2)
-        >>> weights, explained = importances(columns, 3 * columns[:, 1])
-        >>> bool(weights[1] > 0.95), bool(explained > 0.95)
+        >>> weights, r2 = importances(columns, 3 * columns[:, 1])
+        >>> bool(weights[1] > 0.95), bool(r2 > 0.95)
         (True, True)
     """
-    bins = np.stack([_binned(column) for column in columns.T], axis=1)
+    bins = np.stack([_bin(column) for column in columns.T], axis=1)
     order = rng_at(seed, "forest split").permutation(len(target))
-    held_back, taught = np.split(order, [len(target) // 4])
-    y = target - target[taught].mean()
+    test, train = np.split(order, [len(target) // 4])
+    y = target - target[train].mean()
     total, predicted = np.zeros(columns.shape[1]), np.zeros(len(target))
     for tree in range(n_trees):
-        source = rng_at(seed, "forest tree", tree)
+        rng = rng_at(seed, "forest tree", tree)
         weights = np.zeros(len(target))
-        np.add.at(weights, taught[source.integers(len(taught), len(taught))], 1.0)
-        gains, values = _grow(bins, y, weights, depth, source)
+        np.add.at(weights, train[rng.integers(len(train), len(train))], 1.0)
+        gains, values = _grow(bins, y, weights, depth, rng)
         total += gains
         predicted += values / n_trees
-    spread = ((y[held_back] - y[held_back].mean()) ** 2).sum()
-    missed = ((y - predicted)[held_back] ** 2).sum()
-    explained = max(0.0, 1.0 - float(missed / spread)) if spread > 0 else 0.0
-    return total / total.sum() if total.sum() > 0 else total, explained
+    variance = ((y[test] - y[test].mean()) ** 2).sum()
+    residual = ((y - predicted)[test] ** 2).sum()
+    r2 = max(0.0, 1.0 - float(residual / variance)) if variance > 0 else 0.0
+    return total / total.sum() if total.sum() > 0 else total, r2
 
 
-def _binned(column: FloatArray) -> IntArray:
-    """Ranks cut into equal shares; few different values stay apart."""
-    values, numbers = np.unique(column, return_inverse=True)
+def _bin(column: FloatArray) -> IntArray:
+    """Quantile bins; one bin per value if there are few values."""
+    values, indices = np.unique(column, return_inverse=True)
     if len(values) <= N_BINS:
-        return np.asarray(numbers, np.int64)
+        return np.asarray(indices, np.int64)
     edges = np.quantile(column, np.arange(1, N_BINS) / N_BINS)
     return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
 def _grow(
-    bins: IntArray, y: FloatArray, weights: FloatArray, depth: int, source: Rng
+    bins: IntArray, y: FloatArray, weights: FloatArray, depth: int, rng: Rng
 ) -> tuple[FloatArray, FloatArray]:
-    """One tree: the gain due to each column, and the prediction for each row."""
+    """One tree: the gain of each column, and the prediction for each row."""
     gains, predicted = np.zeros(bins.shape[1]), np.zeros(len(y))
     node = np.zeros(len(y), np.int64)
     for _ in range(depth):
         counts, sums = _histograms(bins, y, weights, node)
-        by_chance = CHANCE * np.bincount(node, weights * (y - predicted) ** 2) / np.bincount(node, weights)
-        gain, column, edge = _best_splits(counts, sums, by_chance, source)
+        min_gain = MIN_GAIN * np.bincount(node, weights * (y - predicted) ** 2) / np.bincount(node, weights)
+        gain, column, edge = _best_splits(counts, sums, min_gain, rng)
         gains += np.bincount(column, weights=gain, minlength=len(gains))
-        # A node that does not split stays whole, and may look at other columns at the next level.
+        # A node that does not split stays whole, and may try other columns at the next level.
         n_children = 1 + (gain > 0)
         right = (gain > 0)[node] & (bins[np.arange(len(y)), column[node]] > edge[node])
         node = (n_children.cumsum() - n_children)[node] + right
@@ -93,24 +93,22 @@ def _histograms(
 
 
 def _best_splits(
-    counts: FloatArray, sums: FloatArray, by_chance: FloatArray, source: Rng
+    counts: FloatArray, sums: FloatArray, min_gain: FloatArray, rng: Rng
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """For each node the gain, the column and the last bin to the left of its best split.
+    """Gain, column and last left bin of the best split of each node; gain 0 if no split exceeds `min_gain`.
 
-    The gain is 0 where no split gains more than one would by chance.
-
-    Each node sees a random half of the columns only, so that columns that say the same share the credit.
+    Each node considers a random half of the columns, so that correlated columns share the importance.
     """
     n_nodes, n_columns, _ = counts.shape
     n_left, left = counts.cumsum(axis=2)[..., :-1], sums.cumsum(axis=2)[..., :-1]
-    n_all, everything = counts[:, :1].sum(axis=2, keepdims=True), sums[:, :1].sum(axis=2, keepdims=True)
-    n_right, right = n_all - n_left, everything - left
-    luck = source.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns)
-    seen = luck.argsort(axis=1).argsort(axis=1) < (n_columns + 1) // 2
-    possible = (n_left >= MIN_LEAF) & (n_right >= MIN_LEAF) & seen[..., None]
+    n_all, total = counts[:, :1].sum(axis=2, keepdims=True), sums[:, :1].sum(axis=2, keepdims=True)
+    n_right, right = n_all - n_left, total - left
+    order = rng.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns)
+    candidate = order.argsort(axis=1).argsort(axis=1) < (n_columns + 1) // 2
+    possible = (n_left >= MIN_LEAF) & (n_right >= MIN_LEAF) & candidate[..., None]
     safe_left, safe_right = np.maximum(n_left, 1), np.maximum(n_right, 1)
-    gain = left**2 / safe_left + right**2 / safe_right - everything**2 / np.maximum(n_all, 1)
-    flat = np.where(possible & (gain > by_chance[:, None, None] + 1e-9), gain, 0.0).reshape(n_nodes, -1)
+    gain = left**2 / safe_left + right**2 / safe_right - total**2 / np.maximum(n_all, 1)
+    flat = np.where(possible & (gain > min_gain[:, None, None] + 1e-9), gain, 0.0).reshape(n_nodes, -1)
     best = flat.argmax(axis=1)
     column, edge = np.divmod(best, N_BINS - 1)
     return flat[np.arange(n_nodes), best], column, edge

@@ -1,4 +1,4 @@
-"""The table every metric is a function of."""
+"""The score table: accuracy on task j after task i. Every continual-learning metric is a function of it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from everlearn.rng import FloatArray, IntArray
 
 
 class Row(NamedTuple):
-    """What was measured at one moment.
+    """Scores of one evaluation.
 
     Attributes:
-        after: the task that was learned last, or that was being learned.
-        tasks: the tasks that were measured, rising.
-        scores: the accuracy on each of them.
+        after: task that was learned last or is being learned.
+        tasks: evaluated tasks, in increasing order.
+        scores: accuracy on each of them.
     """
 
     after: int
@@ -25,21 +25,22 @@ class Row(NamedTuple):
     scores: FloatArray
 
     @classmethod
-    def counted(cls, after: int, tasks: Sequence[int], correct: Sequence[int], total: Sequence[int]) -> "Row":
-        """The row of a test that was counted: right answers of so many, on tasks named in rising order.
+    def from_counts(
+        cls, after: int, tasks: Sequence[int], correct: Sequence[int], total: Sequence[int]
+    ) -> "Row":
+        """A row from correct and total predictions per task; tasks in increasing order.
 
         Example:
-            >>> Row.counted(5, tasks=[2, 5], correct=[3, 1], total=[4, 4]).scores
+            >>> Row.from_counts(5, tasks=[2, 5], correct=[3, 1], total=[4, 4]).scores
             array([0.75, 0.25])
         """
         return cls(after, np.array(tasks, np.int64), np.array(correct) / np.array(total))
 
 
 class ScoreTable:
-    """scores[i, j]: accuracy on task j after task i was learned; NaN where nobody measured.
+    """scores[i, j]: accuracy on task j after task i was learned; NaN if not measured.
 
-    Only what was measured is stored, and metrics read no more than that, so a run of thousands of tasks
-    stays small. The table turns into an array where one is asked for.
+    The table is sparse: only measured scores are stored and read. `np.asarray` makes it dense.
 
     Example:
         >>> table = ScoreTable()
@@ -54,10 +55,10 @@ class ScoreTable:
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
         self.n_tasks = 0
-        """How many tasks there are, learned or measured."""
+        """Number of tasks, learned or measured."""
 
     def __len__(self) -> int:
-        """How many scores were measured."""
+        """Number of measured scores."""
         return sum(len(row.tasks) for row in self._rows.values())
 
     def __repr__(self) -> str:
@@ -72,30 +73,30 @@ class ScoreTable:
     __hash__ = None  # type: ignore[assignment]
 
     def add(self, after: int, task: int, score: float) -> None:
-        """Write down one measurement; a later one of the same pair counts instead of it."""
+        """Set one score."""
         self.add_row(after, {task: score})
 
     def add_row(self, after: int, scores: Mapping[int, float]) -> None:
-        """Write down the scores on several tasks, measured after one."""
+        """Set the scores on several tasks after one task; other scores of the row stay."""
         for task, score in scores.items():
             _check(after, task, score)
         if scores:
             before = self._rows.get(after)
             known = {} if before is None else dict(zip(before.tasks.tolist(), before.scores, strict=True))
             tasks, values = zip(*sorted({**known, **scores}.items()), strict=True)
-            self.put(Row(int(after), np.array(tasks, np.int64), np.array(values, np.float64)))
+            self.set_row(Row(int(after), np.array(tasks, np.int64), np.array(values, np.float64)))
 
-    def put(self, row: Row) -> None:
-        """Write down a whole row, known to be good; it counts instead of all that was measured there."""
+    def set_row(self, row: Row) -> None:
+        """Replace a whole row, without checks."""
         self._rows[row.after] = row
         self.n_tasks = max(self.n_tasks, row.after + 1, int(row.tasks.max(initial=-1)) + 1)
 
     def rows(self) -> Iterator[Row]:
-        """What was measured, moment by moment."""
+        """All rows in order."""
         return (self._rows[after] for after in sorted(self._rows))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """The table as an array, made anew at each call."""
+        """A dense copy of the table."""
         table = np.full((self.n_tasks, self.n_tasks), np.nan)
         for row in self._rows.values():
             table[row.after, row.tasks] = row.scores
@@ -103,21 +104,19 @@ class ScoreTable:
 
     @classmethod
     def from_array(cls, scores: npt.ArrayLike) -> "ScoreTable":
-        """The table of a square array with NaN where nothing was measured."""
+        """The table of a square array; NaN means not measured."""
         square = np.asarray(scores, dtype=np.float64)
         if square.ndim != 2 or square.shape[0] != square.shape[1]:
-            raise BadInput(
-                f"scores have shape {square.shape}; they must be (n_tasks, n_tasks): after i, on j"
-            )
+            raise BadInput(f"scores have shape {square.shape}; give (n_tasks, n_tasks): after i, on j")
         table = cls()
         for after in np.flatnonzero(~np.isnan(square).all(axis=1)).tolist():
             tasks = np.flatnonzero(~np.isnan(square[after]))
-            table.put(Row(after, tasks, square[after, tasks]))
+            table.set_row(Row(after, tasks, square[after, tasks]))
         table.n_tasks = len(square)
         return table
 
     def to_json(self) -> str:
-        """All measurements as JSON: lists of after, task and score."""
+        """All scores as JSON: lists of after, task and score."""
         rows = list(self.rows())
         after = [row.after for row in rows for _ in row.tasks]
         task = [task for row in rows for task in row.tasks.tolist()]
@@ -127,7 +126,7 @@ class ScoreTable:
 
     @classmethod
     def from_json(cls, text: str) -> "ScoreTable":
-        """The table that `to_json` wrote."""
+        """The table written by `to_json`."""
         rows: dict[int, dict[int, float]] = {}
         try:
             columns = json.loads(text)
@@ -142,8 +141,28 @@ class ScoreTable:
 
 
 def as_table(scores: npt.ArrayLike) -> ScoreTable:
-    """Whatever metrics take, as a table: one itself, a square array or a list of lists."""
+    """A score table from a score table, a square array or a list of lists."""
     return scores if isinstance(scores, ScoreTable) else ScoreTable.from_array(scores)
+
+
+def mean_table(tables: Sequence[ScoreTable], max_size: int = 200) -> FloatArray:
+    """Mean of several score tables as a dense array; NaN if not measured.
+
+    With more tasks than `max_size`, neighbouring tasks share a cell.
+
+    Example:
+        >>> mean_table([ScoreTable.from_array([[0.5, np.nan], [0.25, 1.0]]), ScoreTable.from_array([[1.0]])])
+        array([[0.75,  nan],
+               [0.25, 1.  ]])
+    """
+    n = max((table.n_tasks for table in tables), default=0)
+    side = min(n, max_size)
+    sums, counts = np.zeros((2, side, side))
+    for row in (row for table in tables for row in table.rows()):
+        cells = row.tasks * side // n
+        np.add.at(sums[row.after * side // n], cells, row.scores)
+        np.add.at(counts[row.after * side // n], cells, 1)
+    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
 def _are_equal(one: Row, other: Row) -> bool:
@@ -153,6 +172,6 @@ def _are_equal(one: Row, other: Row) -> bool:
 def _check(after: int, task: int, score: float) -> None:
     for name, number in (("after", after), ("task", task)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise BadInput(f"{name} is {number!r}; tasks are counted from 0")
+            raise BadInput(f"{name} is {number!r}; tasks are integers from 0")
     if isinstance(score, bool) or not isinstance(score, int | float | np.floating) or not 0 <= score <= 1:
         raise BadInput(f"the score on task {task} is {score!r}; an accuracy must be between 0 and 1")

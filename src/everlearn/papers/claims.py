@@ -9,11 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from everlearn.evaluation import Interval
+from everlearn.evaluation.formatting import Format, format_score
+from everlearn.evaluation.intervals import interval_over
 from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.reports.comparison import Column
-from everlearn.reports.formatting import share
-from everlearn.reports.groups import Group, interval
-from everlearn.reports.run_results import Findings
+from everlearn.reports.groups import Group
+from everlearn.reports.run_results import RunResults
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,16 @@ class Metric:
     """
 
     label: str
-    value: Callable[[Findings], float]
-    form: Callable[[Interval | None], str] = share
+    value: Callable[[RunResults], float]
+    form: Format = format_score
 
     def over_seeds(self, group: Group) -> Interval | None:
         """Mean and confidence interval over the seeds of a series; None where it is undefined."""
-        return interval([self.value(run) for run in group.runs])
+        return interval_over([self.value(run) for run in group.runs])
 
     def difference(self, a: Group, b: Group) -> Interval | None:
         """Mean and confidence interval of the differences a - b, seed by seed."""
-        return interval([self.value(x) - self.value(y) for x, y in zip(a.runs, b.runs, strict=False)])
+        return interval_over([self.value(x) - self.value(y) for x, y in zip(a.runs, b.runs, strict=False)])
 
     def observed(self, groups: Groups, gaps: Sequence[Interval | None] = ()) -> str:
         """The value of each series, and the differences between them."""
@@ -46,7 +47,7 @@ class Metric:
 
     def column(self, heading: str, meaning: str) -> Column:
         """A column of a table."""
-        return Column(heading, meaning, lambda group: self.form(self.over_seeds(group)), "well")
+        return Column(heading, meaning, lambda group: self.form(self.over_seeds(group)), "results")
 
 
 def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) -> Check:
@@ -110,7 +111,7 @@ def at_most_half(metric: Metric) -> Check:
 
 def protocol_results(groups: Groups, protocol: str) -> list[Mapping[str, Any]]:
     """The results of a protocol for all runs."""
-    return [run.answers[protocol] for group in groups.values() for run in group.runs]
+    return [run.protocol_results[protocol] for group in groups.values() for run in group.runs]
 
 
 def listed(values: Mapping[str, float]) -> str:

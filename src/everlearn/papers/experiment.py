@@ -14,8 +14,8 @@ from everlearn.runs.sweep import Job, missing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from everlearn.plotting import FigureStyle
     from everlearn.reports.comparison import Column
-    from everlearn.reports.style import Look
     from everlearn.runs import RunSpec
 
 Settings = Mapping[str, Any]
@@ -146,10 +146,12 @@ class Scale:
 
     def group(self, name: str, records: Path) -> Group | None:
         """Results of the finished and evaluated runs of a series; None if there are none."""
-        from everlearn.reports.run_results import Findings
+        from everlearn.reports.run_results import RunResults
         from everlearn.runs import Record
 
-        runs = [Findings.of(Record(job.folder)) for job in self.jobs(name, records) if not missing(job)]
+        runs = [
+            RunResults.from_record(Record(job.folder)) for job in self.jobs(name, records) if not missing(job)
+        ]
         return Group(name, name, tuple(runs)) if runs else None
 
 
@@ -206,7 +208,7 @@ class Experiment:
     title: str
     series: tuple[str, ...]
     claims: Sequence[Claim] = ()
-    draw: "Callable[[Sequence[Group], Look], Figure] | None" = None
+    draw: "Callable[[Sequence[Group], FigureStyle], Figure] | None" = None
     note: str = ""
     columns: "Sequence[Column]" = ()
 

@@ -1,16 +1,12 @@
 """Figures that several papers share, with the order and the names of series that an experiment gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from everlearn.evaluation.protocols.multiple_choice import Choice
-from everlearn.reports.axes import canvas, count_along, name_lines, share_axis
+from everlearn.plotting.axes import canvas, integer_ticks, label_lines, unit_y_axis
+from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
-from everlearn.reports.multiple_choice_figure import drawn
-from everlearn.reports.run_results import Findings
-from everlearn.reports.style import Look
+from everlearn.reports.run_results import RunResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,28 +18,28 @@ CLOSE_UP = 0.95
 """Lower end of the axis of a close-up."""
 
 
-def accuracy_curves(groups: Sequence[Group], look: Look, *, bottom: float = 0.0) -> "Figure":
+def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: float = 0.0) -> "Figure":
     """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds."""
     figure, (axes,) = canvas(1)
     for number, group in enumerate(groups):
-        curve = group.line(Findings.accuracy)
-        axes.plot(curve.x, curve.mean, color=look.colour(number), linestyle=look.dash(number))
+        curve = group.series(RunResults.accuracy)
+        axes.plot(curve.x, curve.mean, color=style.color(number), linestyle=style.linestyle(number))
     for number, group in enumerate(groups):
         for run in group.runs if len(group.runs) > 1 else ():
             points = run.accuracy()
-            colour = look.colour(number)
+            colour = style.color(number)
             axes.plot(list(points), list(points.values()), color=colour, alpha=0.35, linewidth=0.6)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
     _scale_tasks(axes, [group.n_tasks for group in groups])
-    share_axis(axes, "average accuracy", bottom)
-    name_lines(axes, [group.short for group in groups], look)
+    unit_y_axis(axes, "average accuracy", bottom)
+    label_lines(axes, [group.short for group in groups], style)
     return figure
 
 
-def accuracy_close_up(groups: Sequence[Group], look: Look) -> "Figure":
+def accuracy_close_up(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """The same from 95 % to 100 %."""
-    return accuracy_curves(groups, look, bottom=CLOSE_UP)
+    return accuracy_curves(groups, style, bottom=CLOSE_UP)
 
 
 def _scale_tasks(axes: "Axes", lengths: Sequence[int]) -> None:
@@ -54,23 +50,4 @@ def _scale_tasks(axes: "Axes", lengths: Sequence[int]) -> None:
         axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
         axes.minorticks_off()
     else:
-        count_along(axes.xaxis)
-
-
-def multiple_choice(groups: Sequence[Group], look: Look) -> "Figure":
-    """Accuracy of the multiple-choice test over the number of choices, all seeds pooled."""
-    return drawn(pooled_choices([run for group in groups for run in group.runs]), look)
-
-
-def pooled_choices(runs: Sequence[Findings]) -> Mapping[str, Sequence[Choice]]:
-    """The results of each method, summed over all runs."""
-    counts: dict[str, dict[int, list[int]]] = {}
-    for result in (run.answers["choice"]["answers"] for run in runs if "choice" in run.answers):
-        for name, rows in result.items():
-            for row in rows:
-                sums = counts.setdefault(name, {}).setdefault(row["n_choices"], [0, 0])
-                sums[:] = np.add(sums, [row["n_right"], row["n_trials"]]).tolist()
-    return {
-        name: [Choice(n_choices=n, n_trials=trials, n_right=right) for n, (right, trials) in sums.items()]
-        for name, sums in counts.items()
-    }
+        integer_ticks(axes.xaxis)

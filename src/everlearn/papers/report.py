@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from everlearn.evaluation import Interval
+from everlearn.evaluation.formatting import DASH, format_duration, format_score
+from everlearn.evaluation.intervals import interval_over
 from everlearn.papers.experiment import Experiment, Scale, Verdict
+from everlearn.plotting import STYLES
 from everlearn.reports.comparison import COLUMNS, Column
 from everlearn.reports.figures import write
-from everlearn.reports.formatting import DASH, duration, exactly, share
-from everlearn.reports.groups import Group, interval
-from everlearn.reports.style import LOOKS
+from everlearn.reports.groups import Group
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Columns of the comparison table that are shown on the page."""
@@ -51,7 +52,7 @@ class Reproduction:
         """Write its figure, if it has one and there are results."""
         if self.experiment.draw is None or not self.groups:
             return None
-        return write(self.experiment.draw, self.groups, folder / self.figure, LOOKS["paper"])
+        return write(self.experiment.draw, self.groups, folder / self.figure, STYLES["light"])
 
 
 def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
@@ -69,7 +70,7 @@ def _total_time(reproductions: Sequence[Reproduction]) -> str:
     seconds = {run.record.folder: run.seconds for run in runs}
     if not seconds:
         return "No run is finished yet."
-    total = duration(exactly(math.fsum(seconds.values())))
+    total = format_duration(math.fsum(seconds.values()))
     return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
 
 
@@ -105,7 +106,7 @@ def _section(reproduction: Reproduction) -> Iterator[str]:
 def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
     """Supervision, results and cost of each series; the given columns come first."""
     n = min(group.n_tasks for group in groups)
-    early = Column(f"after {n}", "", lambda group: share(_accuracy_after(group, n)), "well")
+    early = Column(f"after {n}", "", lambda group: format_score(_accuracy_after(group, n)), "results")
     columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN)]
     columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
     yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
@@ -118,4 +119,4 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
 
 def _accuracy_after(group: Group, n_tasks: int) -> Interval | None:
     curves = [run.accuracy() for run in group.runs]
-    return interval([curve[n_tasks] for curve in curves if n_tasks in curve])
+    return interval_over([curve[n_tasks] for curve in curves if n_tasks in curve])

@@ -1,28 +1,23 @@
-"""What happened, made visible.
+"""Reports: comparisons, figures, HTML pages, contact sheets and animations.
 
-Takes images, records and score tables; gives contact sheets, animations, tables, figures and one HTML page.
-Knows nothing of how a run is played.
+Takes records and tasks; gives tables and files. Opens records without torch.
 """
 
-from everlearn.reports.animation import moving_portrait
+from everlearn.reports.animation import factor_animation
 from everlearn.reports.comparison import Comparison, compare
-from everlearn.reports.contact_sheet import Heading, portrait, save, sheet
-from everlearn.reports.figures import FIGURES, figure
+from everlearn.reports.contact_sheet import Heading, contact_sheet, image_sheet, save
+from everlearn.reports.figures import captions, figure
 from everlearn.reports.html_report import html
-from everlearn.reports.multiple_choice_figure import choice_figure
-from everlearn.reports.style import LOOKS
 
 __all__ = [
-    "FIGURES",
-    "LOOKS",
     "Comparison",
     "Heading",
-    "choice_figure",
+    "captions",
     "compare",
+    "contact_sheet",
+    "factor_animation",
     "figure",
     "html",
-    "moving_portrait",
-    "portrait",
+    "image_sheet",
     "save",
-    "sheet",
 ]

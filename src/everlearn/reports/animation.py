@@ -1,4 +1,4 @@
-"""A task's labels in motion: every factor in turn, then all together."""
+"""Animation of the classes of a task: each factor in turn, then all factors."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,77 +6,75 @@ import numpy as np
 from PIL import Image
 
 from everlearn.factors import Factors
-from everlearn.reports.contact_sheet import Heading, Images, sheet
+from everlearn.reports.contact_sheet import Heading, Images, image_sheet
 from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 
 COLUMNS = 5
 MAX_SHAPES = 10
-TILE = 96
-FINE = 3 * TILE  # moved at this size, then averaged down, so that edges stay smooth
-FRAMES = 24  # of each act
+TILE_SIZE = 96
+FINE_SIZE = 3 * TILE_SIZE
+"""Size at which images are transformed before they are averaged down."""
+N_FRAMES = 24
+"""Frames per factor."""
 
 
-def moving_portrait(
+def factor_animation(
     stream: Stream, k: int, progress: Callable[[int, int, str], None] | None = None
 ) -> list[Image.Image]:
-    """The pages of an animation in which the canonical images of a task turn, grow and wander.
+    """The frames of an animation in which the exemplars of a task are transformed by each factor.
 
-    The images are the task's exemplars, drawn large where the stream can do so. They are moved as
-    `Factors.matrices` says, which is how a stream moves things; one of still images moves only here.
+    Exemplars are rendered large if the stream can do so, and transformed by `Factors.matrices`, as streams
+    do. Images of streams without motion are transformed as well.
 
     Args:
-        stream: which stream.
-        k: which of its tasks.
-        progress: told `(done, total, word)` after every page.
+        stream: the stream.
+        k: the number of the task.
+        progress: called with (done, total, factor) after every frame.
     """
-    exemplars = [_fine(image) for image in _large_exemplars(stream, k)[:MAX_SHAPES]]
-    acts = list(_acts())
-    pages = []
-    for word, pose in acts:
-        tiles = np.stack([_posed(exemplar, pose) for exemplar in exemplars])
+    exemplars = [_resize(image) for image in _large_exemplars(stream, k)[:MAX_SHAPES]]
+    poses = list(_poses())
+    frames = []
+    for name, pose in poses:
+        tiles = np.stack([_transform(exemplar, pose) for exemplar in exemplars])
         columns = min(COLUMNS, len(tiles))
-        pages.append(sheet(tiles, columns=columns, headings=[Heading(word, columns)]))
+        frames.append(image_sheet(tiles, columns=columns, headings=[Heading(name, columns)]))
         if progress is not None:
-            progress(len(pages), len(acts), word)
-    return pages
+            progress(len(frames), len(poses), name)
+    return frames
 
 
-def _acts() -> Iterator[tuple[str, Factors]]:
-    """What happens: a word and a pose for every frame; each act ends where it began."""
-    turn = 2 * np.pi * np.arange(FRAMES) / FRAMES
-    breath, sway, figure_eight = (
-        0.75 + 0.25 * np.cos(turn),
-        0.5 + 0.4 * np.sin(turn),
-        0.5 + 0.4 * np.sin(2 * turn),
-    )
-    acts = {
-        "angle": Factors(angle=turn),
-        "scale": Factors(scale=breath),
-        "x": Factors(x=sway),
-        "y": Factors(y=sway),
-        "all together": Factors(scale=breath, angle=turn, x=sway, y=figure_eight),
+def _poses() -> Iterator[tuple[str, Factors]]:
+    """The varying factor and the pose of every frame; each factor returns to its first value."""
+    angle = 2 * np.pi * np.arange(N_FRAMES) / N_FRAMES
+    scale, position = 0.75 + 0.25 * np.cos(angle), 0.5 + 0.4 * np.sin(angle)
+    poses = {
+        "angle": Factors(angle=angle),
+        "scale": Factors(scale=scale),
+        "x": Factors(x=position),
+        "y": Factors(y=position),
+        "all factors": Factors(scale=scale, angle=angle, x=position, y=0.5 + 0.4 * np.sin(2 * angle)),
     }
-    for word, poses in acts.items():
-        yield from ((word, pose) for pose in poses)
+    for name, frames in poses.items():
+        yield from ((name, pose) for pose in frames)
 
 
 def _large_exemplars(stream: Stream, k: int) -> Images:
-    """The exemplars of a task, from the same stream at a larger size where it has one."""
+    """The exemplars of a task, rendered larger if possible."""
     if isinstance(stream.spec, SpriteSettings):
-        stream = type(stream.spec)(**{**stream.spec.model_dump(), "image_size": FINE}).build()
+        stream = type(stream.spec)(**{**stream.spec.model_dump(), "image_size": FINE_SIZE}).build()
     task = stream.task(k)
     return (task.exemplars if len(task.exemplars) else task.train).images
 
 
-def _fine(image: Images) -> Image.Image:
-    return Image.fromarray(image).resize((FINE, FINE), Image.Resampling.BICUBIC)
+def _resize(image: Images) -> Image.Image:
+    return Image.fromarray(image).resize((FINE_SIZE, FINE_SIZE), Image.Resampling.BICUBIC)
 
 
-def _posed(exemplar: Image.Image, pose: Factors) -> Images:
-    """A canonical image as it looks in a pose, shrunk to a tile so that edges are smooth."""
+def _transform(exemplar: Image.Image, pose: Factors) -> Images:
+    """A canonical image in a pose, averaged down for smooth edges."""
     matrix = np.vstack([pose.matrices()[0], [0.0, 0.0, 1.0]])
-    to_unit = np.array([[2 / FINE, 0, -1], [0, 2 / FINE, -1], [0, 0, 1]])
+    to_unit = np.array([[2 / FINE_SIZE, 0, -1], [0, 2 / FINE_SIZE, -1], [0, 0, 1]])
     back = np.linalg.inv(to_unit) @ np.linalg.inv(matrix) @ to_unit
     moved = exemplar.transform(
         exemplar.size,
@@ -85,4 +83,4 @@ def _posed(exemplar: Image.Image, pose: Factors) -> Images:
         Image.Resampling.BILINEAR,
         fillcolor=exemplar.getpixel((0, 0)),
     )
-    return np.asarray(moved.reduce(FINE // TILE))
+    return np.asarray(moved.reduce(FINE_SIZE // TILE_SIZE))

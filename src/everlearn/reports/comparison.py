@@ -1,17 +1,24 @@
-"""Runs beside each other: in the terminal, as JSON, as CSV."""
+"""Comparison of runs: rows over seeds with intervals, for the terminal, JSON and CSV."""
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from everlearn.evaluation import Interval
-from everlearn.reports.formatting import DASH, amount, digits, duration, share
-from everlearn.reports.groups import Group, group, interval
+from everlearn.evaluation.formatting import (
+    DASH,
+    Format,
+    format_amount,
+    format_bytes,
+    format_duration,
+    format_error,
+    format_score,
+)
+from everlearn.evaluation.intervals import interval_over
+from everlearn.reports.groups import Group, group
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -19,125 +26,122 @@ if TYPE_CHECKING:
 
     from everlearn.runs import Record
 
-
-def switches(group: Group) -> str:
-    """Changes of environment that were rightly found, of how many there were; all seeds together."""
-    found = list(_detections(group))
-    return f"{_sum(found, 'n_right')} of {_sum(found, 'n_changes')}" if found else DASH
-
-
-def noticed(group: Group) -> str:
-    """Batches until the last change was noticed, in the slowest of all seeds."""
-    late = [each["latest"] for each in _detections(group) if each["latest"] is not None]
-    return f"{max(late):.0f}" if late else DASH
-
-
-def made_up(group: Group) -> str:
-    """Environments found where there was none, in 10,000 batches."""
-    return share(interval([each["false_new"] for each in _detections(group)]))
-
-
-def latents(group: Group) -> str:
-    """Latents in use anywhere, and of these, those used in several environments."""
-    used = [np.array([each["used"] for each in answer["latents"]]).sum(axis=0) for answer in answers(group)]
-    there = ", ".join(f"{(n > 0).sum()} ({(n > 1).sum()})" for n in used)
-    return there or DASH
-
-
-def answers(group: Group) -> Iterator[Mapping[str, Any]]:
-    """What each run answered, of those that were asked."""
-    return (run.answers["environments"] for run in group.runs if "environments" in run.answers)
-
-
-def _detections(group: Group) -> Iterator[Mapping[str, Any]]:
-    return (answer["detection"] for answer in answers(group) if answer["detection"])
-
-
-def _sum(rows: list[Mapping[str, Any]], name: str) -> int:
-    return sum(int(row[name]) for row in rows)
+Section = Literal["run", "results", "cost"]
+"""The table that a column belongs to."""
 
 
 class Column(NamedTuple):
-    """A column of the tables for people.
+    """A column of a comparison.
 
     Attributes:
         heading: one or two words.
-        meaning: what the number says.
+        meaning: what the number is.
         cell: its text for a group.
-        part: the table it belongs to: what was played, how well it went, or at what cost.
+        section: the table it belongs to.
     """
 
     heading: str
     meaning: str
     cell: Callable[[Group], str]
-    part: Literal["played", "well", "cost"]
+    section: Section
 
 
-def _column(heading: str, meaning: str, measure: str, form: Callable[[Interval | None], str]) -> Column:
-    part: Literal["well", "cost"] = "well" if form in (share, digits) else "cost"
-    return Column(heading, meaning, lambda group: form(group.intervals[measure]), part)
+def _column(heading: str, meaning: str, measure: str, form: Format) -> Column:
+    section: Section = "results" if form in (format_score, format_error) else "cost"
+    return Column(heading, meaning, lambda group: form(group.intervals[measure]), section)
 
 
-in_bytes = partial(amount, unit="B")
+def changes_found(group: Group) -> str:
+    """Correctly detected environment changes, of all changes, summed over seeds."""
+    rows = _detections(group)
+    n_correct, n_changes = (sum(int(row[name]) for row in rows) for name in ("n_correct", "n_changes"))
+    return f"{n_correct} of {n_changes}" if rows else DASH
 
-FORWARD = "transfer: accuracy on tasks not yet learned beyond chance; nothing where all their labels are new"
-SINCE = "from the best while an environment was shown to the end"
-AFTER = "from the end of an environment to the mean of all that came after"
+
+def max_delay(group: Group) -> str:
+    """The largest delay of a detected change, over seeds."""
+    delays = [row["max_delay"] for row in _detections(group) if row["max_delay"] is not None]
+    return f"{max(delays):.0f}" if delays else DASH
+
+
+def false_alarms(group: Group) -> str:
+    """Falsely inferred environments per 10,000 batches."""
+    return format_score(interval_over([row["false_new_rate"] for row in _detections(group)]))
+
+
+def used_latents(group: Group) -> str:
+    """For each seed the latents that are used in some environment, and (in several)."""
+    counts = [
+        np.array([each["used"] for each in result["latents"]]).sum(axis=0)
+        for result in group.results_of("environments")
+    ]
+    return ", ".join(f"{(n > 0).sum()} ({(n > 1).sum()})" for n in counts) or DASH
+
+
+def _detections(group: Group) -> list[Mapping[str, Any]]:
+    return [row["detection"] for row in group.results_of("environments") if row["detection"]]
+
+
+FORWARD = (
+    "forward transfer: accuracy on tasks before they are learned, above chance; undefined for new labels"
+)
+CHANGE = "from the best value while the environment was trained to the end of the run"
+AFTER = "from the end of the environment to the mean of all later evaluations"
+OBJECT, POSITION = "accuracy of object probes", "mean squared error of position probes"
 
 COLUMNS = (
-    Column("learner", "who learned, and what sets it apart", lambda group: group.short, "played"),
-    Column("tasks", "played so far", lambda group: _tasks(group), "played"),
-    Column("seeds", "runs that differ only in their seeds", lambda group: str(len(group.runs)), "played"),
-    _column("accuracy", "at the end, mean over all tasks", "average_accuracy", share),
-    _column("on the way", "mean over all evaluations", "average_incremental_accuracy", share),
-    _column("forgetting", "fall of earlier tasks from their best", "forgetting", share),
-    _column("backward", "transfer: what later tasks did to earlier ones", "backward_transfer", share),
-    _column("forward", FORWARD, "forward_transfer", share),
-    _column("learning", "curve: accuracy over the first 10 batches of a task", "learning_curve_area", share),
-    _column("worst case", "accuracy that could be relied on at every moment", "worst_case_accuracy", share),
-    _column(
-        "objects", "named from codes by probes at the end, mean over environments", "object_final", share
-    ),
-    _column("best", "of objects named from codes, at the best moment of each probe", "object_best", share),
-    _column("change", f"of objects named from codes, {SINCE}", "object_change", share),
-    _column("afterwards", f"of objects named from codes, {AFTER}", "object_after", share),
-    _column("places", "mean squared error of places read from codes at the end", "position_final", digits),
-    _column("closest", "error of places, at the best moment of each probe", "position_best", digits),
-    _column("drift", f"of the error of places, {SINCE}", "position_change", digits),
-    _column("drift after", f"of the error of places, {AFTER}", "position_after", digits),
-    Column("switches", "changes of environment rightly found, of all", switches, "well"),
-    Column("noticed", "batches until the last of them was noticed", noticed, "well"),
-    Column("made up", "environments where there was none, in 10,000 batches", made_up, "well"),
-    Column("latents", "in use for each seed (in several environments)", latents, "well"),
-    _column("time", "of the whole run, on its machine", "seconds", duration),
-    _column("images", "learned from, each as often as it was shown", "images", amount),
-    _column("FLOPs", "estimated operations spent on learning", "flops", amount),
-    _column("weights", "bytes of learned parameters", "weights_bytes", in_bytes),
-    _column("memory", "bytes kept of the past", "memory_bytes", in_bytes),
+    Column("learner", "the learner and its distinguishing settings", lambda group: group.short, "run"),
+    Column("tasks", "tasks learned", lambda group: _tasks(group), "run"),
+    Column("seeds", "runs that differ in their seeds only", lambda group: str(len(group.runs)), "run"),
+    _column("accuracy", "mean over all tasks at the end", "average_accuracy", format_score),
+    _column("incremental", "mean over all evaluations", "average_incremental_accuracy", format_score),
+    _column("forgetting", "mean drop of earlier tasks from their best", "forgetting", format_score),
+    _column("backward", "backward transfer: change since learned", "backward_transfer", format_score),
+    _column("forward", FORWARD, "forward_transfer", format_score),
+    _column("LCA", "mean accuracy over the first 10 batches of a task", "learning_curve_area", format_score),
+    _column("worst case", "worst-case accuracy, at every evaluation", "worst_case_accuracy", format_score),
+    _column("probe acc.", f"{OBJECT} at the end, mean over environments", "object_final", format_score),
+    _column("best", f"{OBJECT}, best of the run", "object_best", format_score),
+    _column("Δ best→end", f"{OBJECT}, {CHANGE}", "object_change", format_score),
+    _column("Δ after", f"{OBJECT}, {AFTER}", "object_after", format_score),
+    _column("position MSE", f"{POSITION} at the end", "position_final", format_error),
+    _column("best MSE", f"{POSITION}, best of the run", "position_best", format_error),
+    _column("Δ MSE", f"{POSITION}, {CHANGE}", "position_change", format_error),
+    _column("Δ MSE after", f"{POSITION}, {AFTER}", "position_after", format_error),
+    Column("changes found", "environment changes detected correctly, of all", changes_found, "results"),
+    Column("delay", "largest delay of a detected change in batches", max_delay, "results"),
+    Column("false alarms", "falsely inferred environments per 10,000 batches", false_alarms, "results"),
+    Column("latents", "used latents for each seed (in several environments)", used_latents, "results"),
+    _column("time", "training time on its machine", "seconds", format_duration),
+    _column("images", "training images, counted once per use", "images", format_amount),
+    _column("FLOPs", "estimated floating-point operations of training", "flops", format_amount),
+    _column("weights", "bytes of parameters", "weights_bytes", format_bytes),
+    _column("memory", "bytes of stored data", "memory_bytes", format_bytes),
 )
-READ = ("best", "change", "closest", "drift", "switches")
-"""What is said of learners that answer nothing."""
-BRIEF = ("learner", "tasks", "seeds", "accuracy", "forgetting", *READ, "time", "weights", "memory")
-"""What fits into a terminal."""
+BRIEF = (
+    "learner", "tasks", "seeds", "accuracy", "forgetting", "best", "Δ best→end", "best MSE", "Δ MSE",
+    "changes found", "time", "weights", "memory",
+)  # fmt: skip
+"""Columns in a terminal."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs beside each other, the most accurate first.
+    """Groups of runs by decreasing accuracy.
 
     Attributes:
-        groups: runs of the same spec, one group for each.
+        groups: runs with equal settings.
     """
 
     groups: tuple[Group, ...]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each group; None where a number is undefined."""
+        """A row for each group as JSON values; None for undefined numbers."""
         return [_row(group) for group in self.groups]
 
     def columns(self) -> list[Column]:
-        """The columns in which at least one group has something to say."""
+        """The columns that are not empty."""
         return [column for column in COLUMNS if any(column.cell(group) != DASH for group in self.groups)]
 
     def table(self) -> "Table":
@@ -155,7 +159,7 @@ class Comparison:
         return table
 
     def csv(self) -> str:
-        """All rows as comma-separated values, nothing where a number is undefined."""
+        """All rows as comma-separated values; empty cells for undefined numbers."""
         rows, text = self.rows, io.StringIO()
         writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -166,9 +170,9 @@ class Comparison:
 
 
 def compare(records: Sequence["Record"]) -> Comparison:
-    """Put runs beside each other; those that differ only in their seeds become one row with intervals.
+    """Compare runs; those that differ in their seeds only become one row with Student's 95 % intervals.
 
-    Intervals are Student's, 95 %; `_low` and `_high` in the rows are their ends.
+    `_low` and `_high` in the rows are the bounds of the intervals.
     """
     return Comparison(tuple(group(records)))
 
@@ -186,11 +190,11 @@ def _row(group: Group) -> dict[str, Any]:
         "seeds": [run.record.spec["seed"] for run in group.runs],
         "records": [str(run.record.folder) for run in group.runs],
     }
-    for name, each in group.intervals.items():
-        has_ends = each is not None and each.n > 1
-        row[name] = each.mean if each is not None else None
-        row[f"{name}_low"] = each.low if each is not None and has_ends else None
-        row[f"{name}_high"] = each.high if each is not None and has_ends else None
+    for name, interval in group.intervals.items():
+        has_bounds = interval is not None and interval.n > 1
+        row[name] = None if interval is None else interval.mean
+        row[f"{name}_low"] = interval.low if interval is not None and has_bounds else None
+        row[f"{name}_high"] = interval.high if interval is not None and has_bounds else None
     return row
 
 

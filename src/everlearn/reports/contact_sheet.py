@@ -1,4 +1,4 @@
-"""A task at a glance: its labels down the page and its factors across."""
+"""Contact sheets: images on a page, and the training images of a task by label and factor."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -13,27 +13,33 @@ from PIL import Image, ImageDraw, ImageFont
 from everlearn import files
 from everlearn.errors import BadInput, check_range
 from everlearn.factors import FACTOR_NAMES, Factors
+from everlearn.reports.figures import check_path
 from everlearn.rng import FloatArray
 from everlearn.streams.stream import Batch, Task
 
 Images = npt.NDArray[np.uint8]
 
-PAPER, INK = (255, 255, 255), (96, 96, 96)
+BACKGROUND, TEXT_COLOR = (255, 255, 255), (96, 96, 96)
 MARGIN = 16
 TEXT_SIZE = 14
-LINE = 24
-GROUP_GAP = 3  # gaps between groups of columns, in gaps between columns
+HEADING_HEIGHT = 24
+GROUP_GAP = 3
+"""Gap between groups of columns, in gaps between columns."""
 MAX_PIXELS = 2**26
+MAX_ROWS = 10
+TILE_SIZE = 64
+N_VALUES, N_MIXED, N_WITHOUT_FACTORS = 5, 3, 12
+"""Images per factor, with all factors varying, and of a task without known factors."""
 
 
 class Heading(NamedTuple):
-    """A word above some neighbouring columns, which are set a little apart from the others."""
+    """A heading above a group of columns, which has a larger gap around it."""
 
-    word: str
+    text: str
     n_columns: int
 
 
-def sheet(
+def image_sheet(
     images: Images,
     *,
     columns: int,
@@ -42,64 +48,59 @@ def sheet(
     captions: Sequence[str] = (),
     headings: Sequence[Heading] = (),
 ) -> Image.Image:
-    """All images on one page, row by row.
+    """Images on one page, row by row.
 
     Args:
         images: (n, H, W) gray or (n, H, W, 3) colour.
         columns: images in a row.
         gap: pixels between images.
-        upscale: how many times larger each image is shown, without smoothing.
-        captions: a word to the left of each row; none if empty.
-        headings: words above groups of columns, together as wide as a row; none if empty.
+        upscale: factor by which images are enlarged, without smoothing.
+        captions: text to the left of each row.
+        headings: headings of groups of columns; together they cover all columns.
 
     Example:
-        >>> sheet(np.zeros((6, 8, 8), np.uint8), columns=3, gap=2).size
+        >>> image_sheet(np.zeros((6, 8, 8), np.uint8), columns=3, gap=2).size
         (60, 50)
     """
     check_range("columns", columns, 1, 4096)
     check_range("gap", gap, 0, 256)
     check_range("upscale", upscale, 1, 64)
     _check_images(images)
-    layout = _Layout.of(images.shape, columns, gap, upscale, captions, headings)
+    layout = _Layout.compute(images.shape, columns, gap, upscale, captions, headings)
     page = np.empty((*layout.size[::-1], 3), np.uint8)
-    page[:] = PAPER
+    page[:] = BACKGROUND
     for number, image in enumerate(images):
         row, column = divmod(number, columns)
-        tile = _enlarged(image, upscale)
+        tile = _enlarge(image, upscale)
         x, y = layout.lefts[column], layout.tops[row]
         page[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
     page_image = Image.fromarray(page)
-    _write_words(ImageDraw.Draw(page_image), layout, captions, headings)
+    _draw_text(ImageDraw.Draw(page_image), layout, captions, headings)
     return page_image
 
 
 def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
-    """Write a page (.png) or an animation that repeats for ever (.gif); never leaves half a file.
+    """Write an image (.png) or an endless animation (.gif).
 
     Args:
-        image: a page, or the pages of an animation.
-        path: where to; its folder must exist.
-        frame_ms: how long each page of an animation is shown, in milliseconds.
+        image: an image, or the frames of an animation.
+        path: the file; its folder must exist.
+        frame_ms: duration of a frame in milliseconds.
     """
     path, pages = Path(path), [image] if isinstance(image, Image.Image) else list(image)
-    check_format(path, moving=not isinstance(image, Image.Image))
+    check_image_path(path, animated=not isinstance(image, Image.Image))
     encoded = _gif(pages, frame_ms) if path.suffix.lower() == ".gif" else _png(pages[0])
     files.write(path, encoded)
     return path
 
 
-def check_format(path: Path, *, moving: bool) -> None:
-    """Complain unless a page (or an animation) can be written under this name."""
-    wanted = ".gif" if moving else ".png"
-    if path.suffix.lower() != wanted:
-        what = "an animation" if moving else "a page"
-        raise BadInput(f"cannot write {what} to {str(path)!r}; give a name that ends in {wanted}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadInput(f"cannot write {str(path)!r}; give the name of a file in a folder that exists")
+def check_image_path(path: Path, *, animated: bool) -> None:
+    """Raise `BadInput` unless an image (or an animation) can be written to a path."""
+    check_path(path, [".gif" if animated else ".png"])
 
 
 class _Layout(NamedTuple):
-    """Where everything goes on the page, in pixels."""
+    """Positions on the page in pixels."""
 
     size: tuple[int, int]
     lefts: list[int]
@@ -107,7 +108,7 @@ class _Layout(NamedTuple):
     tile: int
 
     @classmethod
-    def of(
+    def compute(
         cls,
         shape: tuple[int, ...],
         columns: int,
@@ -118,21 +119,21 @@ class _Layout(NamedTuple):
     ) -> "_Layout":
         n_images, height, width = shape[0], shape[1] * upscale, shape[2] * upscale
         n_rows = -(-n_images // columns)
-        _check_words(n_rows, columns, captions, headings)
+        _check_text(n_rows, columns, captions, headings)
         last_of_group = set(accumulate(heading.n_columns for heading in headings))
         steps = [width + (gap * GROUP_GAP if c in last_of_group else gap) for c in range(1, columns)]
         lefts = list(accumulate(steps, initial=MARGIN + _caption_width(captions)))
-        tops = [MARGIN + (LINE if headings else 0) + row * (height + gap) for row in range(n_rows)]
+        tops = [MARGIN + (HEADING_HEIGHT if headings else 0) + row * (height + gap) for row in range(n_rows)]
         size = lefts[-1] + width + MARGIN, tops[-1] + height + MARGIN
         if size[0] * size[1] > MAX_PIXELS:
             raise BadInput(
-                f"a page of {size[0]} x {size[1]} pixels is too large; show fewer or smaller images"
+                f"a page of {size[0]} x {size[1]} pixels is too large; use fewer or smaller images"
             )
         return cls(size, lefts, tops, height)
 
 
-def _enlarged(image: Images, upscale: int) -> Images:
-    """One image in colour, each pixel `upscale` times as wide and high."""
+def _enlarge(image: Images, upscale: int) -> Images:
+    """An RGB image with every pixel repeated."""
     colour = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
     return colour.repeat(upscale, axis=0).repeat(upscale, axis=1)
 
@@ -144,14 +145,12 @@ def _check_images(images: Images) -> None:
         )
 
 
-def _check_words(n_rows: int, columns: int, captions: Sequence[str], headings: Sequence[Heading]) -> None:
+def _check_text(n_rows: int, columns: int, captions: Sequence[str], headings: Sequence[Heading]) -> None:
     if captions and len(captions) != n_rows:
-        raise BadInput(f"there are {len(captions)} captions for {n_rows} rows; give one for each row")
+        raise BadInput(f"there are {len(captions)} captions for {n_rows} rows; give one per row")
     covered = sum(heading.n_columns for heading in headings)
     if headings and covered != columns:
-        raise BadInput(
-            f"the headings cover {covered} columns of {columns}; together they must cover them all"
-        )
+        raise BadInput(f"the headings cover {covered} of {columns} columns; they must cover all columns")
 
 
 def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
@@ -160,18 +159,18 @@ def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 def _caption_width(captions: Sequence[str]) -> int:
     font = _font()
-    return max((int(font.getlength(word)) + MARGIN for word in captions), default=0)
+    return max((int(font.getlength(text)) + MARGIN for text in captions), default=0)
 
 
-def _write_words(
+def _draw_text(
     draw: ImageDraw.ImageDraw, layout: _Layout, captions: Sequence[str], headings: Sequence[Heading]
 ) -> None:
     font = _font()
-    for top, word in zip(layout.tops, captions, strict=False):
-        draw.text((MARGIN, top + layout.tile // 2), word, fill=INK, font=font, anchor="lm")
+    for top, text in zip(layout.tops, captions, strict=False):
+        draw.text((MARGIN, top + layout.tile // 2), text, fill=TEXT_COLOR, font=font, anchor="lm")
     firsts = accumulate((heading.n_columns for heading in headings), initial=0)
     for first, heading in zip(firsts, headings, strict=False):
-        draw.text((layout.lefts[first], MARGIN), heading.word, fill=INK, font=font, anchor="la")
+        draw.text((layout.lefts[first], MARGIN), heading.text, fill=TEXT_COLOR, font=font, anchor="la")
 
 
 def _png(page: Image.Image) -> bytes:
@@ -181,7 +180,7 @@ def _png(page: Image.Image) -> bytes:
 
 
 def _gif(pages: Sequence[Image.Image], frame_ms: int) -> bytes:
-    """All pages with one palette, because a palette per page makes flat colours flicker."""
+    """An animation with one palette for all frames, without which flat colours flicker."""
     if all(_is_gray(page) for page in pages):
         first, *rest = (page.convert("L") for page in pages)
     else:
@@ -197,92 +196,79 @@ def _is_gray(page: Image.Image) -> bool:
     return red == green == blue
 
 
-MAX_ROWS = 10
-TILE = 64
-VALUES_SHOWN = 5
-MIXED_SHOWN = 3
-PLAIN_SHOWN = 12
+def contact_sheet(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
+    """A page with a row for each label: the exemplar, then training images in which one factor varies.
 
-
-def portrait(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
-    """A page with a row for each label: its canonical image, then one factor changing at a time.
-
-    Only images that are really in the task are shown: of each label, those training images that come
-    nearest to the wished factors. Where no factor is known to vary, the first training images are shown.
+    For each label the training images with the nearest factors are shown; the first training images if no
+    factor is known to vary.
 
     Args:
-        task: which task.
-        max_rows: labels shown at most.
+        task: the task.
+        max_rows: maximum number of labels.
     """
-    # A label of a blurred task may be there only to be tested on.
+    # A label of a blurry task may have test images only.
     labels = np.unique(task.train.labels)[:max_rows].tolist()
     groups = _groups(task.train.factors)
     columns = sum(heading.n_columns for heading, _ in groups)
-    rows = [_row(task.train, label, [wish for _, wish in groups]) for label in labels]
+    rows = [_row(task.train, label, [targets for _, targets in groups]) for label in labels]
     headings = [heading for heading, _ in groups]
     exemplars = [task.exemplars.images[task.exemplars.labels == label][:1] for label in labels]
     if all(len(exemplar) for exemplar in exemplars):
         rows = [np.concatenate(pair) for pair in zip(exemplars, rows, strict=True)]
         headings, columns = [Heading("canonical", 1), *headings], columns + 1
-    images = _about_a_tile(np.concatenate(rows))
-    return sheet(
+    images = _shrink(np.concatenate(rows))
+    return image_sheet(
         images,
         columns=columns,
-        upscale=max(1, TILE // images.shape[1]),
+        upscale=max(1, TILE_SIZE // images.shape[1]),
         captions=[f"label {label}" for label in labels],
         headings=headings,
     )
 
 
 def _groups(factors: Factors | None) -> list[tuple[Heading, Factors | int]]:
-    """The groups of columns: a heading with the factors one would like to see, or with a number of images."""
+    """Groups of columns: a heading with the target factors, or with a number of images."""
     varying = [] if factors is None else list(_varying(factors))
     if not varying:
-        return [(Heading("training images", PLAIN_SHOWN), PLAIN_SHOWN)]
-    wished = [(Heading(name, len(wish)), wish) for name, wish in varying]
-    return [*wished, (Heading("all together", MIXED_SHOWN), MIXED_SHOWN)]
+        return [(Heading("training images", N_WITHOUT_FACTORS), N_WITHOUT_FACTORS)]
+    single = [(Heading(name, len(targets)), targets) for name, targets in varying]
+    return [*single, (Heading("all factors", N_MIXED), N_MIXED)]
 
 
 def _varying(factors: Factors) -> Iterator[tuple[str, Factors]]:
-    """The factors that have several values: each alone away from its canonical one."""
+    """The factors that vary: some of their values, with all other factors canonical."""
     for name in (*FACTOR_NAMES, "colour"):
         found = np.unique(getattr(factors, name), axis=0)
         if len(found) > 1:
-            yield name, Factors(**{name: _spread(found)})
+            n = min(N_VALUES, len(found))
+            yield name, Factors(**{name: found[np.linspace(0, len(found) - 1, n).astype(int)]})
 
 
-def _spread(found: FloatArray) -> FloatArray:
-    """A few of the values that occur, from the first to the last."""
-    n = min(VALUES_SHOWN, len(found))
-    return np.asarray(found[np.linspace(0, len(found) - 1, n).astype(int)])
-
-
-def _row(train: Batch, label: int, wishes: list[Factors | int]) -> Images:
-    """The images of one label that fulfil the wishes best."""
+def _row(train: Batch, label: int, groups: list[Factors | int]) -> Images:
+    """The images of one label in each group: those nearest to target factors, or the first ones."""
     own = train[train.labels == label]
-    picks = [_nearest(own, wish) if isinstance(wish, Factors) else _some(own, wish) for wish in wishes]
-    return own.images[np.concatenate(picks)]
+    chosen = [
+        _nearest(own, targets) if isinstance(targets, Factors) else np.arange(targets) % len(own)
+        for targets in groups
+    ]
+    return own.images[np.concatenate(chosen)]
 
 
-def _some(batch: Batch, n: int) -> npt.NDArray[np.intp]:
-    return np.arange(n) % len(batch)
+def _nearest(batch: Batch, targets: Factors) -> npt.NDArray[np.intp]:
+    assert batch.factors is not None  # noqa: S101 # there are targets only if factors are known
+    differences = _coordinates(targets)[:, None] - _coordinates(batch.factors)[None]
+    return np.asarray((differences**2).sum(axis=2).argmin(axis=1))
 
 
-def _nearest(batch: Batch, wish: Factors) -> npt.NDArray[np.intp]:
-    assert batch.factors is not None  # noqa: S101 # wishes are only made where factors are known
-    apart = _place(wish)[:, None] - _place(batch.factors)[None]
-    return np.asarray((apart**2).sum(axis=2).argmin(axis=1))
-
-
-def _place(factors: Factors) -> FloatArray:
-    """Where factors lie in a space in which a full turn leads back to the start."""
+def _coordinates(factors: Factors) -> FloatArray:
+    """Factors as points of a space in which angles are circular."""
     columns = [factors.scale, np.cos(factors.angle), np.sin(factors.angle), factors.x, factors.y]
     return np.column_stack([*columns, factors.colour])
 
 
-def _about_a_tile(images: Images) -> Images:
-    """Large images, shrunk by averaging whole blocks of pixels."""
-    block = max(1, images.shape[1] // TILE)
+def _shrink(images: Images) -> Images:
+    """Large images, shrunk by averaging blocks of pixels."""
+    block = max(1, images.shape[1] // TILE_SIZE)
     n, height, width = images.shape[0], images.shape[1] // block, images.shape[2] // block
     cut = images[:, : height * block, : width * block]
     blocks = cut.reshape(n, height, block, width, block, *images.shape[3:])

@@ -1,60 +1,106 @@
-"""Figures for papers and talks, from records to files."""
+"""Figures of records: of runs, of probes and of protocols, by name, into files."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from everlearn import files
 from everlearn.errors import BadInput, unknown
-from everlearn.reports import latent_figures, probe_figures, protocol_figures, run_figures
+from everlearn.evaluation import protocols
+from everlearn.plotting import STYLES, FigureStyle, Part, draw_parts, encode_figure, use_style
+from everlearn.plotting.axes import NothingToDraw
 from everlearn.reports.groups import group
-from everlearn.reports.run_figures import Drawing, Groups
-from everlearn.reports.style import LOOKS, Look, encoded, worn
+from everlearn.reports.probe_figures import PROBES
+from everlearn.reports.run_figures import RUN_FIGURES, Drawing, Groups
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure, FigureBase
+
     from everlearn.runs import Record
 
-DRAWINGS = {
-    **run_figures.DRAWINGS,
-    **probe_figures.DRAWINGS,
-    **latent_figures.DRAWINGS,
-    **latent_figures.AMBIGUITY_FIGURES,
-    **protocol_figures.DRAWINGS,
-}
-FIGURES = {kind: inspect.getdoc(draw) or kind for kind, draw in DRAWINGS.items()}
-"""Every kind of figure, and what it shows."""
 ENDINGS = (".svg", ".pdf", ".png")
 
 
-def figure(kind: str, records: Sequence["Record"], path: Path | str, *, look: str = "paper") -> Path:
-    """Draw what records say; equal records give equal bytes.
+@cache
+def captions() -> Mapping[str, str]:
+    """All figures, and what each shows."""
+    runs = {name: inspect.getdoc(draw) or name for name, draw in RUN_FIGURES.items()}
+    parts = {
+        name: protocols.get(protocol).figures()[name].caption
+        for name, protocol in protocols.figure_names().items()
+    }
+    return {**runs, "probes": PROBES.caption, **parts}
+
+
+def figure(name: str, records: Sequence["Record"], path: Path | str, *, style: str = "light") -> Path:
+    """Draw a figure of records; equal records give equal bytes.
 
     Args:
-        kind: what to show, one of `FIGURES`.
-        records: the runs; those that differ only in their seeds become one line with a band around it.
-        path: an .svg, .pdf or .png file to write; its folder must exist.
-        look: "paper", or "dark" for slides.
+        name: one of `captions()`.
+        records: the runs; those that differ in their seeds only become one series.
+        path: .svg, .pdf or .png file; its folder must exist.
+        style: "light" or "dark".
     """
     path = Path(path)
-    if kind not in DRAWINGS:
-        raise unknown("figure", kind, DRAWINGS)
-    if look not in LOOKS:
-        raise unknown("look", look, LOOKS)
+    drawing = get_drawing(name)
+    if style not in STYLES:
+        raise unknown("style", style, STYLES)
     check_path(path, ENDINGS)
-    return write(DRAWINGS[kind], group(records), path, LOOKS[look])
+    return write(drawing, group(records), path, STYLES[style])
 
 
-def write(draw: Drawing, groups: Groups, path: Path, look: Look) -> Path:
-    """Draw groups in a look into a file."""
-    with worn(look):
-        data = encoded(draw(groups, look), path.suffix[1:].lower())
+def get_drawing(name: str) -> Drawing:
+    """The function that draws the figure of a name."""
+    if name in RUN_FIGURES:
+        return RUN_FIGURES[name]
+    if name not in captions():
+        raise unknown("figure", name, captions())
+    return partial(_draw_part, PROBES if name == "probes" else protocol_part(name))
+
+
+def _draw_part(part: Part[Groups], groups: Groups, style: FigureStyle) -> "Figure":
+    return draw_parts(groups, style, part)
+
+
+def protocol_part(name: str) -> Part[Groups]:
+    """A figure of a protocol as a part of a figure of groups."""
+    protocol = protocols.get(protocols.figure_names()[name])
+    part = protocol.figures()[name]
+
+    def draw(figure: "FigureBase", groups: Groups, style: FigureStyle) -> None:
+        part.draw(figure, _results(protocol, groups), style)
+
+    return Part(lambda groups: part.height(_results(protocol, groups)), draw, part.caption)
+
+
+def _results(protocol: type[protocols.Protocol], groups: Groups) -> list[protocols.Evaluated[Any]]:
+    """The results of a protocol for each group."""
+    found = [
+        protocols.Evaluated(
+            each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)]
+        )
+        for each in groups
+    ]
+    if not any(each.results for each in found):
+        raise NothingToDraw(
+            "none of these records has current results of this protocol; "
+            f"run `everlearn evaluate {protocol.name} RECORD`"
+        )
+    return found
+
+
+def write(drawing: Drawing, groups: Groups, path: Path, style: FigureStyle) -> Path:
+    """Draw groups in a style into a file."""
+    with use_style(style):
+        data = encode_figure(drawing(groups, style), path.suffix[1:].lower())
     files.write(path, data)
     return path
 
 
 def check_path(path: Path, endings: Sequence[str]) -> None:
-    """Complain unless a file with one of these endings can be written there."""
+    """Raise `BadInput` unless a file with one of these endings can be written."""
     if path.suffix.lower() not in endings:
         raise BadInput(f"cannot write {str(path)!r}; give a name that ends in {' or '.join(endings)}")
     if path.is_dir() or not path.parent.is_dir():

@@ -1,5 +1,6 @@
-"""One page that holds everything: no script, no network, dark and light."""
+"""HTML report of records in one self-contained file, light and dark, without scripts."""
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
@@ -7,36 +8,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from everlearn import files
-from everlearn.evaluation.probes import ACCURACIES, probes_of, retention
+from everlearn.evaluation.formatting import DASH, format_error, format_score
+from everlearn.evaluation.probes import ACCURACIES, probe_keys, retention
+from everlearn.plotting import STYLES, use_style
+from everlearn.plotting.axes import NothingToDraw
+from everlearn.plotting.style import css_variables, inline_svg
 from everlearn.reports.comparison import Column, Comparison, compare
-from everlearn.reports.figures import DRAWINGS, FIGURES, check_path
-from everlearn.reports.formatting import DASH, digits, exactly, share
+from everlearn.reports.figures import captions, check_path, get_drawing
 from everlearn.reports.groups import Group
-from everlearn.reports.run_figures import NothingToDraw
-from everlearn.reports.run_results import Findings
-from everlearn.reports.style import LOOKS, inlined, worn
+from everlearn.reports.run_results import RunResults
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
 
-ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What the page allows a browser to load: nothing that is not in it."""
-QUIET, RAISED = ("#59616c", "#a3acb8"), ("#f4f6f8", "#1c2128")
-PARTS = ("played", "well", "cost")
-NOTE = "± is half of a 95 % confidence interval over seeds (Student)."
-SHORT = 16
-"""Characters of a hash that are shown where the whole would not be read."""
+CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""The browser loads nothing that is not in the file."""
+NOTE = "± is half of the 95 % confidence interval over seeds (Student)."
+HASH_LENGTH = 16
+"""Characters of a shortened hash."""
 
 
 def html(records: Sequence["Record"], path: Path | str) -> Path:
-    """Write a report: what was played, how it went, in tables and figures, as one file.
+    """Write a report with tables, figures and specifications of runs.
 
-    Equal records give equal bytes. A figure that the records have nothing for is left out.
+    Equal records give equal bytes. Figures without data are left out.
 
     Args:
-        records: the runs; those that differ only in their seeds are taken together.
-        path: the .html file to write; its folder must exist.
+        records: the runs; those that differ in their seeds only are grouped.
+        path: .html file; its folder must exist.
     """
     path = Path(path)
     check_path(path, (".html", ".htm"))
@@ -51,11 +51,11 @@ def _page(comparison: Comparison) -> str:
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{ALONE}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>\n<style>\n{_style()}</style>",
-            f"<header><h1>{escape(title)}</h1>{_switch()}</header>",
-            f"<p>{escape(_what_was_met(groups))}</p>",
+            f"<title>{escape(title)}</title>\n<style>\n{css_variables()}{_css()}</style>",
+            f"<header><h1>{escape(title)}</h1>{_theme_switch()}</header>",
+            f"<p>{escape(_streams(groups))}</p>",
             _warning(groups),
             _tables(comparison),
             f'<h2>Figures</h2>\n<div class="figures">{_figures(groups)}</div>',
@@ -65,65 +65,55 @@ def _page(comparison: Comparison) -> str:
     )
 
 
-def colour_css() -> str:
-    """CSS variables for all colours, in light and dark.
-
-    Example:
-        >>> "--ink: light-dark(#1f2328, #e6e9ee);" in colour_css()
-        True
-    """
-    paper, dark = LOOKS["paper"].roles, LOOKS["dark"].roles
-    pairs = {role: (paper[role], dark[role]) for role in paper} | {"quiet": QUIET, "raised": RAISED}
-    lines = (f"  --{role}: light-dark({day}, {night});\n" for role, (day, night) in pairs.items())
-    return f":root {{\n{''.join(lines)}}}\n"
+def _css() -> str:
+    return resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
 
 
-def _style() -> str:
-    return colour_css() + resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
+def _theme_switch() -> str:
+    buttons = [
+        f'<label><input type="radio" name="theme" id="{name}"{checked}> {name}</label>'
+        for name, checked in (("auto", " checked"), ("light", ""), ("dark", ""))
+    ]
+    return f'<span class="theme">{"".join(buttons)}</span>'
 
 
-def _switch() -> str:
-    choices = [("auto", " checked"), ("light", ""), ("dark", "")]
-    return '<span class="looks">{}</span>'.format(
-        "".join(
-            f'<label><input type="radio" name="look" id="{name}"{checked}> {name}</label>'
-            for name, checked in choices
-        )
-    )
-
-
-def _what_was_met(groups: Sequence[Group]) -> str:
-    met = {(run.started.get("stream", "a stream not begun"), _fingerprint(run)): 0 for run in _runs(groups)}
-    streams = _listed(f"{stream} (fingerprint {mark})" for stream, mark in met)
+def _streams(groups: Sequence[Group]) -> str:
+    found = {
+        (run.started.get("stream", "a stream not started"), _fingerprint(run)): 0 for run in _runs(groups)
+    }
+    streams = _listed(f"{stream} (fingerprint {mark})" for stream, mark in found)
     n = len(list(_runs(groups)))
     return f"{n} {'run' if n == 1 else 'runs'} on {streams}."
 
 
 def _warning(groups: Sequence[Group]) -> str:
-    """What makes the numbers less comparable than a table suggests."""
+    """Reasons why the numbers may not be comparable."""
     marks = {frozenset(map(_fingerprint, each.runs)) for each in groups}
     problems = [
-        "they did not meet the same images" if len(marks) > 1 else "",
-        "they did not play the same number of tasks" if len({each.n_tasks for each in groups}) > 1 else "",
-        "some were resumed on another machine, so that their last bits are not sure"
+        "their images differ" if len(marks) > 1 else "",
+        "their numbers of tasks differ" if len({each.n_tasks for each in groups}) > 1 else "",
+        "some were resumed on another machine and are not bit-exact"
         if not all(run.record.is_exact for run in _runs(groups))
         else "",
     ]
-    told = [problem for problem in problems if problem]
-    return f'<p class="warning">Compare these runs with care: {_listed(told)}.</p>' if told else ""
+    found = [problem for problem in problems if problem]
+    return f'<p class="warning">Compare these runs with care: {_listed(found)}.</p>' if found else ""
 
 
 def _tables(comparison: Comparison) -> str:
-    """How well it went, and at what cost."""
+    """The results, and the cost."""
     columns = comparison.columns()
-    played, well, cost = ([each for each in columns if each.part == part] for part in PARTS)
-    given = Column("is given", "what the learner may use", _given, "cost")
-    meanings = "".join(f"<dt>{each.heading}</dt><dd>{each.meaning}</dd>" for each in [*columns[3:], given])
+    run, results, cost = (
+        [each for each in columns if each.section == section] for section in ("run", "results", "cost")
+    )
+    supervision = Column("supervision", "what the learner is trained on", _supervision, "cost")
+    explained = [*columns[len(run) :], supervision]
+    meanings = "".join(f"<dt>{each.heading}</dt><dd>{each.meaning}</dd>" for each in explained)
     return "\n".join(
         [
-            _table(comparison, [*played, *well]),
+            _table(comparison, [*run, *results]),
             f"<p>{NOTE}</p>" if any(len(group.runs) > 1 for group in comparison.groups) else "",
-            _table(comparison, [played[0], *cost, given]),
+            _table(comparison, [run[0], *cost, supervision]),
             f"<details><summary>What the numbers mean</summary><dl>{meanings}</dl></details>",
         ]
     )
@@ -136,29 +126,29 @@ def _table(comparison: Comparison, columns: Sequence[Column]) -> str:
 
 
 def _table_row(number: int, group: Group, columns: Sequence[Column]) -> str:
-    swatch = f'<span class="swatch" style="background: var(--line-{number % len(LOOKS["paper"].colours)})">'
+    swatch = f'<span class="swatch" style="background: var(--line-{number % len(STYLES["light"].colors)})">'
     more = f"<small>{escape(group.name)}</small>" if group.name != group.short else ""
     cells = "".join(f"<td>{escape(column.cell(group))}</td>" for column in columns[1:])
     return f"<tr><td>{swatch}</span>{escape(group.short)}{more}</td>{cells}</tr>"
 
 
-def _given(group: Group) -> str:
+def _supervision(group: Group) -> str:
     return str(group.runs[0].started.get("given", DASH))
 
 
 def _figures(groups: Sequence[Group]) -> str:
-    look, drawn = LOOKS["paper"], []
-    with worn(look):
-        for kind, draw in DRAWINGS.items():
+    style, figures = STYLES["light"], []
+    with use_style(style):
+        for name, caption in captions().items():
             try:
-                figure = draw(groups, look)
+                figure = get_drawing(name)(groups, style)
             except NothingToDraw:
                 continue
-            drawn.append(f"<figure><figcaption>{FIGURES[kind]}</figcaption>\n{inlined(figure)}</figure>")
-    return "\n".join(drawn)
+            figures.append(f"<figure><figcaption>{caption}</figcaption>\n{inline_svg(figure)}</figure>")
+    return "\n".join(figures)
 
 
-def _run(run: Findings) -> str:
+def _run(run: RunResults) -> str:
     from everlearn.settings import write_toml
 
     record = run.record
@@ -168,33 +158,33 @@ def _run(run: Findings) -> str:
         "fingerprint": _fingerprint(run),
         "digest": record.digest,
         "spec": record.spec_hash,
-        "played": f"{run.n_tasks} of {_counted(int(run.started.get('n_tasks', 0)))}",
+        "tasks": f"{run.n_tasks} of {_counted(int(run.started.get('n_tasks', 0)))}",
         "machine": machine or DASH,
-        **_kept(run),
+        **_retention(run),
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
     head = f"<b>{escape(record.name or record.folder.name)}</b>{escape(record.spec['learner']['name'])}"
-    seed = f"seed {record.spec['seed']}, digest {record.digest[:SHORT]}"
+    seed = f"seed {record.spec['seed']}, digest {record.digest[:HASH_LENGTH]}"
     spec = escape(write_toml(record.spec))
     return f"<details><summary>{head}, {seed}</summary><dl>{listed}</dl><pre>{spec}</pre></details>\n"
 
 
-def _kept(run: Findings) -> dict[str, str]:
-    """What became of each probe of a learner that answers nothing."""
+def _retention(run: RunResults) -> dict[str, str]:
+    """The retention of each probe of an unsupervised learner."""
     found = {}
-    for place, quantity in probes_of(run.probings):
-        form = share if quantity in ACCURACIES else digits
-        kept = retention(run.probings, place, quantity)
-        words = (f"{name} {form(exactly(value))}" for name, value in kept._asdict().items() if value == value)
-        found[f"{place}, {quantity}"] = ", ".join(words)
+    for environment, quantity in probe_keys(run.probe_results):
+        form = format_score if quantity in ACCURACIES else format_error
+        values = retention(run.probe_results, environment, quantity)._asdict()
+        texts = (f"{name} {form(value)}" for name, value in values.items() if not math.isnan(value))
+        found[f"{environment}, {quantity}"] = ", ".join(texts)
     return found
 
 
-def _runs(groups: Iterable[Group]) -> Iterable[Findings]:
+def _runs(groups: Iterable[Group]) -> Iterable[RunResults]:
     return (run for group in groups for run in group.runs)
 
 
-def _fingerprint(run: Findings) -> str:
+def _fingerprint(run: RunResults) -> str:
     return str(run.started.get("fingerprint", DASH))
 
 
@@ -203,7 +193,7 @@ def _counted(n: int) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """Words as one would say them.
+    """A list in a sentence.
 
     Example:
         >>> _listed(["dcl", "er", "naive"])

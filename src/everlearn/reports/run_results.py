@@ -1,7 +1,7 @@
-"""A record in a dozen facts."""
+"""The results of one record: evaluations, curves, metrics and cost."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -11,6 +11,7 @@ import numpy as np
 
 from everlearn.evaluation import (
     Cost,
+    ProbeResults,
     Row,
     ScoreTable,
     accuracy_curve,
@@ -21,51 +22,47 @@ from everlearn.evaluation import (
     forgetting_curve,
     forward_transfer,
     learning_curve_area,
-    min_accuracy_of,
-    worst_case_accuracy_of,
+    min_accuracy,
+    worst_case_accuracy,
 )
-from everlearn.evaluation.probes import Probing, retention_measures
+from everlearn.evaluation.intervals import Curve
+from everlearn.evaluation.probes import retention_measures
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
 
-
 FIRST_BATCHES = 10
-"""Of each task, those that say how fast it is learned."""
-
-Points = Mapping[float, float]
-"""A curve: what was measured (y) when so many tasks were learned (x)."""
+"""Batches of a task that count for the learning curve area."""
 
 
-class Judged(NamedTuple):
-    """One evaluation, after a task or (with `batch`) inside it."""
+class Evaluation(NamedTuple):
+    """One evaluation, after a task or, if `n_batches` of it are given, within it."""
 
     row: Row
-    batch: int | None
+    n_batches: int | None
     factor_errors: Mapping[str, float]
 
 
 @dataclass(eq=False)
-class Findings:
-    """A record, read once from beginning to end; no larger than what was measured.
+class RunResults:
+    """The results of a record, read once.
 
     Attributes:
-        record: the record itself.
-        evaluations: what was scored after and inside tasks.
-        seconds: how long all of it took.
-        started: the event that began the run; empty if it has not begun.
-        ended: the event that ended each task.
-        edits: what people changed in the learner's memory.
+        record: the record.
+        evaluations: scores after and within tasks.
+        seconds: training time.
+        started: the event "run-started"; empty if the run has not started.
+        ended: the events "task-ended".
+        edits: the events "memory-edited".
         before: accuracy on each task before it was learned.
-        chance: what guessing would have scored there, for tasks with a label that was met before; NaN in
-            records that did not write it down.
-        n_batches: batches in each task, over all epochs.
-        memory_bytes: what the learner keeps of the past, as it was last said.
-        probings: what could be read from the codes of a learner that answers nothing, moment by moment.
+        chance: accuracy of permuted predictions on tasks with known labels; NaN if it was not recorded.
+        n_batches: batches of each task, over all epochs.
+        memory_bytes: bytes of stored data at the end.
+        probe_results: probe scores of unsupervised learners, evaluation by evaluation.
     """
 
     record: "Record"
-    evaluations: tuple[Judged, ...]
+    evaluations: Sequence[Evaluation]
     seconds: float
     started: Mapping[str, Any] = field(default_factory=dict)
     ended: list[Mapping[str, Any]] = field(default_factory=list)
@@ -74,60 +71,60 @@ class Findings:
     chance: dict[int, float] = field(default_factory=dict)
     n_batches: dict[int, int] = field(default_factory=dict)
     memory_bytes: int = 0
-    probings: tuple[Probing, ...] = ()
+    probe_results: Sequence[ProbeResults] = ()
 
     @classmethod
-    def of(cls, record: "Record") -> "Findings":
-        """All that is in a record."""
-        judged = tuple(map(_judged, record.scores()))
-        found = cls(record, judged, math.fsum(row["seconds"] for row in record.seconds()))
-        found.probings = tuple(Probing(*(row[name] for name in Probing._fields)) for row in record.probes())
-        met: set[int] = set()
+    def from_record(cls, record: "Record") -> "RunResults":
+        """Read a record."""
+        seconds = math.fsum(row["seconds"] for row in record.seconds())
+        results = cls(record, tuple(map(_evaluation, record.scores())), seconds)
+        keys = ("task", "shown", "batch", "found")
+        results.probe_results = tuple(ProbeResults(*(row[key] for key in keys)) for row in record.probes())
+        known: set[int] = set()
         for event in record.events():
-            found.memory_bytes = event.get("memory_bytes", found.memory_bytes)
+            results.memory_bytes = event.get("memory_bytes", results.memory_bytes)
             match event["event"]:
                 case "run-started":
-                    found.started = event
+                    results.started = event
                 case "task-started":
                     if event["ahead"] is not None:
-                        found._note_before(event, is_new=met.isdisjoint(event["labels"]))
-                    met.update(event["labels"])
+                        results._add_before(event, is_new=known.isdisjoint(event["labels"]))
+                    known.update(event["labels"])
                 case "learned":
-                    found.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
+                    results.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
                 case "task-ended":
-                    found.ended.append(event)
+                    results.ended.append(event)
                 case "memory-edited":
-                    found.edits.append(event)
-        return found
+                    results.edits.append(event)
+        return results
 
-    def _note_before(self, started: Mapping[str, Any], *, is_new: bool) -> None:
-        self.before[started["task"]] = started["ahead"]
+    def _add_before(self, event: Mapping[str, Any], *, is_new: bool) -> None:
+        self.before[event["task"]] = event["ahead"]
         if not is_new:
-            unsaid = math.nan if started["ahead"] else 0.0
-            self.chance[started["task"]] = started.get("chance", unsaid)
+            self.chance[event["task"]] = event.get("chance", math.nan if event["ahead"] else 0.0)
 
     @property
     def n_tasks(self) -> int:
-        """Tasks that were played to their end."""
+        """Tasks that were learned and evaluated."""
         return len(self.ended)
 
     @cached_property
     def scores(self) -> ScoreTable:
         """Accuracy on task j after task i."""
         table = ScoreTable()
-        for judged in self.evaluations:
-            if judged.batch is None:
-                table.put(judged.row)
+        for evaluation in self.evaluations:
+            if evaluation.n_batches is None:
+                table.set_row(evaluation.row)
         return table
 
     @cached_property
-    def answers(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the learner answered to protocols, by question; only what still holds."""
-        return self.record.answers()
+    def protocol_results(self) -> Mapping[str, Mapping[str, Any]]:
+        """JSON results by protocol, without those from before the record last changed."""
+        return self.record.protocol_results()
 
     @cached_property
     def cost(self) -> Cost:
-        """What learning took so far, and what is held now."""
+        """The cost of training so far."""
         last = self.ended[-1] if self.ended else {}
         return Cost(
             seconds=self.seconds,
@@ -138,7 +135,8 @@ class Findings:
         )
 
     def measures(self) -> dict[str, float]:
-        """Every number there is; NaN where the record does not hold what the number is about."""
+        """All metrics; NaN if the record does not contain what they need."""
+        within = [evaluation.row for evaluation in self.evaluations] if self.has_within_task_scores else []
         return {
             "average_accuracy": average_accuracy(self.scores),
             "average_incremental_accuracy": average_incremental_accuracy(self.scores),
@@ -146,8 +144,9 @@ class Findings:
             "backward_transfer": backward_transfer(self.scores),
             "forward_transfer": self._forward_transfer(),
             "learning_curve_area": self._learning_curve_area(),
-            **self._worst(),
-            **dict(retention_measures(self.probings)),
+            "min_accuracy": min_accuracy(within),
+            "worst_case_accuracy": worst_case_accuracy(within),
+            **dict(retention_measures(self.probe_results)),
             "seconds": self.cost.seconds,
             "images": self.cost.images,
             "flops": self.cost.flops,
@@ -155,64 +154,66 @@ class Findings:
             "memory_bytes": self.cost.memory_bytes,
         }
 
-    def accuracy(self) -> Points:
-        """Mean accuracy on all tasks seen so far."""
+    def accuracy(self) -> Curve:
+        """Mean accuracy on all tasks seen so far, over the number of tasks."""
         return _measured(enumerate(accuracy_curve(self.scores).tolist(), 1))
 
-    def forgetting(self) -> Points:
-        """How far earlier tasks had fallen from their best by then."""
+    def forgetting(self) -> Curve:
+        """Forgetting over the number of tasks."""
         return _measured(enumerate(forgetting_curve(self.scores).tolist(), 1))
 
-    def factor_error(self, factor: str) -> Points:
-        """The mean error in one factor; no points for learners that estimate none."""
-        judged = (each for each in self.evaluations if factor in each.factor_errors)
-        return {each.row.after + 1: each.factor_errors[factor] for each in judged}
+    def factor_error(self, factor: str) -> Curve:
+        """Mean error of a factor over the number of tasks; empty for learners that do not estimate it."""
+        with_factor = (each for each in self.evaluations if factor in each.factor_errors)
+        return {each.row.after + 1: each.factor_errors[factor] for each in with_factor}
 
     @property
     def factors(self) -> list[str]:
         """The factors that the learner estimates."""
         return list(self.evaluations[-1].factor_errors) if self.evaluations else []
 
-    def probe(self, place: str, quantity: str) -> Points:
-        """How well a thing can be read from codes, over the batches that were learned by then."""
-        starts = self.starts
-        return {
-            starts[each.task] + (self.n_batches[each.task] if each.batch is None else each.batch): read[
-                quantity
-            ]
-            for each in self.probings
-            if quantity in (read := each.found.get(place, {}))
-        }
+    def probe(self, environment: str, quantity: str) -> Curve:
+        """The score of a probe over the number of batches."""
+        starts, curve = self.task_starts, dict[float, float]()
+        for each in self.probe_results:
+            n_batches = self.n_batches[each.task] if each.n_batches is None else each.n_batches
+            scores = each.results.get(environment, {})
+            if quantity in scores:
+                curve[starts[each.task] + n_batches] = scores[quantity]
+        return curve
 
     @property
-    def starts(self) -> list[int]:
-        """How many batches came before each task; last, how many there are."""
+    def task_starts(self) -> list[int]:
+        """Number of batches before each task, and in total."""
         return list(accumulate(self.n_batches.values(), initial=0))
 
     @property
-    def looked_inside(self) -> bool:
-        """Whether the learner was also scored inside tasks."""
-        return any(judged.batch is not None for judged in self.evaluations)
+    def has_within_task_scores(self) -> bool:
+        """Whether the learner was also evaluated within tasks."""
+        return any(evaluation.n_batches is not None for evaluation in self.evaluations)
 
-    def learning(self, *, earlier: bool) -> Points:
-        """Accuracy inside tasks: on the one being learned, with gaps between tasks, or on earlier ones.
+    def within_tasks(self, *, earlier: bool) -> Curve:
+        """Accuracy within tasks over the number of tasks; empty if it was not evaluated there.
 
-        No points for runs that were scored after tasks only.
+        Args:
+            earlier: on all earlier tasks instead of the one being learned, whose curve has gaps between
+                tasks.
         """
         points: dict[float, float] = {}
-        if not self.looked_inside:
+        if not self.has_within_task_scores:
             return points
-        for judged in self.evaluations:
-            task, tasks, scores = judged.row
+        for evaluation in self.evaluations:
+            task, tasks, scores = evaluation.row
             if not earlier:
                 points[math.nextafter(task, math.inf)] = math.nan
-            points[self._moment(judged)] = _mean(scores[tasks < task if earlier else tasks == task].tolist())
+            chosen = scores[tasks < task if earlier else tasks == task].tolist()
+            points[self._time(evaluation)] = math.fsum(chosen) / len(chosen) if chosen else math.nan
         return points
 
-    def _moment(self, judged: Judged) -> float:
-        """How many tasks were learned at an evaluation, with a part for the one under way."""
-        task = judged.row.after
-        return float(task + (1.0 if judged.batch is None else judged.batch / self.n_batches[task]))
+    def _time(self, evaluation: Evaluation) -> float:
+        """Number of tasks learned at an evaluation, with a fraction for the current one."""
+        task, n_batches = evaluation.row.after, evaluation.n_batches
+        return float(task + (1.0 if n_batches is None else n_batches / self.n_batches[task]))
 
     def _forward_transfer(self) -> float:
         table = ScoreTable()
@@ -222,40 +223,22 @@ class Findings:
         return forward_transfer(table, np.array(chance, np.float64))
 
     def _learning_curve_area(self) -> float:
-        """Only known if the learner was scored after each of the first ten batches of a task."""
+        """NaN unless the learner was evaluated after each of the first ten batches of a task."""
         curves = {task: [accuracy] for task, accuracy in self.before.items()}
-        for judged in self.evaluations:
-            task, tasks, scores = judged.row
-            if judged.batch == len(curves.get(task, ())):
+        for evaluation in self.evaluations:
+            task, tasks, scores = evaluation.row
+            if evaluation.n_batches == len(curves.get(task, ())):
                 curves[task].extend(scores[tasks == task].tolist())
-        whole = [curve[: FIRST_BATCHES + 1] for curve in curves.values() if len(curve) > FIRST_BATCHES]
-        return learning_curve_area(whole, FIRST_BATCHES) if whole else math.nan
-
-    def _worst(self) -> dict[str, float]:
-        """What could be relied on at every moment; only known if the learner was scored inside tasks."""
-        rows = [judged.row for judged in self.evaluations] if self.looked_inside else []
-        return {"min_accuracy": min_accuracy_of(rows), "worst_case_accuracy": worst_case_accuracy_of(rows)}
+        complete = [curve[: FIRST_BATCHES + 1] for curve in curves.values() if len(curve) > FIRST_BATCHES]
+        return learning_curve_area(complete, FIRST_BATCHES) if complete else math.nan
 
 
-def _judged(scored: Mapping[str, Any]) -> Judged:
-    row = Row.counted(scored["task"], scored["tasks"], scored["correct"], scored["total"])
-    return Judged(row, scored["batch"], scored["factor_errors"])
+def summary(results: RunResults) -> dict[str, Any]:
+    """Specification, progress and metrics of a run as JSON values; None for unknown metrics.
 
-
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values) if values else math.nan
-
-
-def _measured(points: Iterable[tuple[int, float]]) -> Points:
-    return {x: y for x, y in points if not math.isnan(y)}
-
-
-def summary(found: Findings) -> dict[str, Any]:
-    """What a run did and how it went, as plain JSON values; None for what is not known.
-
-    Seconds are those of the tasks that count: time lost to a crash is not in them.
+    Time lost by an interruption does not count.
     """
-    record, started = found.record, found.started
+    record, started = results.record, results.started
     return {
         "record": str(record.folder),
         "name": record.name or None,
@@ -263,12 +246,21 @@ def summary(found: Findings) -> dict[str, Any]:
         "stream": started.get("stream"),
         "fingerprint": started.get("fingerprint"),
         "seed": record.spec["seed"],
-        "tasks": found.n_tasks,
+        "tasks": results.n_tasks,
         "tasks_planned": started.get("n_tasks", record.spec["n_tasks"]),
         "finished": record.is_finished,
         "exact": record.is_exact,
-        **{name: None if math.isnan(value) else value for name, value in found.measures().items()},
-        "edits": [{name: edit[name] for name in ("n_tasks", "act", "label")} for edit in found.edits],
+        **{name: None if math.isnan(value) else value for name, value in results.measures().items()},
+        "edits": [{name: edit[name] for name in ("n_tasks", "act", "label")} for edit in results.edits],
         "spec": record.spec_hash[:16],
         "digest": record.digest,
     }
+
+
+def _evaluation(event: Mapping[str, Any]) -> Evaluation:
+    row = Row.from_counts(event["task"], event["tasks"], event["correct"], event["total"])
+    return Evaluation(row, event["batch"], event["factor_errors"])
+
+
+def _measured(points: Iterable[tuple[int, float]]) -> Curve:
+    return {x: y for x, y in points if not math.isnan(y)}

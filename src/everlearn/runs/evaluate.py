@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Sequence
 import numpy as np
 
 from everlearn.evaluation import factor_errors
-from everlearn.evaluation.protocols.environments import Scene, what_is_read
+from everlearn.evaluation.environment_data import EnvironmentData, probe_scores
 from everlearn.factors import Factors
 from everlearn.learners import EstimatesFactors, HasPosterior, Learner
 from everlearn.rng import IntArray
@@ -29,12 +29,18 @@ def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | Non
 
 
 def probe(
-    learner: HasPosterior, scenes: Sequence[Scene], k: int, *, shown: str, seed: int, inside: int | None
+    learner: HasPosterior,
+    scenes: Sequence[EnvironmentData],
+    k: int,
+    *,
+    shown: str,
+    seed: int,
+    inside: int | None,
 ) -> Iterator[tell.Event]:
     """Ask what can be read from the codes of a learner that answers nothing, of all that the run shows."""
     found: dict[str, dict[str, float]] = {}
     for scene in scenes:
-        found[scene.name] = what_is_read(learner, scene, seed)
+        found[scene.name] = probe_scores(learner, scene, seed)
         yield tell.Scoring(k, len(found), len(scenes))
     yield tell.Probed(k, shown, found, inside)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.environments import Scene, scene_of, scenes
+from everlearn.evaluation.environment_data import EnvironmentData, environment_data, environment_of
 from everlearn.learners import HasPosterior, Losses
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs import events as tell
@@ -144,10 +144,10 @@ class Play:
         return tell.RunEnded(self.n_tasks, digest(self.state())[:32])
 
     @cached_property
-    def _scenes(self) -> list[Scene]:
+    def _scenes(self) -> list[EnvironmentData]:
         """What the whole run shows; part of it has not been met yet, and only probes look at it."""
         evaluation = self.spec.evaluation
-        return scenes(self.stream, self.n_tasks, evaluation.probe_size, evaluation.lesson_size)
+        return environment_data(self.stream, self.n_tasks, evaluation.probe_size, evaluation.lesson_size)
 
     def _started(self) -> tell.RunStarted:
         return tell.RunStarted(
@@ -204,7 +204,7 @@ class Play:
         if self.learner.is_classifier:
             yield from score(self.learner, self.stream, k, self.spec.evaluation.probe_size, inside)
         elif isinstance(self.learner, HasPosterior):
-            shown = scene_of(self.stream.task(k))
+            shown = environment_of(self.stream.task(k))
             yield from probe(self.learner, self._scenes, k, shown=shown, seed=self.spec.seed, inside=inside)
 
     def _score_inside(self, k: int, n_batches: int) -> Iterator[tell.Event]:

@@ -140,10 +140,10 @@ class Record:
         table = ScoreTable()
         for row in self.scores():
             if row["batch"] is None:
-                table.put(Row.counted(row["task"], row["tasks"], row["correct"], row["total"]))
+                table.set_row(Row.from_counts(row["task"], row["tasks"], row["correct"], row["total"]))
         return table
 
-    def answers(self) -> dict[str, dict[str, Any]]:
+    def protocol_results(self) -> dict[str, dict[str, Any]]:
         """What was found when questions were put to the learner, by question, if it has not changed since."""
         found = {path.stem: _read(path) for path in sorted((self.folder / PROTOCOLS).glob("*.json"))}
         digest = self.digest if found else ""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.reports.axes import canvas, draw_lines, draw_table, mean_table, name_lines
-from everlearn.reports.groups import Line
-from everlearn.reports.style import LOOKS, Look, encoded, worn
+from everlearn.evaluation.scores import mean_table
+from everlearn.plotting.axes import Series, canvas, draw_score_table, draw_series, label_lines
+from everlearn.plotting.style import STYLES, FigureStyle, encode_figure, use_style
 from everlearn.runs import Record
 from everlearn.studio.live_curves import CURVES, Point, crop, downsample, read_curves
 
@@ -51,16 +51,16 @@ def curve_figure(
     if not any(len(line.x) for line in lines):
         raise BadInput(f"there is no data to plot: {CURVES[curve]} has not been measured yet")
 
-    def draw(look: Look) -> "Figure":
+    def draw(style: FigureStyle) -> "Figure":
         from matplotlib.ticker import EngFormatter
 
         figure, (axes,) = canvas(1)
-        draw_lines(axes, lines, look)
+        draw_series(axes, lines, style)
         axes.set_ylabel(CURVES[curve])
         if curve == "bytes":
             axes.yaxis.set_major_formatter(EngFormatter("B"))
         axes.set_xlim(task_range)
-        name_lines(axes, [_title(record) for record in records], look)
+        label_lines(axes, [_title(record) for record in records], style)
         return figure
 
     return _render(draw, file_format, dark)
@@ -73,9 +73,9 @@ def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> by
     if not n_tasks:
         raise BadInput("there is no data to plot: no task has been evaluated yet")
 
-    def draw(look: Look) -> "Figure":
+    def draw(style: FigureStyle) -> "Figure":
         figure, (axes,) = canvas(1, panel_height=3.2, width=4.2)
-        heat = draw_table(axes, table, n_tasks, look, written=n_tasks <= MAX_ANNOTATED_TASKS)
+        heat = draw_score_table(axes, table, n_tasks, style, with_text=n_tasks <= MAX_ANNOTATED_TASKS)
         axes.set_title(_title(record))
         axes.set_ylabel("after task")
         figure.colorbar(heat, ax=axes, label="accuracy", fraction=0.05).outline.set_visible(False)
@@ -84,11 +84,11 @@ def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> by
     return _render(draw, file_format, dark)
 
 
-def _line(points: Sequence[Point], task_range: tuple[float, float] | None) -> Line:
+def _line(points: Sequence[Point], task_range: tuple[float, float] | None) -> Series:
     shown = downsample(crop(points, *task_range) if task_range else points)
     x, y = np.array(shown, np.float64).reshape(-1, 2).T
     no_band = np.full(len(x), np.nan)
-    return Line(x, y, no_band, no_band)
+    return Series(x, y, no_band, no_band)
 
 
 def _title(record: Record) -> str:
@@ -96,11 +96,11 @@ def _title(record: Record) -> str:
     return (record.name or record.folder.name).replace("$", r"\$")
 
 
-def _render(draw: Callable[[Look], "Figure"], file_format: FigureFormat, dark: bool) -> bytes:
-    look = LOOKS["dark" if dark else "paper"]
+def _render(draw: Callable[[FigureStyle], "Figure"], file_format: FigureFormat, dark: bool) -> bytes:
+    style = STYLES["dark" if dark else "paper"]
     # Matplotlib warns about characters that the font lacks.
-    with _plot_lock, warnings.catch_warnings(action="ignore", category=UserWarning), worn(look):
-        return encoded(draw(look), file_format)
+    with _plot_lock, warnings.catch_warnings(action="ignore", category=UserWarning), use_style(style):
+        return encode_figure(draw(style), file_format)
 
 
 def curves_csv(records: Sequence[Record], names: Sequence[str]) -> str:

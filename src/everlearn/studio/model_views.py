@@ -7,8 +7,7 @@ import numpy as np
 
 from everlearn import learners
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols.traversal import images as decoded_images
-from everlearn.evaluation.protocols.traversal import walk
+from everlearn.evaluation.latents import decode_images, traverse
 from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
@@ -164,7 +163,7 @@ def reconstructions(learner: EnvironmentModel, image: Images, environment: int |
             {
                 "environment": index,
                 "probability": float(probabilities[index]),
-                "image": data_url(decoded_images(learner, latents * each.active, index)[0]),
+                "image": data_url(decode_images(learner, latents * each.active, index)[0]),
             }
             for index, each in enumerate(known)
         ],
@@ -185,7 +184,7 @@ def _traversals(learner: EnvironmentModel, latents: FloatArray, environment: int
             "kl": float(known.kl[latent]),
             "images": [
                 data_url(each)
-                for each in walk(learner, latents[0] * known.active, latent, values, environment)
+                for each in traverse(learner, latents[0] * known.active, latent, values, environment)
             ],
         }
         for latent in order

@@ -31,7 +31,7 @@ from everlearn.runs.sweep import play_all
 for event in play_all([job(Path(sys.argv[1]), **LONG)]):
     print(event.kind, getattr(event, "done", 0), flush=True)
 """
-ASK = ("transfer", "--size", "10")
+ASK = ("held-out-factors", "--n-images", "10")
 
 
 class Story(NamedTuple):
@@ -81,10 +81,10 @@ def test_they_end_as_if_played_alone(story: Story, tmp_path: Path, calm: str) ->
 
 def test_what_was_asked_is_answered(story: Story) -> None:
     record = Record(story.jobs["short"].folder)
-    assert record.answers()["transfer"]["trained"] <= 1
+    assert record.protocol_results()["held-out-factors"]["trained"] <= 1
     doings = [each.doing for each in story.of("short", tell.JobProgress)]  # type: ignore[attr-defined]
     assert doings[0] == "playing"
-    assert doings[-1] == "asking transfer"
+    assert doings[-1] == "asking held-out-factors"
 
 
 def test_the_beginning_and_the_end_count_the_jobs(story: Story) -> None:

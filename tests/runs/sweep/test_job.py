@@ -11,7 +11,7 @@ from everlearn.runs.sweep.jobs import check
 
 from .examples import job, played
 
-ASK = ("transfer", "--size", "10")
+ASK = ("held-out-factors", "--n-images", "10")
 
 
 def answer(record: Record, name: str, digest: str) -> None:
@@ -23,8 +23,8 @@ def test_everything_is_missing_of_a_job_not_begun(tmp_path: Path) -> None:
     play, ask = missing(job(tmp_path / "a", ASK))
     assert (play.doing, play.words) == ("playing", ("resume", f"{tmp_path}/a"))
     assert (ask.doing, ask.words) == (
-        "asking transfer",
-        ("protocol", "transfer", f"{tmp_path}/a", "--size", "10"),
+        "asking held-out-factors",
+        ("evaluate", "held-out-factors", f"{tmp_path}/a", "--n-images", "10"),
     )
 
 
@@ -36,13 +36,13 @@ def test_a_record_that_is_not_finished_is_played_on(tmp_path: Path) -> None:
 
 
 def test_only_answers_that_are_not_there_are_missing(tmp_path: Path) -> None:
-    asked = job(tmp_path / "a", ASK, ("openset",))
+    asked = job(tmp_path / "a", ASK, ("open-set",))
     record = played(asked)
-    assert [act.doing for act in missing(asked)] == ["asking transfer", "asking openset"]
-    answer(record, "transfer", record.digest)
-    answer(record, "openset", "of a run that was edited since")
-    assert [act.doing for act in missing(asked)] == ["asking openset"]
-    answer(record, "openset", record.digest)
+    assert [act.doing for act in missing(asked)] == ["asking held-out-factors", "asking open-set"]
+    answer(record, "held-out-factors", record.digest)
+    answer(record, "open-set", "of a run that was edited since")
+    assert [act.doing for act in missing(asked)] == ["asking open-set"]
+    answer(record, "open-set", record.digest)
     assert missing(asked) == ()
 
 
@@ -87,7 +87,7 @@ def test_two_jobs_in_one_folder_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asks", "complaint"),
-    [(((),), "asks nothing in one of its asks"), ((ASK, ("transfer",)), "asks one question twice")],
+    [(((),), "asks nothing in one of its asks"), ((ASK, ("held-out-factors",)), "asks one question twice")],
 )
 def test_useless_asks_are_refused(tmp_path: Path, asks: tuple[tuple[str, ...], ...], complaint: str) -> None:
     with pytest.raises(BadInput, match=complaint):

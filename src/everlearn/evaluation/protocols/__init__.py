@@ -1,58 +1,81 @@
-"""Questions to a learner that has met its tasks.
+"""Protocols: evaluations of a trained learner beyond accuracy per task.
 
-Takes a learner, the stream it met and how many tasks of it; gives typed answers: how it takes to new classes
-from one image each, whether it knows what it does not know, how it fares in poses nobody trained, whether
-it finds a thing again among several, which a model behind a network address may be asked too; of one that
-describes and draws, what its latents stand for and what becomes of images elsewhere or between. A learner
-is left as it was found, and one that lacks the power a question needs is told so in a sentence.
+Takes a learner, its stream and the number of tasks it was trained on; gives a result with JSON, a table and
+figures. Every module of this package besides `base` is a protocol; it is imported only when it is used.
+
+Example:
+    >>> names()[:3]
+    ['ambiguity', 'cross-domain', 'disentanglement']
+    >>> get("one-shot").__name__
+    'OneShot'
 """
 
-from everlearn.evaluation.protocols.ambiguity import Ambiguity, ambiguity
-from everlearn.evaluation.protocols.base import editable_memory, rejecting
-from everlearn.evaluation.protocols.cross_domain import Translation, translation
-from everlearn.evaluation.protocols.held_out_factors import Transfer, transfer
-from everlearn.evaluation.protocols.latent_factors import Factorisation, disentanglement
-from everlearn.evaluation.protocols.multiple_choice import (
-    Choice,
-    Chooser,
-    Question,
-    by_memory,
-    by_pixels,
-    multiple_choice,
-    questions,
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any
+
+from everlearn.errors import unknown
+from everlearn.evaluation.protocols.base import (
+    Context,
+    Evaluated,
+    Protocol,
+    Result,
+    Table,
+    editable_memory,
+    require,
 )
-from everlearn.evaluation.protocols.one_shot import OneShot, Shots, one_shot
-from everlearn.evaluation.protocols.open_set import OpenSet, open_set
-from everlearn.evaluation.protocols.traversal import Traversal, traversal
-from everlearn.evaluation.protocols.vlm_client import Budget, Endpoint, Post, address
 
 __all__ = [
-    "Ambiguity",
-    "Budget",
-    "Choice",
-    "Chooser",
-    "Endpoint",
-    "Factorisation",
-    "OneShot",
-    "OpenSet",
-    "Post",
-    "Question",
-    "Shots",
-    "Transfer",
-    "Translation",
-    "Traversal",
-    "address",
-    "ambiguity",
-    "by_memory",
-    "by_pixels",
-    "disentanglement",
+    "Context",
+    "Evaluated",
+    "Protocol",
+    "Result",
+    "Table",
     "editable_memory",
-    "multiple_choice",
-    "one_shot",
-    "open_set",
-    "questions",
-    "rejecting",
-    "transfer",
-    "translation",
-    "traversal",
+    "evaluate",
+    "figure_names",
+    "get",
+    "names",
+    "require",
 ]
+
+
+def names() -> list[str]:
+    """The names of all protocols, without importing them."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return [name.replace("_", "-") for name in modules]
+
+
+@cache
+def get(name: str) -> type[Protocol]:
+    """The protocol of a name."""
+    if name not in names():
+        raise unknown("protocol", name, names())
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return next(
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Protocol) and each.__module__ == module.__name__
+    )
+
+
+def figure_names() -> dict[str, str]:
+    """All figures of protocols, and the protocol of each."""
+    return {figure: name for name in names() for figure in get(name).figures()}
+
+
+def evaluate(
+    name: str, learner: Any, stream: Any, n_tasks: int, *, context: Context | None = None, **options: Any
+) -> Result:
+    """Evaluate a trained learner on the protocol of a name.
+
+    Args:
+        name: of the protocol.
+        learner: the trained learner; it is left unchanged.
+        stream: the stream it was trained on.
+        n_tasks: the number of tasks it was trained on.
+        context: what else is known of the training.
+        options: options of the protocol.
+    """
+    return get(name)(**options).run(learner, stream, n_tasks, **(context or {}))

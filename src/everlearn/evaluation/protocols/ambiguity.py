@@ -1,214 +1,314 @@
-"""What a learner makes of images between two environments, and how the company they are in matters."""
+"""Ambiguity protocol: environment inference on images mixed from two environments, alone and in context."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+from pydantic import Field
 
-from everlearn.errors import BadInput, check_range, unknown
-from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
-from everlearn.evaluation.protocols.environments import BoolArray, View, several_views
-from everlearn.evaluation.protocols.traversal import images, tiled
-from everlearn.learners import Learner
+from everlearn.errors import BadInput, unknown
+from everlearn.evaluation.latents import (
+    BoolArray,
+    EncodedEnvironment,
+    decode_images,
+    encode_environments,
+    tile,
+)
+from everlearn.evaluation.protocols.base import (
+    MAX_IMAGES,
+    SPLIT,
+    Context,
+    Evaluated,
+    ImageArray,
+    Protocol,
+    Result,
+    Table,
+    evaluated,
+)
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.image_grid import add_gaps, n_square_tiles
 from everlearn.rng import FloatArray, IntArray, rng_at
-from everlearn.serialization import image_to_json
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import InfersEnvironment, Learner
+
 WEIGHTS = np.linspace(0, 1, 41)
-"""Shares of the first environment in a mixed image."""
-BATCH = 64
-"""Images that are decided about together."""
-MIXED = (8, 16, 24, 32, 40, 48, 56)
-"""How many of them are mixed; the others are the context."""
+"""Weights of the first environment in a mixed image."""
+BATCH_SIZE = 64
+N_MIXED = (8, 16, 24, 32, 40, 48, 56)
+"""Mixed images per batch; the others are the context."""
 N_BATCHES = 50
-"""Batches that are decided about at every weight."""
-EXAMPLES = 9
-"""Weights at which a mixed image is kept."""
+"""Batches per weight."""
+N_EXAMPLES = 9
+"""Weights at which a mixed image is stored."""
+HEIGHT = 3.6
+"""Inches per series in a figure."""
 
 
-class Flip(NamedTuple):
-    """Where a decision changes: at which weight, and over how many weights it goes from 0.1 to 0.9."""
+class Transition(Result):
+    """Where a decision changes: the weight at 0.5, and the width from 0.1 to 0.9."""
 
     point: float
     width: float
 
 
-@dataclass(frozen=True)
-class Curve:
-    """The decisions about batches of mixed images in some context.
+class DecisionCurve(Result):
+    """Decisions about batches of mixed images in some context.
 
     Attributes:
-        context: the environment whose images are in the batch as well; empty if there are none.
-        n_mixed: how many images of a batch are mixed.
-        decided: share of batches taken for the first environment, at every weight.
-        flip: where that changes; None if it never does.
+        context: environment of the other images of a batch; empty if there are none.
+        n_mixed: mixed images per batch.
+        decided: share of batches inferred as the first environment, at every weight.
+        transition: where the decision changes; None if it never does.
     """
 
     context: str
     n_mixed: int
     decided: tuple[float, ...]
-    flip: Flip | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {**vars(self), "flip": None if self.flip is None else self.flip._asdict()}
+    transition: Transition | None
 
 
-@dataclass(frozen=True, eq=False)
-class Ambiguity:
-    """What becomes of images w * first + (1 - w) * second.
+class AmbiguityResult(Result):
+    """Environment inference on images w * first + (1 - w) * second.
 
     Attributes:
-        names: the two environments, as the stream calls them.
-        environments: what the learner takes each for.
+        names: the two environments.
+        environments: numbers of the environments that the learner infers.
         weights: w.
-        chances: how likely a mixed image by itself is of the first environment to the learner, on average.
+        probabilities: mean probability of the first environment for single images.
         curves: decisions about batches: without context first, then in each context.
-        deviations: mean standard deviation of the latents that only the first environment uses, and of those
-            that only the second uses, at every weight; None where there is no such latent.
-        examples: a mixed image at some weights, and below how it is drawn in each environment.
+        stds: mean posterior standard deviation of the latents that only the first, and only the second
+            environment uses, at every weight; None if there are no such latents.
+        examples: a mixed image at some weights, and below how it is decoded in each environment.
     """
 
     names: tuple[str, str]
     environments: tuple[int, int]
     weights: tuple[float, ...]
-    chances: tuple[float, ...]
-    curves: tuple[Curve, ...]
-    deviations: tuple[tuple[float, ...] | None, tuple[float, ...] | None]
-    examples: Images
+    probabilities: tuple[float, ...]
+    curves: tuple[DecisionCurve, ...]
+    stds: tuple[tuple[float, ...] | None, tuple[float, ...] | None]
+    examples: ImageArray
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; images are packed."""
-        curves = [each.to_json() for each in self.curves]
-        return {**vars(self), "curves": curves, "examples": image_to_json(self.examples)}
+    @property
+    def without_context(self) -> DecisionCurve:
+        """The decisions about batches of mixed images only."""
+        return next(curve for curve in self.curves if not curve.context)
+
+    def table(self) -> Table:
+        rows = [
+            (
+                curve.context or None,
+                curve.n_mixed,
+                curve.transition and curve.transition.point,
+                curve.transition and curve.transition.width,
+            )
+            for curve in self.curves
+        ]
+        return Table(("context", "mixed images", f"weight of {self.names[0]}", "width"), rows)
 
 
-def ambiguity(
-    learner: Learner,
-    stream: Stream,
-    n_tasks: int,
-    *,
-    between: Sequence[str] = (),
-    size: int = 256,
-    batches: Sequence[int] = (),
-) -> Ambiguity:
-    """Mix images of two environments, and ask which of the two a batch of them comes from.
+class Ambiguity(Protocol):
+    """Environment inference on batches of images mixed from two environments, alone and in context.
 
-    A batch is taken for the environment that its images speak for on average, so that unmixed images
-    among them, its context, can move the decision.
-
-    Args:
-        learner: one that tells environments apart.
-        stream: what it met.
-        n_tasks: how many tasks of the stream the learner met.
-        between: the names of two environments; the first two that came if not said.
-        size: pairs of images that are mixed.
-        batches: how many it learned in each task, which tells the environments where it learned them.
+    A batch is inferred as the environment with the highest mean probability of its images, so that images of
+    one environment in the batch, its context, can change the decision.
     """
-    judge = situated(learner)
-    check_range("size", size, BATCH, MAX_IMAGES)
-    first, second = _chosen(several_views(judge, stream, n_tasks, size, batches), between)
-    _check_enough(first, second)
-    mixed = [_mixed(first, second, weight) for weight in WEIGHTS]
-    chances = [judge.environment_probabilities(images) for images in mixed]
-    spread = np.stack([judge.posterior(images)[1].mean(axis=0) for images in mixed])
-    return Ambiguity(
-        names=(first.scene.name, second.scene.name),
-        environments=(first.environment, second.environment),
-        weights=_told(WEIGHTS),
-        chances=_told(np.array([each[:, first.environment].mean() for each in chances])),
-        curves=tuple(_curves(judge, chances, first, second)),
-        deviations=(_alone(spread, first.used & ~second.used), _alone(spread, second.used & ~first.used)),
-        examples=_examples(judge, mixed, first, second),
-    )
+
+    name: ClassVar[str] = "ambiguity"
+    requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
+    result: ClassVar[type[Result]] = AmbiguityResult
+
+    between: Annotated[tuple[str, ...], SPLIT] = ()
+    """Two environments, such as mnist,inverted-fashion (default: the first two of the stream)."""
+    n_images: Annotated[int, Field(ge=BATCH_SIZE, le=MAX_IMAGES)] = 256
+    """Pairs of images that are mixed."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> AmbiguityResult:
+        model, n_batches = self.capable(learner), context.get("n_batches", ())
+        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
+        first, second = _chosen(encoded, self.between)
+        mixed = [_mix(first, second, weight) for weight in WEIGHTS]
+        probabilities = [model.environment_probabilities(images) for images in mixed]
+        std = np.stack([model.posterior(images)[1].mean(axis=0) for images in mixed])
+        return AmbiguityResult(
+            names=(first.name, second.name),
+            environments=(first.environment, second.environment),
+            weights=_rounded(WEIGHTS),
+            probabilities=_rounded(np.array([each[:, first.environment].mean() for each in probabilities])),
+            curves=tuple(_curves(model, probabilities, first, second)),
+            stds=(
+                _mean_std(std, first.used & ~second.used),
+                _mean_std(std, second.used & ~first.used),
+            ),
+            examples=_examples(model, mixed, first, second),
+        )
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        caption = "Images mixed from two environments: reconstructions, inferred environments, uncertainty."
+        return {cls.name: Part(lambda series: HEIGHT * len(evaluated(series)), _draw, caption)}
 
 
-def flip(weights: FloatArray, decided: FloatArray) -> Flip | None:
-    """Where decisions that begin low first rise through a half; None if they do not rise from 0.1 to 0.9.
+def transition(weights: FloatArray, decided: FloatArray) -> Transition | None:
+    """Where decisions first rise through 0.5; None if they do not rise from below 0.1 to 0.9.
 
     Example:
-        >>> flip(np.array([0.0, 0.4, 0.6, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
-        Flip(point=0.5, width=0.16)
+        >>> transition(np.array([0.0, 0.4, 0.6, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
+        Transition(point=0.5, width=0.16)
     """
-    places = [_crossing(weights, decided, level) for level in (0.1, 0.5, 0.9)]
-    low, half, high = (None if place is None else round(place, 6) for place in places)
-    return None if low is None or half is None or high is None else Flip(half, round(high - low, 6))
+    low, half, high = (_crossing(weights, decided, level) for level in (0.1, 0.5, 0.9))
+    if low is None or half is None or high is None:
+        return None
+    return Transition(point=half, width=round(high - low, 6))
 
 
 def _crossing(weights: FloatArray, decided: FloatArray, level: float) -> float | None:
+    """The interpolated weight at which decisions first reach a level."""
     above = np.flatnonzero(decided >= level)
     if not len(above) or above[0] == 0:
         return None
     after = int(above[0])
     low, high = decided[after - 1], decided[after]
     share = (level - low) / (high - low)
-    return float(weights[after - 1] + share * (weights[after] - weights[after - 1]))
+    return round(float(weights[after - 1] + share * (weights[after] - weights[after - 1])), 6)
 
 
-def _chosen(seen: list[View], between: Sequence[str]) -> tuple[View, View]:
-    known = {view.scene.name: view for view in seen}
+def _chosen(
+    encoded: list[EncodedEnvironment], between: Sequence[str]
+) -> tuple[EncodedEnvironment, EncodedEnvironment]:
+    known = {each.name: each for each in encoded}
     names = list(between) or list(known)[:2]
     for name in names:
         if name not in known:
             raise unknown("environment", name, known)
     if len(set(names)) != 2:
-        raise BadInput(f"between is {', '.join(names)}; name two environments that differ")
+        raise BadInput(f"between is {', '.join(names)}; give two different environments")
+    for each in (known[name] for name in names):
+        if len(each.mean) < BATCH_SIZE:
+            raise BadInput(f"{each.name} has {len(each.mean)} test images; batches need {BATCH_SIZE}")
     return known[names[0]], known[names[1]]
 
 
-def _check_enough(*seen: View) -> None:
-    for view in seen:
-        if len(view.mean) < BATCH:
-            raise BadInput(
-                f"{view.scene.name} has {len(view.mean)} test images; batches of {BATCH} are mixed, "
-                "so play a stream with as many"
-            )
-
-
-def _mixed(first: View, second: View, weight: float) -> Images:
+def _mix(first: EncodedEnvironment, second: EncodedEnvironment, weight: float) -> Images:
     n = min(len(first.mean), len(second.mean))
     one, other = (
-        view.scene.test.images[rng_at(0, "ambiguous pairs", side).permutation(len(view.mean))[:n]]
-        for side, view in enumerate((first, second))
+        each.data.test.images[rng_at(0, "ambiguous pairs", side).permutation(len(each.mean))[:n]]
+        for side, each in enumerate((first, second))
     )
     return np.round(weight * one.astype(np.float64) + (1 - weight) * other).astype(np.uint8)
 
 
-def _curves(judge: Situates, chances: list[FloatArray], first: View, second: View) -> Iterator[Curve]:
-    rows = _drawn_rows(len(chances[0]))
-    yield _curve("", BATCH, [each[rows].mean(axis=1) for each in chances], first)
-    for view in (first, second):
-        real = judge.environment_probabilities(view.scene.test.images)
-        around = real[_drawn_rows(len(real))]
-        for n in MIXED:
-            sums = [each[rows[:, :n]].sum(axis=1) + around[:, n:].sum(axis=1) for each in chances]
-            yield _curve(view.scene.name, n, sums, first)
+def _curves(
+    model: "InfersEnvironment",
+    probabilities: list[FloatArray],
+    first: EncodedEnvironment,
+    second: EncodedEnvironment,
+) -> Iterator[DecisionCurve]:
+    rows = _batch_rows(len(probabilities[0]))
+    yield _curve("", BATCH_SIZE, [each[rows].mean(axis=1) for each in probabilities], first)
+    for context in (first, second):
+        real = model.environment_probabilities(context.data.test.images)
+        around = real[_batch_rows(len(real))]
+        for n in N_MIXED:
+            sums = [each[rows[:, :n]].sum(axis=1) + around[:, n:].sum(axis=1) for each in probabilities]
+            yield _curve(context.name, n, sums, first)
 
 
-def _curve(context: str, n_mixed: int, spoken: list[FloatArray], first: View) -> Curve:
-    """The decisions that follow from what batches speak for, (n_batches, n_known) at each weight."""
-    decided = np.array([(each.argmax(axis=1) == first.environment).mean() for each in spoken])
-    return Curve(context, n_mixed, _told(decided), flip(WEIGHTS, decided))
+def _curve(context: str, n_mixed: int, scores: list[FloatArray], first: EncodedEnvironment) -> DecisionCurve:
+    """The decisions that follow from scores (n_batches, n_known) at each weight."""
+    decided = np.array([(each.argmax(axis=1) == first.environment).mean() for each in scores])
+    return DecisionCurve(
+        context=context, n_mixed=n_mixed, decided=_rounded(decided), transition=transition(WEIGHTS, decided)
+    )
 
 
-def _drawn_rows(n: int) -> IntArray:
-    """Of n images those in each batch, (N_BATCHES, BATCH)."""
-    return np.stack([rng_at(0, "ambiguity", number).permutation(n)[:BATCH] for number in range(N_BATCHES)])
+def _batch_rows(n: int) -> IntArray:
+    """Rows of n images in each batch, (N_BATCHES, BATCH_SIZE)."""
+    return np.stack([rng_at(0, "ambiguity", k).permutation(n)[:BATCH_SIZE] for k in range(N_BATCHES)])
 
 
-def _alone(spread: FloatArray, which: BoolArray) -> tuple[float, ...] | None:
-    return _told(spread[:, which].mean(axis=1)) if which.any() else None
+def _mean_std(std: FloatArray, latents: BoolArray) -> tuple[float, ...] | None:
+    return _rounded(std[:, latents].mean(axis=1)) if latents.any() else None
 
 
-def _examples(judge: Situates, mixed: list[Images], first: View, second: View) -> Images:
-    chosen = np.linspace(0, len(mixed) - 1, EXAMPLES).astype(int)
-    shown = np.stack([mixed[n][0] for n in chosen])
-    means, _ = judge.posterior(shown)
-    again = [images(judge, means * view.open, view.environment) for view in (first, second)]
-    return tiled([shown, *again])
+def _examples(
+    model: Any, mixed: list[Images], first: EncodedEnvironment, second: EncodedEnvironment
+) -> Images:
+    shown = np.stack([mixed[n][0] for n in np.linspace(0, len(mixed) - 1, N_EXAMPLES).astype(int)])
+    means, _ = model.posterior(shown)
+    return tile(
+        [shown, *(decode_images(model, means * each.active, each.environment) for each in (first, second))]
+    )
 
 
-def _told(values: FloatArray) -> tuple[float, ...]:
+def _rounded(values: FloatArray) -> tuple[float, ...]:
     return tuple(values.round(6).tolist())
+
+
+def _draw(figure: "FigureBase", series: Sequence[Evaluated[AmbiguityResult]], style: FigureStyle) -> None:
+    """Three rows for each series, for its first seed."""
+    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+    parts = figure.subfigures(len(shown), 1, squeeze=False)[:, 0]
+    for part, (name, result) in zip(parts, shown, strict=True):
+        title = f"{name}; light: batch inferred as {result.names[0]}"
+        part.suptitle(title, x=0.01, ha="left", fontsize=8)
+        above, below = part.subfigures(2, 1, height_ratios=(1.25, 2), squeeze=False)[:, 0]
+        _draw_examples(above.subplots(), result)
+        panels = below.subplots(1, 3, width_ratios=(1, 1, 1.1))
+        for axes, context in zip(panels[:2], result.names, strict=True):
+            _draw_decisions(axes, result, context, style)
+        panels[0].set_ylabel(f"mixed, of {BATCH_SIZE}")
+        _draw_uncertainty(panels[2], result, style)
+
+
+def _draw_examples(axes: "Axes", result: AmbiguityResult) -> None:
+    first, second = result.names
+    n_columns = n_square_tiles(result.examples, 3)
+    page = add_gaps(result.examples, 3, n_columns)
+    axes.imshow(page, interpolation="nearest")
+    labels = ["mixed", f"decoded in {first}", f"decoded in {second}"]
+    axes.set_yticks((np.arange(3) + 0.5) * page.shape[0] / 3, labels, fontsize=6.5)
+    ticks = (np.arange(n_columns) + 0.5) * page.shape[1] / n_columns
+    axes.set_xticks(ticks, [f"{weight:.2g}" for weight in np.linspace(0, 1, n_columns)], fontsize=6.5)
+    axes.set_xlabel(f"weight of {first}; the rest is {second}")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _draw_decisions(axes: "Axes", result: AmbiguityResult, context: str, style: FigureStyle) -> None:
+    """Share of batches inferred as the first environment, by weight and by number of mixed images."""
+    curves = sorted(
+        (curve for curve in result.curves if curve.context in (context, "")), key=lambda curve: curve.n_mixed
+    )
+    decided = np.array([curve.decided for curve in curves])
+    extent = (0, 1, -0.5, len(curves) - 0.5)
+    axes.imshow(decided, origin="lower", aspect="auto", cmap=style.colormap, vmin=0, vmax=1, extent=extent)
+    points = [(curve.transition.point, row) for row, curve in enumerate(curves) if curve.transition]
+    axes.plot(*zip(*points, strict=True) if points else ((), ()), color="#d05a00", marker="o", linewidth=1)
+    axes.set_yticks(range(len(curves)), [str(curve.n_mixed) for curve in curves], fontsize=6.5)
+    axes.set_xlabel(f"weight of {result.names[0]}")
+    axes.set_title(f"context: {context}", fontsize=7)
+
+
+def _draw_uncertainty(axes: "Axes", result: AmbiguityResult, style: FigureStyle) -> None:
+    """Probability of the first environment, and posterior std of latents used in one environment only."""
+    stds = zip(result.names, result.stds, strict=True)
+    lines = [(f"P({result.names[0]})", result.probabilities), *((f"σ, only in {n}", std) for n, std in stds)]
+    for number, (name, values) in enumerate(lines):
+        if values is not None:
+            axes.plot(result.weights, values, color=style.color(number), label=name)
+    if result.without_context.transition:
+        point = result.without_context.transition.point
+        axes.axvline(point, color=style.foreground, linestyle=":", linewidth=0.8)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=f"weight of {result.names[0]}")
+    axes.grid(axis="y")
+    axes.set_title("single images", fontsize=7)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=6, handlelength=1.0)

@@ -1,125 +1,246 @@
-"""Images of what a learner has met, and of what it has not."""
+"""The base classes of protocols and of their results.
 
-from collections.abc import Iterator
-from itertools import count
-from typing import Protocol, runtime_checkable
+A protocol is one module of this package with one subclass of `Protocol`: its options are the fields of the
+class, `run` evaluates a trained learner, and the `Result` it returns knows its JSON, its table and its
+figures. A new protocol is a new module; command line, reports and sweeps find it through the registry.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
 import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from everlearn.errors import BadInput
-from everlearn.learners import (
-    EditsMemory,
-    Encodes,
-    Generates,
-    HasPosterior,
-    InfersEnvironment,
-    Learner,
-    Rejects,
-)
-from everlearn.memory import ExemplarMemory
-from everlearn.rng import IntArray
-from everlearn.streams import Batch, Split, Stream, Task
+from everlearn.evaluation.formatting import DASH, Format, bar
+from everlearn.evaluation.intervals import interval_over
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import Bar, add_panels, canvas_height, draw_bar_pairs, multiline
+from everlearn.serialization import image_from_json, image_to_json
+from everlearn.settings import Settings
+from everlearn.streams import Batch, Stream
 
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
-@runtime_checkable
-class Imagines(HasPosterior, Generates, Protocol):
-    """Has a posterior over latents and decodes latents to images."""
-
-
-@runtime_checkable
-class Situates(Imagines, InfersEnvironment, Protocol):
-    """The same, and infers environments."""
-
-
-def editable_memory(learner: Learner) -> ExemplarMemory:
-    """The memory that people may edit, or a complaint if this learner keeps none."""
-    if not isinstance(learner, EditsMemory):
-        raise BadInput(f"{_name(learner)} keeps no memory that can be edited; dcl does, for one")
-    return learner.memory
-
-
-def rejecting(learner: Learner) -> Rejects:
-    """The learner as one that can say "I do not know this", or a complaint if it cannot."""
-    if not isinstance(learner, Rejects):
-        raise BadInput(f"{_name(learner)} cannot say that it does not know; dcl can, for one")
-    return learner
-
-
-def encoding(learner: Learner) -> Encodes:
-    """The learner as one that describes images by numbers, or a complaint if it does not."""
-    if not isinstance(learner, Encodes):
-        raise BadInput(f"{_name(learner)} does not describe images by numbers; vase does, for one")
-    return learner
-
-
-def imagining(learner: Learner) -> Imagines:
-    """The learner as one that describes and draws, or a complaint if it does not."""
-    if not isinstance(learner, Imagines):
-        raise BadInput(f"{_name(learner)} describes and draws nothing; vase and cci-vae do")
-    return learner
-
-
-def situated(learner: Learner) -> Situates:
-    """The learner as one that tells environments apart, or a complaint if it does not."""
-    if not isinstance(learner, Situates):
-        raise BadInput(f"{_name(learner)} tells no environments apart; vase does")
-    return learner
-
-
-def _name(learner: Learner) -> str:
-    return type(learner).__name__
-
+    from everlearn.learners import Learner
+    from everlearn.memory import ExemplarMemory
 
 MAX_IMAGES = 1_000_000
+CAPABILITIES = {
+    "EditsMemory": ("has no exemplar memory that can be edited", "dcl"),
+    "Decodes": ("does not decode latents to images", "vase and cci-vae"),
+    "Encodes": ("does not map images to latents", "vase"),
+    "HasPosterior": ("has no posterior over latents", "vase and cci-vae"),
+    "InfersEnvironment": ("does not infer environments", "vase"),
+    "Rejects": ("has no novelty score", "dcl"),
+}
+"""What a learner without a capability lacks, and examples of learners that have it."""
 
-BARREN = 100
-"""Tasks in a row without a new class after which we stop looking for one."""
-TASKS = 20
-"""Tasks that stand for all when images come task by task."""
+Progress = Callable[[float, int, str], None]
+"""Called with (done, total, description)."""
 
-
-def known_labels(stream: Stream, n_tasks: int) -> set[int]:
-    """The labels of the first n tasks."""
-    return {label for task in stream.take(n_tasks) for label in task.labels}
-
-
-def strangers(stream: Stream, n_tasks: int, n_classes: int) -> Iterator[tuple[Task, IntArray]]:
-    """Tasks after the first n, each with the labels in it that are new, until there are enough labels."""
-    known, found, barren = known_labels(stream, n_tasks), 0, 0
-    for k in count(n_tasks) if stream.n_tasks is None else range(n_tasks, stream.n_tasks):
-        task = stream.task(k)
-        new = [label for label in task.labels if label not in known][: n_classes - found]
-        barren = 0 if new else barren + 1
-        if new:
-            yield task, np.array(new)
-        known.update(new)
-        found += len(new)
-        if found == n_classes or barren == BARREN:
-            break
-    if found < n_classes:
-        raise BadInput(
-            f"{stream.id} has {found} classes left after {n_tasks} tasks, not {n_classes}; "
-            "ask for fewer, or play fewer tasks"
-        )
+NImages = Annotated[int, Field(ge=1, le=MAX_IMAGES)]
+SPLIT = BeforeValidator(lambda given: given.split(",") * bool(given) if isinstance(given, str) else given)
+"""Accepts a list as text with commas, as on the command line."""
+ImageArray = Annotated[
+    npt.NDArray[np.uint8],
+    BeforeValidator(lambda given: image_from_json(given) if isinstance(given, Mapping) else given),
+    PlainSerializer(image_to_json),
+]
+"""An image, compressed in JSON."""
 
 
-def some_tasks(stream: Stream, n_tasks: int, split: Split, size: int) -> Batch:
-    """At most `size` images of a split, from up to 20 tasks spread evenly over the first n."""
-    chosen = np.unique(np.linspace(0, n_tasks - 1, min(n_tasks, TASKS)).astype(int)).tolist()
-    parts = [_with_task(stream.task(k).split(split), k) for k in chosen]
-    return spread(Batch.concatenate(parts), size)
+class Context(TypedDict, total=False):
+    """Optional arguments of `Protocol.run`.
+
+    Attributes:
+        n_batches: number of batches of each task in training; matches the environments of the stream to those
+            that the learner inferred.
+        learner_name: name of the learner in results.
+        progress: called during long evaluations.
+    """
+
+    n_batches: Sequence[int]
+    learner_name: str
+    progress: Progress
 
 
-def spread(batch: Batch, size: int) -> Batch:
-    """At most `size` rows, spread evenly over the batch."""
-    return batch[np.unique(np.linspace(0, len(batch) - 1, min(size, len(batch))).astype(int))]
+class Table(NamedTuple):
+    """A table of plain values: strings, numbers, None."""
+
+    headers: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
 
 
-def of_labels(batch: Batch, labels: IntArray, each: int) -> Batch:
-    """The first `each` rows of every one of these labels."""
-    rows = [np.flatnonzero(batch.labels == label)[:each] for label in labels.tolist()]
-    return batch[np.concatenate(rows)]
+class Result(BaseModel):
+    """The result of a protocol, or a part of one."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", arbitrary_types_allowed=True, ser_json_inf_nan="null"
+    )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The result that `to_json` wrote."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise BadInput(f"this is no {cls.__name__}: {where}: {first['msg']}; evaluate again") from None
+
+    def table(self) -> Table:
+        """The result as a table."""
+        raise NotImplementedError
 
 
-def _with_task(batch: Batch, k: int) -> Batch:
-    return Batch(batch.images, batch.labels, batch.factors, np.full(len(batch), k))
+R = TypeVar("R", bound=Result)
+
+
+class Evaluated(NamedTuple, Generic[R]):
+    """The results of one series of a figure: its name, and one result per seed (none if not evaluated)."""
+
+    name: str
+    results: Sequence[R]
+
+
+EvaluatedSeries = Sequence[Evaluated[R]]
+
+
+class Protocol(Settings, ABC):
+    """An evaluation of a trained learner; the fields are its options, the docstring is its description."""
+
+    name: ClassVar[str]
+    """Name on the command line and in records."""
+    requires: ClassVar[tuple[str, ...]] = ()
+    """Names of the capabilities that a learner must have."""
+    result: ClassVar[type[Result]]
+    """Type of the result."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.kind = getattr(cls, "name", cls.__name__)
+
+    @abstractmethod
+    def run(self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]) -> Result:
+        """Evaluate a learner, which is left unchanged.
+
+        Args:
+            learner: the trained learner.
+            stream: the stream it was trained on.
+            n_tasks: the number of tasks it was trained on.
+            context: what else is known of the training; see `Context`.
+        """
+
+    @classmethod
+    def figures(cls) -> Mapping[str, Part[Any]]:
+        """Figures of results, by name."""
+        return {}
+
+    def capable(self, learner: "Learner") -> Any:
+        """The learner itself; raises `BadInput` if it lacks a required capability."""
+        return require(learner, *self.requires)
+
+
+def require(learner: "Learner", *capabilities: str) -> Any:
+    """The learner itself; raises `BadInput` if it lacks one of these capabilities."""
+    from everlearn import learners
+
+    for name in capabilities:
+        if not isinstance(learner, getattr(learners, name)):
+            lacks, example = CAPABILITIES[name]
+            raise BadInput(f"{type(learner).__name__} {lacks}; use {example}")
+    return learner
+
+
+def editable_memory(learner: "Learner") -> "ExemplarMemory":
+    """The exemplar memory of a learner; raises `BadInput` if it has none."""
+    memory: ExemplarMemory = require(learner, "EditsMemory").memory
+    return memory
+
+
+@contextmanager
+def restored(learner: "Learner") -> Iterator[dict[str, Any]]:
+    """Restore the state of a learner afterwards; yields a copy of it."""
+    before = copy.deepcopy(learner.state())
+    try:
+        yield before
+    finally:
+        learner.load(before)
+
+
+def accuracy(learner: "Learner", batch: Batch, stream: Stream | None = None) -> float:
+    """Accuracy on a batch; task numbers are given to the learner if the stream is task-incremental."""
+    tasks = batch.tasks if stream is not None and stream.provides_task_ids else None
+    return float(np.mean(learner.predict(batch.images, tasks) == batch.labels))
+
+
+def evaluated(series: Sequence[Evaluated[R]]) -> list[Evaluated[R]]:
+    """The series that have results."""
+    return [each for each in series if each.results]
+
+
+class Pair(NamedTuple):
+    """A panel that compares two values of a result; values may be None."""
+
+    first: Callable[[Any], float | None]
+    second: Callable[[Any], float | None]
+    form: Format
+
+
+def pairs_height(series: EvaluatedSeries[R]) -> float:
+    """Inches of a figure of `draw_pairs`."""
+    return canvas_height(1, panel_height=0.5 + 0.34 * len(evaluated(series)))
+
+
+def draw_pairs(
+    figure: "FigureBase",
+    series: EvaluatedSeries[R],
+    style: FigureStyle,
+    panels: Mapping[str, Pair],
+    sides: tuple[str, str],
+) -> None:
+    """A panel for each pair of values, with two bars for each series that has results."""
+    shown = {number: each for number, each in enumerate(series) if each.results}
+    all_axes = add_panels(figure, len(panels), columns=len(panels), share_y=True)
+    for axes, (title, pair) in zip(all_axes, panels.items(), strict=True):
+        bars = {
+            number: (_bar(pair.first, each.results, pair.form), _bar(pair.second, each.results, pair.form))
+            for number, each in shown.items()
+        }
+        draw_bar_pairs(axes, title, bars, style, full=1.0 if title == "accuracy" else None)
+    all_axes[0].set_yticks(range(len(shown)), [multiline(each.name) for each in shown.values()])
+    all_axes[0].invert_yaxis()
+    legend = f"full: {sides[0]}, pale: {sides[1]}"
+    all_axes[0].text(0, -0.04, legend, transform=all_axes[0].transAxes, va="top", fontsize=6.5)
+
+
+def _bar(value: Callable[[R], float | None], results: Sequence[R], form: Format) -> Bar:
+    values = [each for each in map(value, results) if each is not None]
+    return bar(interval_over(values), form)
+
+
+def comma_separated(values: Sequence[object]) -> str:
+    """Values in one cell of a table."""
+    return ", ".join(map(str, values)) or DASH

@@ -1,131 +1,244 @@
-"""One environment's images, drawn as another shows them: what is kept, and does it look at home there?"""
+"""Cross-domain protocol: images of one environment encoded there and decoded in another."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+from pydantic import Field
 
-from everlearn.errors import check_range
-from everlearn.evaluation.image_oracle import Judge, places_of
-from everlearn.evaluation.protocols.base import MAX_IMAGES, Situates, situated
-from everlearn.evaluation.protocols.environments import Scene, View, several_views
-from everlearn.evaluation.protocols.traversal import images, tiled
-from everlearn.learners import Learner
-from everlearn.serialization import image_to_json
+from everlearn.evaluation.image_oracle import ImageOracle, positions_of
+from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
+from everlearn.evaluation.protocols.base import (
+    MAX_IMAGES,
+    Context,
+    Evaluated,
+    ImageArray,
+    Protocol,
+    Result,
+    Table,
+    evaluated,
+)
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import cell_text
+from everlearn.plotting.image_grid import (
+    COLUMNS,
+    add_gaps,
+    add_grids,
+    grids_height,
+    label_rows,
+    n_square_tiles,
+    show_grid,
+)
+from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
-SHOWN = 6
-"""Images of each environment that are kept as they were drawn."""
-FEWEST = 16
-"""Images from which on there is something to judge by."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import Decodes, Learner
+
+N_SHOWN = 6
+"""Images of each environment that are stored."""
+MIN_IMAGES = 16
+SCORES = {
+    "environment_accuracy": "environment accuracy",
+    "position_error": "position error (0 is best)",
+    "label_accuracy": "label accuracy",
+}
+"""Scores of an oracle, and their titles."""
+MAX_ERROR = 0.3
+"""Position error at the end of the colormap."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What a judge says of images, who has seen real images of the environment asked about.
+class OracleScores(Result):
+    """Scores of images that should look like those of some environment, by an oracle fitted on real images.
 
     Attributes:
-        there: share of images that look like ones of that environment.
-        off: how far things are from where they should be, along a side: the root of the mean square, in
-            half widths of an image. None where nothing moves.
-        kept: share of images whose object is still known. None where other objects are shown.
+        environment_accuracy: share of images classified as that environment.
+        position_error: root mean squared error of positions per coordinate, in units of half the image size;
+            None if positions are constant there.
+        label_accuracy: share of images with the correct label; None if that environment has other labels.
     """
 
-    there: float
-    off: float | None
-    kept: float | None
+    environment_accuracy: float
+    position_error: float | None
+    label_accuracy: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """Every environment's images in every environment.
+class CrossDomainResult(Result):
+    """Images of every environment decoded in every environment.
 
     Attributes:
-        names: the environments, as the stream calls them.
-        environments: what the learner takes each for.
-        judges: what the judge says of real images of each, which drawings can hardly be better than.
-        still: how far off things of each would be if they were drawn in the middle of where they go.
-        outcomes: what the judge says of images of the one (row) as the other (column) shows them.
-        drawn: of each environment some images, and below them how they look in each, as one image.
+        names: the environments.
+        environments: numbers of the environments that the learner infers.
+        real: scores of real images of each environment, an upper bound for decoded ones.
+        position_std: standard deviation of positions in each environment: the position error of a constant.
+        scores: scores of images of one environment (row) decoded in another (column).
+        images: for each environment some images, and below them how they are decoded in each environment.
     """
 
     names: tuple[str, ...]
     environments: tuple[int, ...]
-    judges: tuple[Judged, ...]
-    still: tuple[float, ...]
-    outcomes: tuple[tuple[Judged, ...], ...]
-    drawn: tuple[Images, ...]
+    real: tuple[OracleScores, ...]
+    position_std: tuple[float, ...]
+    scores: tuple[tuple[OracleScores, ...], ...]
+    images: tuple[ImageArray, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; images are packed."""
+    @property
+    def height(self) -> float:
+        """Inches of its grids of images in a figure."""
+        return grids_height(len(self.names), 1 + len(self.names))
+
+    def matrix(self, score: str) -> FloatArray:
+        """One score from (row) and to (column) each environment; NaN if there is none."""
+        rows = [[getattr(cell, score) for cell in row] for row in self.scores]
+        return np.array(rows, np.float64)
+
+    def table(self) -> Table:
+        rows = [
+            (name, other, *(getattr(cell, score) for score in SCORES))
+            for name, row in zip(self.names, self.scores, strict=True)
+            for other, cell in zip(self.names, row, strict=True)
+        ]
+        return Table(("encoded in", "decoded in", "environment acc.", "position error", "label acc."), rows)
+
+
+class CrossDomain(Protocol):
+    """Cross-domain reconstruction: images of each environment decoded in every other, scored by an oracle.
+
+    The decoded latents are mask_B * mask_A * mean: those that are active in both environments.
+    """
+
+    name: ClassVar[str] = "cross-domain"
+    requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
+    result: ClassVar[type[Result]] = CrossDomainResult
+
+    n_images: Annotated[int, Field(ge=MIN_IMAGES, le=MAX_IMAGES)] = 500
+    """Images per environment; the oracle is fitted on up to 800 others."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> CrossDomainResult:
+        model, n_batches = self.capable(learner), context.get("n_batches", ())
+        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
+        decoded = [[_decode(model, each, other) for other in encoded] for each in encoded]
+        oracle = ImageOracle([each.data.train for each in encoded])
+        scores = [
+            tuple(_scores(oracle, replace(each.data.test, images=images), k) for k, images in enumerate(row))
+            for each, row in zip(encoded, decoded, strict=True)
+        ]
+        return CrossDomainResult(
+            names=tuple(each.name for each in encoded),
+            environments=tuple(each.environment for each in encoded),
+            real=tuple(_scores(oracle, each.data.test, k) for k, each in enumerate(encoded)),
+            position_std=tuple(_position_std(each.data.test) for each in encoded),
+            scores=tuple(scores),
+            images=tuple(
+                _examples([each.data.test.images, *row]) for each, row in zip(encoded, decoded, strict=True)
+            ),
+        )
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
         return {
-            "names": self.names,
-            "environments": self.environments,
-            "judges": [asdict(each) for each in self.judges],
-            "still": self.still,
-            "outcomes": [[asdict(each) for each in row] for row in self.outcomes],
-            "drawn": [image_to_json(each) for each in self.drawn],
+            cls.name: Part(
+                _images_height,
+                _draw_images,
+                "Images of an environment (top row), decoded in each environment (rows below).",
+            ),
+            "cross-domain-scores": Part(
+                _scores_height,
+                _draw_scores,
+                "Oracle scores of images of one environment (row) decoded in another (column).",
+            ),
         }
 
 
-def translation(
-    learner: Learner, stream: Stream, n_tasks: int, *, size: int = 500, batches: Sequence[int] = ()
-) -> Translation:
-    """Describe images of each environment, and draw what was described as every environment shows it.
+def _decode(model: "Decodes", encoded: EncodedEnvironment, other: EncodedEnvironment) -> Images:
+    return decode_images(model, encoded.mean * other.active, other.environment)
 
-    With a the masks of both, what is drawn is a_B * a_A * mean: what the one says and the other understands.
-    The judge looks at images, not at latents, and has seen real ones only.
 
-    Args:
-        learner: one that tells environments apart.
-        stream: what it met, at least two environments.
-        n_tasks: how many tasks of the stream the learner met.
-        size: images of each environment; the judge has seen up to three times as many others.
-        batches: how many it learned in each task, which tells the environments where it learned them.
-    """
-    artist = situated(learner)
-    check_range("size", size, FEWEST, MAX_IMAGES)
-    seen = several_views(artist, stream, n_tasks, size, batches)
-    drawn = [[_translated(artist, view, other) for other in seen] for view in seen]
-    judge = Judge([view.scene.lesson for view in seen])
-    outcomes = [
-        [_judged(judge, replace(view.scene.test, images=images), k) for k, images in enumerate(row)]
-        for view, row in zip(seen, drawn, strict=True)
-    ]
-    return Translation(
-        names=tuple(view.scene.name for view in seen),
-        environments=tuple(view.environment for view in seen),
-        judges=tuple(_judged(judge, view.scene.test, k) for k, view in enumerate(seen)),
-        still=tuple(_spread(view.scene) for view in seen),
-        outcomes=tuple(map(tuple, outcomes)),
-        drawn=tuple(
-            _side_by_side([view.scene.test.images, *row]) for view, row in zip(seen, drawn, strict=True)
-        ),
+def _scores(oracle: ImageOracle, batch: Batch, environment: int) -> OracleScores:
+    error = label_accuracy = None
+    if oracle.has_motion(environment):
+        errors = oracle.positions(batch.images, environment) - positions_of(batch)
+        error = float(np.sqrt((errors**2).mean()))
+    known = oracle.known_labels(environment)
+    if len(known) > 1 and known.issuperset(batch.labels.tolist()):
+        label_accuracy = float((oracle.labels(batch.images, environment) == batch.labels).mean())
+    return OracleScores(
+        environment_accuracy=float((oracle.environments(batch.images) == environment).mean()),
+        position_error=error,
+        label_accuracy=label_accuracy,
     )
 
 
-def _judged(judge: Judge, batch: Batch, scene: int) -> Judged:
-    """What is said of images that should look like a scene, and show what their truth says."""
-    off = kept = None
-    if judge.moves(scene):
-        off = float(np.sqrt(((judge.places(batch.images, scene) - places_of(batch)) ** 2).mean()))
-    if len(judge.known(scene)) > 1 and judge.known(scene).issuperset(batch.labels.tolist()):
-        kept = float((judge.labels(batch.images, scene) == batch.labels).mean())
-    return Judged(float((judge.scenes(batch.images) == scene).mean()), off, kept)
+def _position_std(batch: Batch) -> float:
+    return float(np.sqrt(positions_of(batch).var(axis=0).mean()))
 
 
-def _translated(artist: Situates, view: View, other: View) -> Images:
-    return images(artist, view.mean * other.open, other.environment)
+def _examples(rows: list[Images]) -> Images:
+    """Evenly spaced images, which are of different classes since these come in order."""
+    shown = np.linspace(0, len(rows[0]) - 1, N_SHOWN).astype(int)
+    return tile([images[shown] for images in rows])
 
 
-def _side_by_side(rows: list[Images]) -> Images:
-    """A few of the images, of different classes since these come in order, and what became of them."""
-    some = np.linspace(0, len(rows[0]) - 1, SHOWN).astype(int)
-    return tiled([images[some] for images in rows])
+def _images_height(series: Sequence[Evaluated[CrossDomainResult]]) -> float:
+    return 0.2 + sum(0.2 + each.results[0].height for each in evaluated(series))
 
 
-def _spread(scene: Scene) -> float:
-    """The root of the mean square distance from the middle, along a side."""
-    return float(np.sqrt(places_of(scene.test).var(axis=0).mean()))
+def _draw_images(
+    figure: "FigureBase", series: Sequence[Evaluated[CrossDomainResult]], style: FigureStyle
+) -> None:
+    """A row of grids for each series, for its first seed."""
+    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+    heights = [result.height for _, result in shown]
+    parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, (name, result) in zip(parts, shown, strict=True):
+        part.suptitle(name, x=0.01, ha="left", fontsize=8)
+        rows = ["input", *(f"in {each}" for each in result.names)]
+        grids = add_grids(part, len(result.names))
+        for n, (axes, environment, image) in enumerate(zip(grids, result.names, result.images, strict=False)):
+            page = add_gaps(image, len(rows), n_square_tiles(image, len(rows)))
+            show_grid(axes, page)
+            axes.set_title(environment, fontsize=7)
+            if n % COLUMNS == 0:
+                label_rows(axes, page.shape[0], rows)
+
+
+def _scores_height(series: Sequence[Evaluated[CrossDomainResult]]) -> float:
+    return 0.5 + sum(0.9 + 0.24 * len(each.results[0].names) for each in evaluated(series))
+
+
+def _draw_scores(
+    figure: "FigureBase", series: Sequence[Evaluated[CrossDomainResult]], style: FigureStyle
+) -> None:
+    """A row of heatmaps for each series, for its first seed."""
+    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+    grid = figure.subplots(len(shown), len(SCORES), squeeze=False, sharey="row")
+    for row, (name, result) in zip(grid, shown, strict=True):
+        for axes, (score, title) in zip(row, SCORES.items(), strict=True):
+            is_error = score == "position_error"
+            _draw_matrix(axes, result.matrix(score), result.names, style, is_error=is_error)
+            axes.set_title(title, fontsize=7)
+        row[0].set_ylabel(name)
+        row[0].set_yticks(range(len(result.names)), result.names, fontsize=6.5)
+
+
+def _draw_matrix(
+    axes: "Axes", matrix: FloatArray, names: Sequence[str], style: FigureStyle, *, is_error: bool
+) -> None:
+    """A heatmap in which better values are lighter."""
+    colormap = f"{style.colormap}_r" if is_error else style.colormap
+    highest = MAX_ERROR if is_error else 1.0
+    axes.imshow(matrix, cmap=colormap, vmin=0, vmax=highest, aspect="auto")
+    for (row, column), value in np.ndenumerate(matrix):
+        if not np.isnan(value):
+            on_light = (value / highest < 0.45) if is_error else (value > 0.55)
+            cell_text(axes, column, row, f"{value:.2f}", on_light=bool(on_light))
+    axes.set_xticks(range(len(names)), names, fontsize=6, rotation=45, ha="right", rotation_mode="anchor")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)

@@ -1,73 +1,114 @@
-"""How a learner fares in poses that nobody trained."""
+"""Held-out-factors protocol: accuracy on factor combinations that did not occur in training."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-import numpy as np
-
-from everlearn.errors import BadInput, check_range
-from everlearn.evaluation.metrics import factor_errors
-from everlearn.evaluation.protocols.base import MAX_IMAGES, some_tasks
-from everlearn.learners import EstimatesFactors, Learner
+from everlearn.errors import BadInput
+from everlearn.evaluation.formatting import format_error, format_score
+from everlearn.evaluation.metrics import FACTOR_LABELS, factor_errors
+from everlearn.evaluation.protocols.base import (
+    Context,
+    Evaluated,
+    NImages,
+    Pair,
+    Protocol,
+    Result,
+    Table,
+    accuracy,
+    draw_pairs,
+    pairs_height,
+)
+from everlearn.evaluation.samples import sample_tasks
+from everlearn.plotting import FigureStyle, Part
 from everlearn.streams import Batch, Stream
 
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
 
-@dataclass(frozen=True)
-class Transfer:
-    """Accuracy in factor combinations that were trained, and in those that were not.
+    from everlearn.learners import Learner
+
+
+class HeldOutFactorsResult(Result):
+    """Accuracy on trained and on held-out factor combinations.
 
     Attributes:
-        trained: accuracy on test images in combinations that other images of training had.
-        held_out: accuracy on images in combinations that no training image of the stream had.
-        trained_errors: mean error in each factor, for learners that estimate factors.
-        held_out_errors: the same in the combinations held out.
+        trained: accuracy on test images with combinations that also occur in training.
+        held_out: accuracy on images with combinations that do not occur in training.
+        trained_errors: mean error of each factor, for learners that estimate factors.
+        held_out_errors: the same on held-out combinations.
     """
 
     n_trained: int
     n_held_out: int
     trained: float
     held_out: float
-    trained_errors: dict[str, float] = field(default_factory=dict)
-    held_out_errors: dict[str, float] = field(default_factory=dict)
+    trained_errors: Mapping[str, float] = {}
+    held_out_errors: Mapping[str, float] = {}
 
-    def to_json(self) -> dict[str, Any]:
-        """The answers as plain JSON values."""
-        return asdict(self)
+    def table(self) -> Table:
+        errors = [
+            (f"error of {name}", error, self.held_out_errors[name])
+            for name, error in self.trained_errors.items()
+        ]
+        rows = [("accuracy", self.trained, self.held_out), *errors]
+        return Table(("measure", "trained", "held out"), rows)
 
 
-def transfer(learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000) -> Transfer:
-    """Compare a learner's answers in trained factor combinations with those in combinations held out.
+class HeldOutFactors(Protocol):
+    """Accuracy and factor errors on factor combinations that did not occur in training."""
 
-    Args:
-        learner: any.
-        stream: what it met, with some combinations held out.
-        n_tasks: how many tasks of the stream the learner met.
-        size: images of each kind.
-    """
-    check_range("size", size, 1, MAX_IMAGES)
-    held_out = some_tasks(stream, n_tasks, "held_out", size)
-    if not len(held_out):
-        raise BadInput(
-            f"{stream.id} holds no factor combinations out; play it with some held out, as in "
-            "--set stream.held_out=25"
+    name: ClassVar[str] = "held-out-factors"
+    result: ClassVar[type[Result]] = HeldOutFactorsResult
+
+    n_images: NImages = 1000
+    """Images of trained, and of held-out combinations."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> HeldOutFactorsResult:
+        held_out = sample_tasks(stream, n_tasks, "held_out", self.n_images)
+        if not len(held_out):
+            raise BadInput(
+                f"{stream.id} holds out no factor combinations; train with --set stream.held_out=25"
+            )
+        trained = sample_tasks(stream, n_tasks, "test", self.n_images)
+        return HeldOutFactorsResult(
+            n_trained=len(trained),
+            n_held_out=len(held_out),
+            trained=accuracy(learner, trained, stream),
+            held_out=accuracy(learner, held_out, stream),
+            trained_errors=_errors(learner, trained),
+            held_out_errors=_errors(learner, held_out),
         )
-    trained = some_tasks(stream, n_tasks, "test", size)
-    return Transfer(
-        n_trained=len(trained),
-        n_held_out=len(held_out),
-        trained=_accuracy(learner, stream, trained),
-        held_out=_accuracy(learner, stream, held_out),
-        trained_errors=_errors(learner, trained),
-        held_out_errors=_errors(learner, held_out),
-    )
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        return {cls.name: Part(pairs_height, _draw, "Trained and held-out factor combinations.")}
 
 
-def _accuracy(learner: Learner, stream: Stream, batch: Batch) -> float:
-    answers = learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
-    return float(np.mean(answers == batch.labels))
+def _errors(learner: "Learner", batch: Batch) -> dict[str, float]:
+    from everlearn.learners import EstimatesFactors
 
-
-def _errors(learner: Learner, batch: Batch) -> dict[str, float]:
     if not isinstance(learner, EstimatesFactors) or batch.factors is None:
         return {}
     return factor_errors(learner.estimate(batch.images), batch.factors)
+
+
+def _draw(
+    figure: "FigureBase", series: Sequence[Evaluated[HeldOutFactorsResult]], style: FigureStyle
+) -> None:
+    estimated = {name for each in series for result in each.results for name in result.trained_errors}
+    panels = {"accuracy": Pair(lambda result: result.trained, lambda result: result.held_out, format_score)}
+    for factor in (name for name in FACTOR_LABELS if name in estimated):
+        title = "error of " + FACTOR_LABELS[factor].replace(" ", "\n", 1)
+        panels[title] = Pair(partial(_trained_error, factor), partial(_held_out_error, factor), format_error)
+    draw_pairs(figure, series, style, panels, ("trained", "held out"))
+
+
+def _trained_error(factor: str, result: HeldOutFactorsResult) -> float | None:
+    return result.trained_errors.get(factor)
+
+
+def _held_out_error(factor: str, result: HeldOutFactorsResult) -> float | None:
+    return result.held_out_errors.get(factor)

@@ -1,35 +1,53 @@
-"""Which of these is it? The same thing found again among several, by anybody who can point."""
+"""Multiple-choice protocol: which of several canonical images shows the same object as a query image?"""
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+from pydantic import Field, computed_field
 
-from everlearn.errors import BadInput, check_range
+from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import Interval, wilson_interval
-from everlearn.evaluation.protocols.base import editable_memory, of_labels, strangers
-from everlearn.learners import Learner
-from everlearn.rng import check_seed, rng_at
+from everlearn.evaluation.protocols.base import (
+    SPLIT,
+    Context,
+    Evaluated,
+    Progress,
+    Protocol,
+    Result,
+    Table,
+    editable_memory,
+    restored,
+)
+from everlearn.evaluation.samples import first_per_label, new_classes
+from everlearn.evaluation.vlm_client import VLMClient, VLMOptions
+from everlearn.plotting import FigureStyle, Part, Series
+from everlearn.plotting.axes import add_panels, canvas_height, draw_series, label_lines, unit_y_axis
+from everlearn.rng import rng_at
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
-COUNTS = tuple(range(2, 11))
-TRIALS = 100
-MAX_TRIALS = 10_000
-MAX_CHOICES = 100
+if TYPE_CHECKING:
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import Learner
+
+PIXEL_MATCHING = "pixel matching"
+
+Choices = Annotated[int, Field(ge=2, le=100)]
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A thing in some pose, and several things in their canonical pose, one of which it is.
+    """An image of an object in some pose, and canonical images to choose from.
 
     Attributes:
-        query: (1, H, W) or (1, H, W, 3), the thing asked about.
-        choices: (n, H, W) or (n, H, W, 3), what to choose from.
-        answer: the number of the right choice, from 0.
+        query: (1, H, W) or (1, H, W, 3).
+        choices: (n, H, W) or (n, H, W, 3).
+        answer: index of the correct choice.
     """
 
     query: Images
@@ -38,111 +56,177 @@ class Question:
 
 
 Chooser = Callable[[Question], int | None]
-"""Answers with the number of a choice, or with None if it cannot."""
-Progress = Callable[[float, int, str], None]
+"""Returns the index of a choice; None for no answer."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """How often the right one of several was chosen.
+class ChoiceScore(Result):
+    """Correct answers to questions with some number of choices.
 
     Attributes:
-        n_choices: how many there were to choose from.
-        n_trials: how often was asked.
-        n_right: how often the answer was right.
-        n_unanswered: how often there was no answer; counted as wrong.
+        n_choices: number of choices.
+        n_trials: number of questions.
+        n_correct: correct answers.
+        n_unanswered: questions without an answer; they count as wrong.
     """
 
     n_choices: int
     n_trials: int
-    n_right: int
+    n_correct: int
     n_unanswered: int = 0
 
     @property
+    def interval(self) -> Interval:
+        """Accuracy with Wilson's interval."""
+        return wilson_interval(self.n_correct, self.n_trials)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
     def chance(self) -> float:
-        """The accuracy of a guess."""
+        """Accuracy of random guessing."""
         return 1 / self.n_choices
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
-    def accuracy(self) -> Interval:
-        """The share of right answers, with Wilson's interval."""
-        return wilson_interval(self.n_right, self.n_trials)
+    def accuracy(self) -> float:
+        """Share of correct answers."""
+        return self.interval.mean
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer as plain JSON values."""
-        share = self.accuracy
-        found = {"accuracy": share.mean, "low": share.low, "high": share.high}
-        return {**asdict(self), "chance": self.chance, **found}
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.interval.low
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.interval.high
 
 
-def multiple_choice(
-    choose: Chooser, asked: Sequence[Sequence[Question]], *, progress: Progress = lambda *_: None
-) -> tuple[Choice, ...]:
-    """Put questions to somebody; one answer for each list of questions with equally many choices.
+class MultipleChoiceResult(Result):
+    """Scores of all choosers on the same questions.
 
-    Dziadzio et al. 2023, section 5.4, ask a vision-language model so, with 2 to 10 choices.
-
-    Args:
-        choose: who is asked; `by_pixels`, `by_memory` or an `Endpoint`.
-        asked: lists of questions, from `questions`.
-        progress: told (done, total, word) after each answer.
+    Attributes:
+        stream: id of the stream.
+        trials: questions per number of choices.
+        scores: for each chooser a score per number of choices.
+        n_requests: answers requested from a vision-language model; None without one.
+        n_cached: answers of the model that were stored before.
+        cost: price of the requested answers.
     """
-    total, done, found = sum(map(len, asked)), 0, []
-    for alike in asked:
-        answers = []
-        for question in alike:
-            answers.append(choose(question))
-            done += 1
-            progress(done, total, f"{len(question.choices)} choices")
-        n_right = sum(given == question.answer for given, question in zip(answers, alike, strict=True))
-        found.append(Choice(len(alike[0].choices), len(alike), n_right, answers.count(None)))
-    return tuple(found)
+
+    stream: str
+    trials: int
+    scores: Mapping[str, tuple[ChoiceScore, ...]]
+    n_requests: int | None = None
+    n_cached: int | None = None
+    cost: float | None = None
+
+    def table(self) -> Table:
+        rows: list[tuple[Any, ...]] = [
+            (each[0].n_choices, f"{each[0].chance:.3f}", *(str(score.interval) for score in each))
+            for each in zip(*self.scores.values(), strict=True)
+        ]
+        return Table(("choices", "chance", *self.scores), rows)
 
 
-def questions(
-    stream: Stream,
-    n_tasks: int = 0,
-    *,
-    counts: Sequence[int] = COUNTS,
-    n_trials: int = TRIALS,
-    seed: int = 0,
+class MultipleChoice(VLMOptions, Protocol):
+    """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
+
+    All choosers get the same questions about classes that were not trained (Dziadzio et al. 2023, section
+    5.4).
+    """
+
+    name: ClassVar[str] = "multiple-choice"
+    requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
+    result: ClassVar[type[Result]] = MultipleChoiceResult
+
+    n_choices: Annotated[tuple[Choices, ...], SPLIT, Field(min_length=1)] = tuple(range(2, 11))
+    """Numbers of choices."""
+    n_trials: Annotated[int, Field(ge=1, le=10_000)] = 100
+    """Questions per number of choices."""
+
+    def run(
+        self, learner: "Learner | None", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> MultipleChoiceResult:
+        client = self.client()
+        questions = make_questions(stream, n_tasks, n_choices=self.n_choices, n_trials=self.n_trials)
+        choosers: dict[str, Chooser] = {PIXEL_MATCHING: match_pixels}
+        with ExitStack() as stack:
+            if learner is not None:
+                name = context.get("learner_name", type(learner).__name__)
+                choosers[name] = stack.enter_context(memory_chooser(learner))
+            if client is not None:
+                choosers[client.model] = client
+            progress = context.get("progress", lambda *_: None)
+            scores = {
+                name: score_choices(choose, questions, partial(_report, progress, name))
+                for name, choose in choosers.items()
+            }
+        return MultipleChoiceResult(stream=stream.id, trials=self.n_trials, scores=scores, **_usage(client))
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        caption = "Accuracy by number of choices, all seeds pooled, with Wilson's intervals."
+        return {cls.name: Part(lambda series: canvas_height(1), _draw, caption)}
+
+
+def make_questions(
+    stream: Stream, n_tasks: int = 0, *, n_choices: Sequence[int], n_trials: int, seed: int = 0
 ) -> list[list[Question]]:
-    """For each number of choices as many questions as there are trials, each about another class.
+    """For each number of choices n_trials questions, each about another class.
 
     Args:
-        stream: where things come from; poses are those of its test images.
-        n_tasks: tasks whose classes are left out, because a learner has met them.
-        counts: numbers of choices.
-        n_trials: questions for each.
-        seed: decides which things are to choose from, and in which order.
+        stream: source of the images; queries are test images.
+        n_tasks: tasks whose classes are left out.
+        n_choices: numbers of choices.
+        n_trials: questions per number of choices.
+        seed: seed of the choices and their order.
 
     Example:
         >>> from everlearn.streams import sprites
-        >>> asked = questions(sprites(image_size=16), counts=(2, 5), n_trials=3)
-        >>> [[question.choices.shape for question in alike] for alike in asked]
+        >>> questions = make_questions(sprites(image_size=16), n_choices=(2, 5), n_trials=3)
+        >>> [[question.choices.shape for question in some] for some in questions]
         [[(2, 16, 16), (2, 16, 16), (2, 16, 16)], [(5, 16, 16), (5, 16, 16), (5, 16, 16)]]
     """
-    _check_counts(counts)
-    check_range("trials", n_trials, 1, MAX_TRIALS)
-    check_seed(seed)
-    things, poses = _things(stream, n_tasks, max(n_trials, *counts))
-    return [[_question(things, poses, n, trial, seed) for trial in range(n_trials)] for n in counts]
+    objects, poses = _objects(stream, n_tasks, max(n_trials, *n_choices))
+    return [[_question(objects, poses, n, trial, seed) for trial in range(n_trials)] for n in n_choices]
 
 
-def by_pixels(question: Question) -> int:
-    """The choice with the smallest squared difference, pixel by pixel: what can be had without learning."""
-    apart = question.choices.astype(np.int64) - question.query
-    return int(np.square(apart).reshape(len(apart), -1).sum(1).argmin())
+def score_choices(
+    choose: Chooser, questions: Sequence[Sequence[Question]], progress: Progress = lambda *_: None
+) -> tuple[ChoiceScore, ...]:
+    """The scores of a chooser, one for each list of questions with equally many choices."""
+    total, done, scores = sum(map(len, questions)), 0, []
+    for same_n in questions:
+        answers = []
+        for question in same_n:
+            answers.append(choose(question))
+            done += 1
+            progress(done, total, f"{len(question.choices)} choices")
+        n_correct = sum(given == question.answer for given, question in zip(answers, same_n, strict=True))
+        scores.append(
+            ChoiceScore(
+                n_choices=len(same_n[0].choices),
+                n_trials=len(same_n),
+                n_correct=n_correct,
+                n_unanswered=answers.count(None),
+            )
+        )
+    return tuple(scores)
+
+
+def match_pixels(question: Question) -> int:
+    """The choice with the smallest squared distance in pixel space."""
+    differences = question.choices.astype(np.int64) - question.query
+    return int(np.square(differences).reshape(len(differences), -1).sum(1).argmin())
 
 
 @contextmanager
-def by_memory(learner: Learner) -> Iterator[Chooser]:
-    """A chooser that remembers just the choices, and names what it sees after one of them.
-
-    The learner needs an editable memory; it is left as it was found.
-    """
+def memory_chooser(learner: "Learner") -> Iterator[Chooser]:
+    """A chooser that stores the choices as exemplars and predicts the query; the learner is restored."""
     editable_memory(learner)
-    before = copy.deepcopy(learner.state())
 
     def choose(question: Question) -> int:
         memory = editable_memory(learner)
@@ -151,39 +235,80 @@ def by_memory(learner: Learner) -> Iterator[Chooser]:
         memory.add(Batch(question.choices, np.arange(len(question.choices))))
         return int(learner.predict(question.query)[0])
 
-    try:
+    with restored(learner):
         yield choose
-    finally:
-        learner.load(before)
 
 
-def _things(stream: Stream, n_tasks: int, n: int) -> tuple[Batch, Batch]:
-    """N classes: a canonical image of each, and their test images."""
+def pool_scores(results: Sequence[MultipleChoiceResult]) -> dict[str, list[ChoiceScore]]:
+    """The scores of each chooser, summed over results."""
+    sums: dict[str, dict[int, list[int]]] = {}
+    for name, scores in (item for result in results for item in result.scores.items()):
+        for score in scores:
+            counts = sums.setdefault(name, {}).setdefault(score.n_choices, [0, 0])
+            counts[:] = counts[0] + score.n_correct, counts[1] + score.n_trials
+    return {
+        name: [
+            ChoiceScore(n_choices=n, n_correct=n_correct, n_trials=n_trials)
+            for n, (n_correct, n_trials) in counts.items()
+        ]
+        for name, counts in sums.items()
+    }
+
+
+def _objects(stream: Stream, n_tasks: int, n: int) -> tuple[Batch, Batch]:
+    """Exemplars of n new classes, and their test images."""
     found = [
-        (of_labels(task.exemplars, new, 1), task.test[np.isin(task.test.labels, new)])
-        for task, new in strangers(stream, n_tasks, n)
+        (first_per_label(task.exemplars, new, 1), task.test[np.isin(task.test.labels, new)])
+        for task, new in new_classes(stream, n_tasks, n)
     ]
-    things, poses = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
-    if len(things) < n or len(np.unique(poses.labels)) < n:
+    objects, poses = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
+    if len(objects) < n or len(np.unique(poses.labels)) < n:
         raise BadInput(
             f"{stream.id} lacks exemplars or test images of some classes; multiple choice needs both"
         )
-    return things, poses
+    return objects, poses
 
 
-def _question(things: Batch, poses: Batch, n_choices: int, trial: int, seed: int) -> Question:
-    chance = rng_at(seed, "multiple choice", n_choices, trial)
-    others = chance.permutation(len(things))
+def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: int) -> Question:
+    rng = rng_at(seed, "multiple choice", n_choices, trial)
+    others = rng.permutation(len(objects))
     shown = np.concatenate([[trial], others[others != trial][: n_choices - 1]])
-    order = chance.permutation(n_choices)
-    rows = np.flatnonzero(poses.labels == things.labels[trial])
-    query = poses.images[rows[chance.integers(1, len(rows))]]  # (1, H, W)
-    return Question(query, things.images[shown[order]], int(order.argmin()))
+    order = rng.permutation(n_choices)
+    rows = np.flatnonzero(poses.labels == objects.labels[trial])
+    query = poses.images[rows[rng.integers(1, len(rows))]]  # (1, H, W)
+    return Question(query, objects.images[shown[order]], int(order.argmin()))
 
 
-def _check_counts(counts: Sequence[int]) -> None:
-    for n in counts:
-        if not 2 <= n <= MAX_CHOICES:
-            raise BadInput(f"{n} cannot be chosen from; give numbers of choices from 2 to {MAX_CHOICES}")
-    if not counts:
-        raise BadInput("no number of choices is given; give some, such as 2,5,10")
+def _report(progress: Progress, chooser: str, done: float, total: int, text: str) -> None:
+    progress(done, total, f"{chooser}, {text}")
+
+
+def _usage(client: VLMClient | None) -> dict[str, Any]:
+    if client is None:
+        return {}
+    return {"n_requests": client.n_requests, "n_cached": client.n_cached, "cost": round(client.cost, 6)}
+
+
+def _draw(
+    figure: "FigureBase", series: Sequence[Evaluated[MultipleChoiceResult]], style: FigureStyle
+) -> None:
+    scores = pool_scores([result for each in series for result in each.results])
+    (axes,) = add_panels(figure, 1)
+    draw_series(axes, [_accuracy_series(each) for each in scores.values()], style)
+    counts = sorted({score.n_choices for each in scores.values() for score in each})
+    x = np.linspace(counts[0], counts[-1])
+    axes.plot(x, 1 / x, color=style.color(len(scores)), linewidth=1, linestyle="--", zorder=1)
+    unit_y_axis(axes, "accuracy")
+    axes.set_xlabel("number of choices")
+    axes.set_xticks(counts)
+    label_lines(axes, [*scores, "chance"], style)
+
+
+def _accuracy_series(scores: Sequence[ChoiceScore]) -> Series:
+    columns = (
+        [score.n_choices for score in scores],
+        [score.accuracy for score in scores],
+        [score.low for score in scores],
+        [score.high for score in scores],
+    )
+    return Series(*(np.array(column, np.float64) for column in columns))

@@ -1,110 +1,161 @@
-"""One image of a new class, and then: is it recognised?"""
+"""One-shot protocol: accuracy on new classes that are stored in memory from one image each."""
 
-import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
-import numpy as np
+from pydantic import Field
 
-from everlearn.errors import BadInput, check_range
-from everlearn.evaluation.protocols.base import MAX_IMAGES, editable_memory, of_labels, strangers
-from everlearn.learners import Learner
+from everlearn.errors import BadInput
+from everlearn.evaluation.intervals import mean_series
+from everlearn.evaluation.protocols.base import (
+    SPLIT,
+    Context,
+    Evaluated,
+    NImages,
+    Protocol,
+    Result,
+    Table,
+    accuracy,
+    editable_memory,
+    restored,
+)
+from everlearn.evaluation.samples import first_per_label, new_classes
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import add_panels, canvas_height, draw_series, label_lines, unit_y_axis
 from everlearn.streams import Batch, Stream
 
-COUNTS = (10, 100, 1000)
-MAX_CLASSES = 100_000
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import Learner
+
+NewClasses = Annotated[int, Field(ge=1, le=100_000)]
+
+PANELS = {"standard": "new classes only", "generalized": "new and old classes", "old": "old classes"}
+PANEL_HEIGHT = 2.2
+PAPER = "Dziadzio et al. 2023"
+PAPER_SCORES = {"standard": (10, 1.00), "generalized": (10, 0.96)}
+"""Number of new classes and accuracy after 200 tasks, for the cells of the paper's table that are legible."""
 
 
-@dataclass(frozen=True)
-class Shots:
-    """Accuracies with a number of new classes in memory, one image each.
+class Shots(Result):
+    """Accuracies with some number of new classes in memory, one image each.
 
     Attributes:
-        n_new: the new classes.
-        n_images: images of new classes that were asked about.
-        standard: accuracy on them if the memory holds nothing else.
-        generalised: accuracy on them if the memory holds all old classes as well.
-        old: accuracy on images of old classes with the new ones beside them.
+        n_new: number of new classes.
+        n_images: test images of new classes.
+        standard: accuracy on them with only the new classes in memory.
+        generalized: accuracy on them with the old classes in memory as well.
+        old: accuracy on images of old classes with all classes in memory.
     """
 
     n_new: int
     n_images: int
     standard: float
-    generalised: float
+    generalized: float
     old: float
 
 
-@dataclass(frozen=True)
-class OneShot:
-    """The answers for each number of new classes."""
+class OneShotResult(Result):
+    """Accuracies for each number of new classes."""
 
     n_old: int
     shots: tuple[Shots, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The answers as plain JSON values."""
-        return {"n_old": self.n_old, "shots": [asdict(each) for each in self.shots]}
+    def table(self) -> Table:
+        headers = ("new classes", *PANELS.values())
+        return Table(headers, [(each.n_new, *(getattr(each, key) for key in PANELS)) for each in self.shots])
 
 
-def one_shot(
-    learner: Learner, stream: Stream, n_tasks: int, *, counts: Sequence[int] = COUNTS, size: int = 1000
-) -> OneShot:
-    """Show a learner one image of each of some new classes; ask for them in other poses.
+class OneShot(Protocol):
+    """Accuracy on new classes that are stored from one image each, without training.
 
-    Nothing is trained. Standard asks with only the new classes in memory, generalised with the old ones
-    there too (Dziadzio et al. 2023, section 5.7).
-
-    Args:
-        learner: with an editable memory; left as it was.
-        stream: what it met; its later tasks bring the new classes.
-        n_tasks: how many tasks of the stream the learner met.
-        counts: numbers of new classes.
-        size: images asked about, or one of each new class if there are more classes.
+    Only the exemplar memory changes: "standard" holds the new classes only, "generalized" all classes
+    (Dziadzio et al. 2023, section 5.7).
     """
-    memory, sizes = editable_memory(learner), _checked(counts)
-    check_range("size", size, 1, MAX_IMAGES)
-    n_old = len(memory.classes())
-    # Found for each count anew: equal counts give equal answers whatever else is asked.
-    lessons = [_lesson(stream, n_tasks, n, max(1, size // n)) for n in sizes]
-    before, known = copy.deepcopy(learner.state()), stream.eval_sample(n_tasks, size)
-    try:
-        return OneShot(n_old, tuple(_shots(learner, *lesson, known, before) for lesson in lessons))
-    finally:
-        learner.load(before)
+
+    name: ClassVar[str] = "one-shot"
+    requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
+    result: ClassVar[type[Result]] = OneShotResult
+
+    n_new: Annotated[tuple[NewClasses, ...], SPLIT, Field(min_length=1)] = (10, 100, 1000)
+    """Numbers of new classes."""
+    n_images: NImages = 1000
+    """Test images, or one per new class if there are more classes."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> OneShotResult:
+        n_old = len(editable_memory(learner).classes())
+        # Sampled for each count separately: results for one count do not depend on the others.
+        samples = [_new_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
+        known = stream.eval_sample(n_tasks, self.n_images)
+        with restored(learner) as before:
+            shots = tuple(_shots(learner, *sample, known, before) for sample in samples)
+        return OneShotResult(n_old=n_old, shots=shots)
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        caption = "Accuracy on new classes stored from one image each, by number of new classes."
+        height = canvas_height(len(PANELS), columns=len(PANELS), panel_height=PANEL_HEIGHT)
+        return {cls.name: Part(lambda series: height, _draw, caption)}
 
 
-def _shots(learner: Learner, shown: Batch, asked: Batch, known: Batch, before: dict[str, Any]) -> Shots:
+def _new_images(stream: Stream, n_tasks: int, n_new: int, n_per_class: int) -> tuple[Batch, Batch]:
+    """One exemplar of each new class, and test images."""
+    found = [
+        (first_per_label(task.exemplars, new, 1), first_per_label(task.test, new, n_per_class))
+        for task, new in new_classes(stream, n_tasks, n_new)
+    ]
+    exemplars, test = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
+    if len(exemplars) < n_new:
+        raise BadInput(
+            f"{stream.id} has exemplars of {len(exemplars)} of {n_new} new classes; one-shot needs all"
+        )
+    return exemplars, test
+
+
+def _shots(learner: "Learner", exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]) -> Shots:
     learner.load(before)
     memory = editable_memory(learner)
     old_labels = memory.classes()
-    memory.add(shown)
-    generalised, old = _accuracy(learner, asked), _accuracy(learner, known)
+    memory.add(exemplars)
+    generalized, old = accuracy(learner, test), accuracy(learner, known)
     for label in old_labels:
         memory.forget(label)
-    return Shots(len(shown), len(asked), _accuracy(learner, asked), generalised, old)
+    standard = accuracy(learner, test)
+    return Shots(
+        n_new=len(exemplars), n_images=len(test), standard=standard, generalized=generalized, old=old
+    )
 
 
-def _lesson(stream: Stream, n_tasks: int, n_new: int, each: int) -> tuple[Batch, Batch]:
-    """One image of each new class, and images of them to ask about."""
-    found = [
-        (of_labels(task.exemplars, new, 1), of_labels(task.test, new, each))
-        for task, new in strangers(stream, n_tasks, n_new)
-    ]
-    shown, asked = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
-    if len(shown) < n_new:
-        raise BadInput(
-            f"{stream.id} has exemplars of {len(shown)} of {n_new} new classes; one-shot needs all"
-        )
-    return shown, asked
+def _draw(figure: "FigureBase", series: Sequence[Evaluated[OneShotResult]], style: FigureStyle) -> None:
+    panels = add_panels(figure, len(PANELS), columns=len(PANELS), share_y=True)
+    for axes, (key, title) in zip(panels, PANELS.items(), strict=True):
+        lines = [
+            mean_series(
+                [{shot.n_new: getattr(shot, key) for shot in result.shots} for result in each.results]
+            )
+            for each in series
+        ]
+        draw_series(axes, lines, style)
+        counts = sorted({int(x) for line in lines for x in line.x})
+        _draw_paper(axes, key, counts, style)
+        if key == "standard":
+            axes.plot(counts, [1 / n for n in counts], color=style.foreground, linestyle=":", linewidth=0.8)
+            axes.annotate("chance", (counts[0], 1 / counts[0]), xytext=(0, 3), textcoords="offset points")
+        axes.set_xscale("log")
+        axes.set_xticks(counts, [f"{n:,}" for n in counts])
+        axes.minorticks_off()
+        axes.set_xlabel("new classes")
+        axes.set_title(title)
+    unit_y_axis(panels[0], "accuracy")
+    label_lines(panels[-1], [each.name for each in series], style)
 
 
-def _accuracy(learner: Learner, batch: Batch) -> float:
-    return float(np.mean(learner.predict(batch.images) == batch.labels))
-
-
-def _checked(counts: Sequence[int]) -> tuple[int, ...]:
-    for n in counts:
-        if not 1 <= n <= MAX_CLASSES:
-            raise BadInput(f"{n} new classes cannot be asked for; give numbers from 1 to {MAX_CLASSES:,}")
-    return tuple(counts)
+def _draw_paper(axes: "Axes", key: str, counts: Sequence[int], style: FigureStyle) -> None:
+    n, score = PAPER_SCORES.get(key, (0, 0.0))
+    if n in counts:
+        axes.scatter([n], [score], marker="D", facecolor="none", edgecolor=style.foreground, s=22, zorder=3)
+        axes.annotate(PAPER, (n, score), xytext=(6, -9), textcoords="offset points", fontsize=6.5)

@@ -1,173 +1,277 @@
-"""Does a learner know what it does not know?"""
+"""Open-set protocol: how well novelty scores separate images of new classes from images of known ones."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
+from pydantic import Field
 
-from everlearn.errors import BadInput, check_range
-from everlearn.evaluation.novelty import Curve, acceptance, precision_recall, roc, threshold_for
+from everlearn.errors import BadInput
+from everlearn.evaluation.formatting import format_score
+from everlearn.evaluation.intervals import interval_over
+from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols.base import (
-    MAX_IMAGES,
-    known_labels,
-    of_labels,
-    rejecting,
-    some_tasks,
-    spread,
-    strangers,
+    Context,
+    Evaluated,
+    ImageArray,
+    NImages,
+    Protocol,
+    Result,
+    Table,
+    evaluated,
 )
-from everlearn.learners import EditsMemory, EstimatesFactors, Learner
+from everlearn.evaluation.samples import first_per_label, known_labels, new_classes, sample_tasks, subsample
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
-from everlearn.serialization import image_to_json
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
 
-SHOWN = 8
-"""Classes of which a mistake is shown at most."""
-PICTURES = ("image", "normalised", "exemplar")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import EstimatesFactors, Learner
+
+MAX_NEW_CLASSES = 100
+MAX_FALSE_ACCEPTS = 8
+"""Falsely accepted images that are stored per result, and shown."""
+MAX_POINTS = 101
+"""Points of a stored curve."""
+PAPER, PAPER_AREA = "Dziadzio et al. 2023", 0.92
 
 
-@dataclass(frozen=True, eq=False)
-class Mistake:
-    """An image of a class never met that was accepted.
+class CurveStyle(NamedTuple):
+    """How a curve is drawn: title, axes, and the series that a random score gives."""
+
+    title: str
+    x: str
+    y: str
+    drawstyle: Literal["default", "steps-pre"] = "default"
+    chance: tuple[float, float] | None = None
+
+
+CURVES = {
+    "acceptance": CurveStyle("paper's curve", "new rejected", "known accepted", chance=(1.0, 0.0)),
+    "precision_recall": CurveStyle("precision-recall", "recall of new", "precision", "steps-pre"),
+    "roc": CurveStyle("ROC", "false positive rate", "true positive rate", chance=(0.0, 1.0)),
+}
+IMAGES = {"image": "image", "canonical": "canonical", "exemplar": "predicted"}
+"""Images of a false accept, and their labels in the figure."""
+
+
+class CurvePoints(Result):
+    """Some points of a curve, and the area under all of it."""
+
+    area: float
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+class FalseAccept(Result):
+    """An image of a new class that was accepted.
 
     Attributes:
-        label: what it shows.
-        taken_for: what it was taken for.
-        novelty: how new it looked.
-        image: what was shown.
-        normalised: what the learner made of it, in the canonical frame.
-        exemplar: the remembered image that it was taken for.
+        label: its class.
+        predicted: the predicted class.
+        novelty: its novelty score.
+        image: the image.
+        canonical: the image in its canonical pose, by the estimated factors.
+        exemplar: the stored exemplar of the predicted class.
     """
 
     label: int
-    taken_for: int
+    predicted: int
     novelty: float
-    image: Images
-    normalised: Images
-    exemplar: Images
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; images are packed."""
-        return {**vars(self), **{name: image_to_json(getattr(self, name)) for name in PICTURES}}
+    image: ImageArray
+    canonical: ImageArray
+    exemplar: ImageArray
 
 
-def mistakes(learner: Learner, new: Batch, scores: FloatArray, threshold: float) -> Iterator[Mistake]:
-    """Of each new class that was accepted its most familiar image; nothing for learners without images."""
+class OpenSetResult(Result):
+    """Threshold curves, and rates at a threshold chosen on validation images.
+
+    Attributes:
+        threshold: novelty score above which an image is rejected as new.
+        accepted: share of known test images that are accepted.
+        rejected: share of new images that are rejected.
+        accuracy: share of known test images that are accepted and classified correctly.
+        false_accepts: new images that were accepted, by increasing novelty; at most one per class.
+    """
+
+    n_known: int
+    n_new: int
+    roc: CurvePoints
+    precision_recall: CurvePoints
+    acceptance: CurvePoints
+    threshold: float
+    accepted: float
+    rejected: float
+    accuracy: float
+    false_accepts: tuple[FalseAccept, ...] = ()
+
+    def table(self) -> Table:
+        return Table(
+            ("measure", "value"),
+            [
+                ("area under the ROC curve", self.roc.area),
+                ("average precision", self.precision_recall.area),
+                ("area under the paper's curve", self.acceptance.area),
+                ("novelty threshold", self.threshold),
+                ("known images accepted", self.accepted),
+                ("new images rejected", self.rejected),
+                ("known images accepted and correct", self.accuracy),
+            ],
+        )
+
+
+class OpenSet(Protocol):
+    """Separation of new classes from known ones by novelty scores: ROC, precision-recall, false accepts."""
+
+    name: ClassVar[str] = "open-set"
+    requires: ClassVar[tuple[str, ...]] = ("Rejects",)
+    result: ClassVar[type[Result]] = OpenSetResult
+
+    n_images: NImages = 1000
+    """Test images of known classes, and about as many of new classes."""
+    accepted: Annotated[float, Field(ge=0, le=1)] = 0.95
+    """Share of known validation images to accept; sets the threshold."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> OpenSetResult:
+        model = self.capable(learner)
+        known, new = stream.eval_sample(n_tasks, self.n_images), _new_images(stream, n_tasks, self.n_images)
+        validation = sample_tasks(stream, n_tasks, "val", self.n_images)
+        if not len(validation):
+            raise BadInput(f"{stream.id} has no validation images to choose a threshold on; set stream.split")
+        threshold = threshold_for(model.novelty(validation.images), self.accepted)
+        known_scores, new_scores = model.novelty(known.images), model.novelty(new.images)
+        predicted = learner.predict(known.images, known.tasks if stream.provides_task_ids else None)
+        return OpenSetResult(
+            n_known=len(known),
+            n_new=len(new),
+            roc=_points(roc(known_scores, new_scores)),
+            precision_recall=_points(precision_recall(known_scores, new_scores)),
+            acceptance=_points(acceptance(known_scores, new_scores)),
+            threshold=threshold,
+            accepted=float(np.mean(known_scores <= threshold)),
+            rejected=float(np.mean(new_scores > threshold)),
+            accuracy=float(np.mean((predicted == known.labels) & (known_scores <= threshold))),
+            false_accepts=tuple(_false_accepts(learner, new, new_scores, threshold)),
+        )
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        return {
+            cls.name: Part(
+                _curves_height,
+                _draw_curves,
+                "Separation of new classes from known ones, with areas under curves.",
+            ),
+            "false-accepts": Part(
+                lambda series: canvas_height(len(IMAGES), panel_height=0.62),
+                _draw_false_accepts,
+                "Images of new classes that were accepted, and the exemplars of the predicted classes.",
+            ),
+        }
+
+
+def _new_images(stream: Stream, n_tasks: int, size: int) -> Batch:
+    n_classes = min(len(known_labels(stream, n_tasks)), MAX_NEW_CLASSES, size)
+    n_per_class = max(1, size // n_classes)
+    parts = [
+        first_per_label(task.test, new, n_per_class) for task, new in new_classes(stream, n_tasks, n_classes)
+    ]
+    return subsample(Batch.concatenate(parts), size)
+
+
+def _points(curve: ThresholdCurve) -> CurvePoints:
+    rows = np.unique(np.linspace(0, len(curve.x) - 1, min(MAX_POINTS, len(curve.x))).astype(int))
+    x, y = (tuple(values[rows].round(6).tolist()) for values in (curve.x, curve.y))
+    return CurvePoints(area=curve.area, x=x, y=y)
+
+
+def _false_accepts(
+    learner: "Learner", new: Batch, scores: FloatArray, threshold: float
+) -> Iterator[FalseAccept]:
+    """The accepted image with the lowest score of each new class; none for learners without exemplars."""
+    from everlearn.learners import EditsMemory, EstimatesFactors
+
     if not (isinstance(learner, EditsMemory) and isinstance(learner, EstimatesFactors)):
         return
     order = np.argsort(scores, kind="stable")
     accepted = order[scores[order] <= threshold]
-    worst = accepted[np.sort(np.unique(new.labels[accepted], return_index=True)[1])][:SHOWN]
-    some, novelty = new[worst], scores[worst]
-    if not len(some):
+    rows = accepted[np.sort(np.unique(new.labels[accepted], return_index=True)[1])][:MAX_FALSE_ACCEPTS]
+    if not len(rows):
         return
-    taken, upright = learner.predict(some.images), _normalised(learner, some.images)
-    for number, label in enumerate(taken.tolist()):
-        yield Mistake(
-            label=int(some.labels[number]),
-            taken_for=label,
-            novelty=float(novelty[number]),
-            image=some.images[number],
-            normalised=upright[number],
-            exemplar=learner.memory.images_of(label)[0],
+    images = new.images[rows]
+    predicted, canonical = learner.predict(images), _canonical(learner, images)
+    for n, row in enumerate(rows.tolist()):
+        yield FalseAccept(
+            label=int(new.labels[row]),
+            predicted=int(predicted[n]),
+            novelty=float(scores[row]),
+            image=images[n],
+            canonical=canonical[n],
+            exemplar=learner.memory.images_of(int(predicted[n]))[0],
         )
 
 
-def _normalised(learner: EstimatesFactors, images: Images) -> Images:
-    from everlearn.networks import to_tensor  # reports look at answers without torch
+def _canonical(learner: "EstimatesFactors", images: Images) -> Images:
+    from everlearn.networks import to_tensor  # results are read without torch
     from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 
     aligned = to_images(to_canonical(to_tensor(images), poses_from_factors(learner.estimate(images))))
     return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 
-POINTS = 101
-"""Points of a curve that are written down."""
+def _curves_height(series: Sequence[Evaluated[OpenSetResult]]) -> float:
+    return canvas_height(len(CURVES), columns=len(CURVES), panel_height=2.3 + 0.14 * len(evaluated(series)))
 
 
-@dataclass(frozen=True, eq=False)
-class OpenSet:
-    """How well images of classes never met are told from images of classes met.
-
-    Attributes:
-        roc: share of new images found against share of known ones called new.
-        precision_recall: how much of what is called new is, against how much of what is new is found.
-        acceptance: the curve of the paper: known images accepted against new ones rejected.
-        threshold: the novelty above which an image is called new, chosen on validation images.
-        accepted: share of known test images accepted with this threshold.
-        rejected: share of new images rejected with it.
-        accuracy: share of known test images accepted and answered rightly.
-        mistakes: new images that were accepted, the most familiar first; a few, as images.
-    """
-
-    n_known: int
-    n_new: int
-    roc: Curve
-    precision_recall: Curve
-    acceptance: Curve
-    threshold: float
-    accepted: float
-    rejected: float
-    accuracy: float
-    mistakes: tuple[Mistake, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The answers as plain JSON values; of each curve its area and a hundred points."""
-        curves = {name: _points(getattr(self, name)) for name in ("roc", "precision_recall", "acceptance")}
-        return {**vars(self), **curves, "mistakes": [each.to_json() for each in self.mistakes]}
+def _draw_curves(
+    figure: "FigureBase", series: Sequence[Evaluated[OpenSetResult]], style: FigureStyle
+) -> None:
+    first = evaluated(series)[0].results[0]
+    share_of_new = first.n_new / (first.n_new + first.n_known)
+    for axes, (key, how) in zip(
+        add_panels(figure, len(CURVES), columns=len(CURVES)), CURVES.items(), strict=True
+    ):
+        for number, each in enumerate(series):
+            curves: list[CurvePoints] = [getattr(result, key) for result in each.results]
+            area = format_score(interval_over([curve.area for curve in curves]))
+            for seed, curve in enumerate(curves):
+                (line,) = axes.plot(curve.x, curve.y, color=style.color(number), drawstyle=how.drawstyle)
+                line.set(linestyle=style.linestyle(number), label=None if seed else f"{area}  {each.name}")
+        chance = how.chance or (share_of_new, share_of_new)
+        axes.plot((0, 1), chance, color=style.foreground, linestyle=":", linewidth=0.8, label="chance")
+        if key == "acceptance":
+            axes.plot([], [], linestyle="", label=f"{PAPER_AREA:.2f}  {PAPER}")
+        _finish_curve_axes(axes, how)
 
 
-def open_set(
-    learner: Learner, stream: Stream, n_tasks: int, *, size: int = 1000, accepted: float = 0.95
-) -> OpenSet:
-    """Ask a learner how new images look to it: those of classes it met, and those of classes it did not.
-
-    Args:
-        learner: one that can say how new an image is.
-        stream: what it met; its later tasks bring as many new classes as there are known ones, at most 100.
-        n_tasks: how many tasks of the stream the learner met.
-        size: images of known classes, and about as many of new ones.
-        accepted: share of known validation images that must be accepted; it sets the threshold.
-    """
-    judge = rejecting(learner)
-    check_range("accepted", accepted, 0, 1)
-    check_range("size", size, 1, MAX_IMAGES)
-    known, new = stream.eval_sample(n_tasks, size), _new_images(stream, n_tasks, size)
-    validation = some_tasks(stream, n_tasks, "val", size)
-    if not len(validation):
-        raise BadInput(f"{stream.id} has no validation images to choose a threshold with; set its split")
-    threshold = threshold_for(judge.novelty(validation.images), accepted)
-    known_scores, new_scores = judge.novelty(known.images), judge.novelty(new.images)
-    is_right = (
-        learner.predict(known.images, known.tasks if stream.provides_task_ids else None) == known.labels
-    )
-    return OpenSet(
-        n_known=len(known),
-        n_new=len(new),
-        roc=roc(known_scores, new_scores),
-        precision_recall=precision_recall(known_scores, new_scores),
-        acceptance=acceptance(known_scores, new_scores),
-        threshold=threshold,
-        accepted=float(np.mean(known_scores <= threshold)),
-        rejected=float(np.mean(new_scores > threshold)),
-        accuracy=float(np.mean(is_right & (known_scores <= threshold))),
-        mistakes=tuple(mistakes(learner, new, new_scores, threshold)),
-    )
+def _finish_curve_axes(axes: "Axes", how: CurveStyle) -> None:
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=how.x, ylabel=how.y, title=how.title)
+    axes.grid(visible=True)
+    axes.set_yticks([0, 0.5, 1])
+    axes.set_box_aspect(1)
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.55), frameon=False, fontsize=6, handlelength=1.0)
 
 
-def _new_images(stream: Stream, n_tasks: int, size: int) -> Batch:
-    n_classes = min(len(known_labels(stream, n_tasks)), 100, size)
-    each = max(1, size // n_classes)
-    parts = [of_labels(task.test, new, each) for task, new in strangers(stream, n_tasks, n_classes)]
-    return spread(Batch.concatenate(parts), size)
-
-
-def _points(curve: Curve) -> dict[str, Any]:
-    which = np.unique(np.linspace(0, len(curve.x) - 1, min(POINTS, len(curve.x))).astype(int))
-    return {"area": curve.area, "x": _rounded(curve.x[which]), "y": _rounded(curve.y[which])}
-
-
-def _rounded(values: FloatArray) -> list[float]:
-    return [float(value) for value in values.round(6)]
+def _draw_false_accepts(
+    figure: "FigureBase", series: Sequence[Evaluated[OpenSetResult]], style: FigureStyle
+) -> None:
+    accepts = [accept for each in series for result in each.results for accept in result.false_accepts]
+    if not accepts:
+        raise NothingToDraw("no image of a new class was accepted")
+    accepts = sorted(accepts, key=lambda accept: accept.novelty)[:MAX_FALSE_ACCEPTS]
+    panels = iter(add_panels(figure, len(IMAGES) * len(accepts), columns=len(accepts)))
+    for key, label in IMAGES.items():
+        for column, accept in enumerate(accepts):
+            axes = next(panels)
+            axes.imshow(getattr(accept, key), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            axes.set(xticks=[], yticks=[])
+            axes.spines[:].set_visible(False)
+            if not column:
+                axes.set_ylabel(label, rotation=0, ha="right", va="center", color=style.foreground)

@@ -1,159 +1,193 @@
-"""What each latent stands for: images in which it alone changes."""
+"""Traversal protocol: images decoded while one latent varies and the others are fixed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+from pydantic import Field
 
-from everlearn.errors import check_range
-from everlearn.evaluation.protocols.base import MAX_IMAGES, Imagines, imagining
-from everlearn.evaluation.protocols.environments import BoolArray, View, views
-from everlearn.learners import Generates, Learner
-from everlearn.rng import FloatArray
-from everlearn.serialization import image_to_json
+from everlearn.evaluation.latents import USED_KL, EncodedEnvironment, encode_environments, tile, traverse
+from everlearn.evaluation.protocols.base import (
+    MAX_IMAGES,
+    Context,
+    Evaluated,
+    ImageArray,
+    NImages,
+    Protocol,
+    Result,
+    Table,
+    comma_separated,
+    evaluated,
+)
+from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.image_grid import add_gaps, add_grids, grids_height, label_rows, show_grid
 from everlearn.streams import Stream
-from everlearn.streams.stream import Images
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
-def images(learner: Generates, latents: FloatArray, environment: int) -> Images:
-    """Latents (n, n_latents) drawn as an environment shows them, (n, H, W[, 3])."""
-    return np.round(learner.decode(latents, environment) * 255).astype(np.uint8)
-
-
-def walk(
-    learner: Generates, latents: FloatArray, latent: int, values: Sequence[float], environment: int
-) -> Images:
-    """What is drawn as one latent takes some values and all others stay.
-
-    Args:
-        learner: who draws.
-        latents: (n_latents,) where the walk begins.
-        latent: the number of the one that changes.
-        values: what it becomes; there is an image for each.
-        environment: as which images are drawn.
-    """
-    steps = np.repeat(latents[None], len(values), axis=0)
-    steps[:, latent] = values
-    return images(learner, steps, environment)
-
-
-def tiled(rows: Sequence[Images]) -> Images:
-    """Rows of equally many images as one large image without gaps.
-
-    Example:
-        >>> tiled([np.zeros((3, 2, 2), np.uint8), np.ones((3, 2, 2), np.uint8)]).shape
-        (4, 6)
-    """
-    return np.concatenate([np.concatenate(list(row), axis=1) for row in rows], axis=0)
-
+    from everlearn.learners import Decodes, Learner
 
 VALUES = tuple(np.linspace(-2, 2, 7).tolist())
-"""What a latent becomes; nearly all of N(0, 1) lies between the ends."""
-SPARE = 2
-"""Latents that say nothing anywhere are alike, so that a few stand for all."""
+"""Values of the varied latent; most of N(0, 1) lies between the ends."""
+N_UNUSED = 2
+"""Unused latents that are shown as examples."""
+MARKS = {"used": "used", "active": "active, not used", "masked": "masked"}
+"""States of a latent in an environment, and their names in the legend."""
 
 
-@dataclass(frozen=True, eq=False)
-class Walks:
-    """The latents in one environment.
+class EnvironmentTraversal(Result):
+    """Traversals in one environment.
 
     Attributes:
-        name: of the environment, as the stream calls it.
-        environment: what the learner takes it for.
-        open: which latents apply there, all of them in their own order.
-        nats: what each says of an image there, on average.
-        seed: the image from which every walk begins.
-        images: a row for each latent that is shown, a column for each value, as one image.
+        name: of the environment.
+        environment: number of the environment that the learner infers.
+        active: which latents are active, in their own order.
+        kl: mean KL divergence of each latent from the prior.
+        image: the image whose latents are varied.
+        images: a row for each shown latent, a column for each value, tiled.
     """
 
     name: str
     environment: int
-    open: BoolArray
-    nats: FloatArray
-    seed: Images
-    images: Images
+    active: tuple[bool, ...]
+    kl: tuple[float, ...]
+    image: ImageArray
+    images: ImageArray
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; images are packed."""
-        return {
-            "name": self.name,
-            "environment": self.environment,
-            "open": self.open.tolist(),
-            "nats": self.nats.round(4).tolist(),
-            "seed": image_to_json(self.seed),
-            "images": image_to_json(self.images),
-        }
+    def state(self, latent: int) -> str:
+        """Whether a latent is used, active or masked."""
+        return "masked" if not self.active[latent] else "used" if self.kl[latent] > USED_KL else "active"
 
 
-@dataclass(frozen=True, eq=False)
-class Traversal:
-    """Walks along latents in every environment.
+class TraversalResult(Result):
+    """Traversals of latents in every environment.
 
     Attributes:
-        values: what a latent becomes, from left to right.
-        latents: which are shown, from top to bottom: those in use, most telling first, then a few spare ones.
-        n_used: how many of them are in use in some environment.
-        n_spare: how many are in use in none, shown or not.
-        walks: what is drawn, for each environment.
+        values: values of the varied latent, from left to right.
+        latents: shown latents, from top to bottom: used ones by decreasing KL, then a few unused ones.
+        n_used: number of latents that are used in some environment.
+        n_unused: number of latents that are used in none.
+        environments: the traversals.
     """
 
     values: tuple[float, ...]
     latents: tuple[int, ...]
     n_used: int
-    n_spare: int
-    walks: tuple[Walks, ...]
+    n_unused: int
+    environments: tuple[EnvironmentTraversal, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {**vars(self), "walks": [each.to_json() for each in self.walks]}
+    @property
+    def height(self) -> float:
+        """Inches of its grids in a figure."""
+        return grids_height(len(self.environments), 1 + len(self.latents))
+
+    def table(self) -> Table:
+        used = self.latents[: self.n_used]
+        rows = [
+            (each.name, each.environment, comma_separated([n for n in used if each.kl[n] > USED_KL]))
+            for each in self.environments
+        ]
+        return Table(("environment", "inferred as", "used latents"), rows)
 
 
-def traversal(
-    learner: Learner,
-    stream: Stream,
-    n_tasks: int,
-    *,
-    image: int = 0,
-    size: int = 500,
-    batches: Sequence[int] = (),
-) -> Traversal:
-    """Draw an image of each environment again and again, while one latent goes from -2 to 2.
+class Traversal(Protocol):
+    """Latent traversals: an image of each environment decoded while one latent goes from -2 to 2.
 
-    A latent that is closed in an environment is walked all the same: it should change nothing there.
-
-    Args:
-        learner: one that describes and draws.
-        stream: what it met.
-        n_tasks: how many tasks of the stream the learner met.
-        image: the number of the test image from which walks begin; after the last comes the first.
-        size: test images by which it is decided what a latent says.
-        batches: how many it learned in each task, which tells the environments where it learned them.
+    Masked latents are varied too; they should change nothing.
     """
-    artist = imagining(learner)
-    check_range("image", image, 0, MAX_IMAGES)
-    check_range("size", size, 1, MAX_IMAGES)
-    seen = views(artist, stream, n_tasks, size, batches)
-    latents, n_used = _shown(seen)
-    n_spare = len(seen[0].open) - n_used
-    walks = tuple(_walks(artist, view, latents, image) for view in seen)
-    return Traversal(VALUES, latents, n_used, n_spare, walks)
+
+    name: ClassVar[str] = "traversal"
+    requires: ClassVar[tuple[str, ...]] = ("HasPosterior", "Decodes")
+    result: ClassVar[type[Result]] = TraversalResult
+
+    image: Annotated[int, Field(ge=0, le=MAX_IMAGES)] = 0
+    """Index of the test image, modulo their number."""
+    n_images: NImages = 500
+    """Test images per environment, for the KL divergence of each latent."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> TraversalResult:
+        model, n_batches = self.capable(learner), context.get("n_batches", ())
+        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches)
+        n_used = int(np.any([each.used for each in encoded], axis=0).sum())
+        max_kl = np.max([each.kl for each in encoded], axis=0)
+        latents = tuple(np.argsort(-max_kl, kind="stable")[: n_used + N_UNUSED].tolist())
+        return TraversalResult(
+            values=VALUES,
+            latents=latents,
+            n_used=n_used,
+            n_unused=len(max_kl) - n_used,
+            environments=tuple(_traversal(model, each, latents, self.image) for each in encoded),
+        )
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        caption = (
+            "Latent traversals: each latent (row) goes from -2 to 2 (left to right), all others are fixed."
+        )
+        return {cls.name: Part(_height, _draw, caption)}
 
 
-def _shown(seen: list[View]) -> tuple[tuple[int, ...], int]:
-    """The latents in use, most telling first, then some that are not; and how many are in use."""
-    most = np.max([view.nats for view in seen], axis=0)
-    n_used = int(np.any([view.used for view in seen], axis=0).sum())
-    return tuple(np.argsort(-most, kind="stable")[: n_used + SPARE].tolist()), n_used
-
-
-def _walks(artist: Imagines, view: View, latents: tuple[int, ...], image: int) -> Walks:
-    row = image % len(view.mean)
-    return Walks(
-        name=view.scene.name,
-        environment=view.environment,
-        open=view.open,
-        nats=view.nats,
-        seed=view.scene.test.images[row],
-        images=tiled([walk(artist, view.mean[row], n, VALUES, view.environment) for n in latents]),
+def _traversal(
+    model: "Decodes", encoded: EncodedEnvironment, latents: Sequence[int], image: int
+) -> EnvironmentTraversal:
+    row = image % len(encoded.mean)
+    rows = [traverse(model, encoded.mean[row], n, VALUES, encoded.environment) for n in latents]
+    return EnvironmentTraversal(
+        name=encoded.name,
+        environment=encoded.environment,
+        active=tuple(encoded.active.tolist()),
+        kl=tuple(encoded.kl.round(4).tolist()),
+        image=encoded.data.test.images[row],
+        images=tile(rows),
     )
+
+
+def _height(series: Sequence[Evaluated[TraversalResult]]) -> float:
+    return 0.3 + sum(0.2 + each.results[0].height for each in evaluated(series))
+
+
+def _draw(figure: "FigureBase", series: Sequence[Evaluated[TraversalResult]], style: FigureStyle) -> None:
+    """A row of grids for each series, for its first seed."""
+    from matplotlib.patches import Patch
+
+    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+    heights = [result.height for _, result in shown]
+    parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, (name, result) in zip(parts, shown, strict=True):
+        unused = f"; {result.n_unused} latents unused everywhere" if result.n_unused else ""
+        part.suptitle(f"{name}{unused}", x=0.01, ha="left", fontsize=8)
+        grids = add_grids(part, len(result.environments))
+        for axes, each in zip(grids, result.environments, strict=False):
+            _draw_environment(axes, result, each, style)
+    patches = [Patch(color=_colors(style)[state]) for state in MARKS]
+    figure.legend(
+        patches, list(MARKS.values()), loc="outside lower left", ncols=3, frameon=False, handlelength=0.8
+    )
+
+
+def _draw_environment(
+    axes: "Axes", result: TraversalResult, each: EnvironmentTraversal, style: FigureStyle
+) -> None:
+    """The traversals in one environment, with a mark before each row for the state of the latent."""
+    page = add_gaps(each.images, len(result.latents), len(result.values))
+    show_grid(axes, page)
+    label_rows(axes, page.shape[0], [str(latent) for latent in result.latents])
+    axes.set_title(each.name, fontsize=7)
+    height, width = page.shape[0] / len(result.latents), 0.025 * page.shape[1]
+    for row, latent in enumerate(result.latents):
+        color = _colors(style)[each.state(latent)]
+        axes.barh((row + 0.5) * height, width, 0.8 * height, left=-1.6 * width, color=color, linewidth=0)
+    axes.set_xlim(-1.8 * width, page.shape[1])
+    image, right = add_gaps(each.image, 1, 1), page.shape[1]
+    size = image.shape[1]
+    extent = (right - size, right, -2, -2 - size)
+    axes.imshow(image, interpolation="nearest", extent=extent, clip_on=False)  # above the right end
+    axes.set_ylim(page.shape[0], -2)
+
+
+def _colors(style: FigureStyle) -> dict[str, str]:
+    return {"used": style.color(0), "active": style.faint, "masked": style.color(1)}

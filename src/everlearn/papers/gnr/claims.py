@@ -8,37 +8,38 @@ image of the classes seen is evaluated; the settings in `scales` ensure that.
 import math
 from collections.abc import Iterator, Mapping
 
+from everlearn.evaluation.formatting import format_score
+from everlearn.evaluation.intervals import Curve
 from everlearn.papers.claims import Metric
 from everlearn.papers.experiment import Check, Groups, Verdict
-from everlearn.reports.formatting import share
-from everlearn.reports.run_results import Findings, Points
+from everlearn.reports.run_results import RunResults
 
 
-def growing(run: Findings) -> Points:
+def growing(run: RunResults) -> Curve:
     """Accuracy on all test images of the classes seen so far."""
     return {n: right / total for n, right, total in _counts(run)}
 
 
-def full(run: Findings) -> Points:
+def full(run: RunResults) -> Curve:
     """Accuracy on all test images of the classes of the whole run."""
     counts = list(_counts(run))
     n_images = counts[-1][2] if counts else 1
     return {n: right / n_images for n, right, _ in counts}
 
 
-def _counts(run: Findings) -> Iterator[tuple[int, int, int]]:
+def _counts(run: RunResults) -> Iterator[tuple[int, int, int]]:
     """Number of tasks learned, correct predictions and images at each evaluation after a task."""
     for scored in run.record.scores():
         if scored["batch"] is None:
             yield scored["task"] + 1, sum(scored["correct"]), sum(scored["total"])
 
 
-def _average(run: Findings) -> float:
+def _average(run: RunResults) -> float:
     values = list(full(run).values())
     return math.fsum(values) / len(values)
 
 
-def _replay_accuracy(run: Findings) -> float:
+def _replay_accuracy(run: RunResults) -> float:
     losses = [ended["losses"] for ended in run.ended]
     accuracies = [each["replay_accuracy"] for each in losses if "replay_accuracy" in each]
     return math.fsum(accuracies) / len(accuracies) if accuracies else math.nan
@@ -63,7 +64,7 @@ def crosses(positive: Mapping[str, str], negative: Mapping[str, str]) -> Check:
             level: FINAL.difference(groups[negative[level]], groups[positive[level]]) for level in positive
         }
         first, *_, last = gaps.values()
-        observed = ", ".join(f"{level} {share(gap)}" for level, gap in gaps.items())
+        observed = ", ".join(f"{level} {format_score(gap)}" for level, gap in gaps.items())
         holds = first is not None and last is not None and first.mean < 0 < last.low
         return Verdict(holds, f"negative minus positive: {observed}")
 

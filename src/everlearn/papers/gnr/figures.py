@@ -7,9 +7,9 @@ from everlearn.papers.claims import above_next, not_below
 from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.gnr.claims import AVERAGE, FINAL, REPLAY_ACCURACY, crosses, full, growing
 from everlearn.papers.gnr.scales import AR1, CORRUPTED, DEGRADED, NO_PENALTY, ROLES, SCENARIOS
-from everlearn.reports.axes import canvas, draw_lines, name_lines, share_axis
+from everlearn.plotting.axes import canvas, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
-from everlearn.reports.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,33 +55,33 @@ def by_quality(scenario: str, role: str) -> dict[str, str]:
     return {"real": real, "generated": generated, **{level: f"{generated}, {level}" for level in DEGRADED}}
 
 
-def accuracy_on_both_sets(groups: Sequence[Group], look: Look) -> "Figure":
+def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Accuracy after each task on the full test set and on that of the classes seen."""
     figure, panels = canvas(2)
     for axes, curve, title in zip(panels, (full, growing), ("full", "growing"), strict=True):
-        draw_lines(axes, [group.line(curve) for group in groups], look, bands=False)
+        draw_series(axes, [group.series(curve) for group in groups], style, bands=False)
         axes.set_title(f"{title} test set")
-        share_axis(axes, "accuracy")
-        name_lines(axes, [group.short for group in groups], look)
+        unit_y_axis(axes, "accuracy")
+        label_lines(axes, [group.short for group in groups], style)
     return figure
 
 
-def accuracy_by_quality(groups: Sequence[Group], look: Look) -> "Figure":
+def accuracy_by_quality(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Final accuracy of both roles over the quality of replayed activations, one panel per scenario."""
     figure, panels = canvas(2)
     final = {group.name: found.mean for group in groups if (found := FINAL.over_seeds(group))}
     for axes, (scenario, title) in zip(panels, SCENARIOS.items(), strict=True):
         levels = _levels(groups, scenario)
         for number, role in enumerate(ROLES):
-            _draw(axes, number, [final.get(name) for name in by_quality(scenario, role).values()], look)
+            _draw(axes, number, [final.get(name) for name in by_quality(scenario, role).values()], style)
         for number, name in enumerate(of(scenario, AR1, NO_PENALTY), len(ROLES)):
-            _draw(axes, number, len(levels) * [final.get(name)], look)
+            _draw(axes, number, len(levels) * [final.get(name)], style)
         axes.grid(axis="y")
         axes.set_title(title)
         axes.set_xlabel("replayed activations")
         axes.set_xticks(range(len(levels)), levels)
-        share_axis(axes, "final accuracy")
-        name_lines(axes, [*(f"{role} replay" for role in ROLES.values()), AR1, NO_PENALTY], look)
+        unit_y_axis(axes, "final accuracy")
+        label_lines(axes, [*(f"{role} replay" for role in ROLES.values()), AR1, NO_PENALTY], style)
     return figure
 
 
@@ -94,11 +94,11 @@ def _levels(groups: Sequence[Group], scenario: str) -> list[str]:
     ]
 
 
-def _draw(axes: "Axes", number: int, values: Sequence[float | None], look: Look) -> None:
+def _draw(axes: "Axes", number: int, values: Sequence[float | None], style: FigureStyle) -> None:
     points = {place: value for place, value in enumerate(values) if value is not None}
     marker = "o" if number < len(ROLES) else ""
     (line,) = axes.plot(list(points), list(points.values()), marker=marker)
-    line.set(color=look.colour(number), linestyle=look.dash(number))
+    line.set(color=style.color(number), linestyle=style.linestyle(number))
 
 
 def _degradation_claims(scenario: str) -> tuple[Claim, ...]:

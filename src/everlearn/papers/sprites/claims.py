@@ -2,11 +2,11 @@
 
 from itertools import pairwise
 
+from everlearn.evaluation.protocols.multiple_choice import MultipleChoiceResult, pool_scores
 from everlearn.papers.claims import Metric, listed, protocol_results
 from everlearn.papers.experiment import Check, Groups, Verdict
-from everlearn.papers.figures import pooled_choices
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Findings
+from everlearn.reports.run_results import RunResults
 
 EARLY = 10
 """Number of tasks after which regularisation has failed according to the paper."""
@@ -81,7 +81,7 @@ def one_shot(n_new: int, setting: str, paper: float) -> Check:
     def check(groups: Groups) -> Verdict:
         values = [
             next((float(each[setting]) for each in result["shots"] if each["n_new"] == n_new), 0.0)
-            for result in protocol_results(groups, "oneshot")
+            for result in protocol_results(groups, "one-shot")
         ]
         mean, observed = sum(values) / len(values), f"minimum of {len(values)} seeds {min(values):.4f}"
         return Verdict(mean >= paper - TOLERANCE, f"{mean:.4f} ({observed})")
@@ -94,7 +94,7 @@ def open_set(paper: float) -> Check:
     curves = {"acceptance": "curve of the paper", "precision_recall": "precision-recall", "roc": "ROC"}
 
     def check(groups: Groups) -> Verdict:
-        results = protocol_results(groups, "openset")
+        results = protocol_results(groups, "open-set")
         areas = {
             label: sum(result[curve]["area"] for result in results) / len(results)
             for curve, label in curves.items()
@@ -106,7 +106,7 @@ def open_set(paper: float) -> Check:
 
 def few_false_accepts(groups: Groups) -> Verdict:
     """Fewer than half of the images of unknown classes are accepted."""
-    results = protocol_results(groups, "openset")
+    results = protocol_results(groups, "open-set")
     n_new = sum(result["n_new"] for result in results)
     n_accepted = sum(round((1 - result["rejected"]) * result["n_new"]) for result in results)
     observed = f"{n_accepted} of {n_new:,} new images accepted; the figure shows the least novel ones"
@@ -115,13 +115,13 @@ def few_false_accepts(groups: Groups) -> Verdict:
 
 def matches_better_than_pixels(groups: Groups) -> Verdict:
     """DCL finds the right choice more often than pixel matching, with disjoint confidence intervals."""
-    (group,) = groups.values()
-    choices = pooled_choices(group.runs)
+    results = map(MultipleChoiceResult.from_json, protocol_results(groups, "multiple-choice"))
+    choices = pool_scores(list(results))
     most = {name: choices[name][-1] for name in ("dcl", "pixel matching")}
     ours, theirs = most.values()
-    shares = listed({name: choice.accuracy.mean for name, choice in most.items()})
+    shares = listed({name: choice.accuracy for name, choice in most.items()})
     observed = f"{ours.n_choices} choices: {shares}; chance {ours.chance:.3f}"
-    return Verdict(ours.accuracy.low > theirs.accuracy.high, observed)
+    return Verdict(ours.low > theirs.high, observed)
 
 
 def _n_common(groups: Groups) -> int:
@@ -131,7 +131,7 @@ def _n_common(groups: Groups) -> int:
 
 def _after(groups: Groups, n_tasks: int) -> dict[str, float]:
     """Mean accuracy of each series at its last evaluation within the first n tasks."""
-    curves = {name: group.line(Findings.accuracy) for name, group in groups.items()}
+    curves = {name: group.series(RunResults.accuracy) for name, group in groups.items()}
     return {
         name: float(curve.mean[curve.x <= max(n_tasks, curve.x[0])][-1]) for name, curve in curves.items()
     }
@@ -144,14 +144,14 @@ def _each_after(group: Group, n_tasks: int) -> list[float]:
 
 
 def _first(group: Group) -> float:
-    return float(group.line(Findings.accuracy).mean[0])
+    return float(group.series(RunResults.accuracy).mean[0])
 
 
 def _last(group: Group) -> float:
-    return float(group.line(Findings.accuracy).mean[-1])
+    return float(group.series(RunResults.accuracy).mean[-1])
 
 
 def _best(group: Group, since: int = 0) -> float:
     """Maximum of the mean accuracy from some task on."""
-    curve = group.line(Findings.accuracy)
+    curve = group.series(RunResults.accuracy)
     return float(curve.mean[curve.x >= min(since, curve.x[-1])].max())

@@ -4,7 +4,7 @@ from everlearn.papers import figures
 from everlearn.papers.claims import above_next, at_most
 from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.sprites import claims
-from everlearn.reports import protocol_figures
+from everlearn.reports.figures import get_drawing
 
 DCL, DCL_200 = "dcl", ("dcl, 200 tasks",)
 REGULARISED = ("lwf", "ewc", "si")
@@ -23,7 +23,7 @@ def _dcl_retains(*others: str) -> Claim:
 
 
 def _one_shot(n_new: int, setting: str, paper: float) -> Claim:
-    among = {"standard": "among themselves", "generalised": "together with all old ones"}[setting]
+    among = {"standard": "among themselves", "generalized": "together with all old ones"}[setting]
     text = f"{n_new:,} new classes from one image each, classified {among}: {paper:.2f}."
     return Claim(text, DCL_200, claims.one_shot(n_new, setting, paper))
 
@@ -83,10 +83,10 @@ EXPERIMENTS = (
                 claims.matches_better_than_pixels,
             ),
         ),
-        figures.multiple_choice,
+        get_drawing("multiple-choice"),
         "The paper tests GPT-4 Vision and finds it above chance only with few choices. No such model is "
-        "available here; `everlearn protocol choice RECORD --endpoint URL --model NAME` runs the same test "
-        "on one.",
+        "available here; `everlearn evaluate multiple-choice RECORD --endpoint URL --model NAME` runs the "
+        "same test on one.",
     ),
     Experiment(
         "figure-7",
@@ -123,9 +123,9 @@ EXPERIMENTS = (
             _one_shot(10, "standard", 1.00),
             _one_shot(100, "standard", 0.98),
             _one_shot(1000, "standard", 0.95),
-            _one_shot(10, "generalised", 0.96),
+            _one_shot(10, "generalized", 0.96),
         ),
-        protocol_figures.oneshot,
+        get_drawing("one-shot"),
         "Our copy of the paper shows four cells of its table; which of them 0.98 and 0.95 are is inferred.",
     ),
     Experiment(
@@ -133,7 +133,7 @@ EXPERIMENTS = (
         "Open-set recognition: rejecting new shapes",
         DCL_200,
         (Claim("The area under the paper's curve is 0.92.", DCL_200, claims.open_set(0.92)),),
-        protocol_figures.openset,
+        get_drawing("open-set"),
         "What the authors call precision and recall are the share of known images accepted and the share of "
         "new images rejected. The first panel shows that curve, the second precision and recall.",
     ),
@@ -148,7 +148,7 @@ EXPERIMENTS = (
                 claims.few_false_accepts,
             ),
         ),
-        protocol_figures.mistakes,
+        get_drawing("false-accepts"),
     ),
     Experiment(
         "appendix-agem",

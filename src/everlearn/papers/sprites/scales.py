@@ -14,7 +14,7 @@ from everlearn.papers.experiment import Run, Scale, Series, Settings, slug
 NONE: Settings = {}
 ONE, TWO, THREE = (0,), (0, 1), (0, 1, 2)
 """Seeds."""
-PROTOCOLS = ("oneshot", "openset", "choice")
+PROTOCOLS = ("one-shot", "open-set", "multiple-choice")
 DCL_200 = {"n_tasks": 200, "evaluation.every": 10}
 DER = {"learner.alpha": 0.1, "learner.beta": 0.5, "learner.memory_size": 5000}
 REPLAY = {"epochs": 1, "learner.replay_size": 96}
@@ -152,9 +152,9 @@ SCALES = (
             "n_tasks": 3,
         },
         protocol_options={
-            "oneshot": ("--new", "2,4", "--size", "20"),
-            "openset": ("--size", "20"),
-            "choice": ("--choices", "2,4", "--trials", "5"),
+            "one-shot": ("--n-new", "2,4", "--n-images", "20"),
+            "open-set": ("--n-images", "20"),
+            "multiple-choice": ("--n-choices", "2,4", "--n-trials", "5"),
         },
     ),
     Scale(

@@ -9,19 +9,21 @@ from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.vase import claims
 from everlearn.papers.vase.claims import ACCURACY_LOSS, BEST_ACCURACY, FINAL_ACCURACY, POSITION_LOSS
 from everlearn.papers.vase.scales import CHOICES, CODES, ENTANGLED, MAIN, RAMAPURAM
-from everlearn.reports.axes import Part, draw_lines, name_lines, share_axis, stacked
+from everlearn.plotting.axes import Part, draw_parts, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.style import FigureStyle
 from everlearn.reports.comparison import COLUMNS
+from everlearn.reports.figures import protocol_part
 from everlearn.reports.groups import Group
-from everlearn.reports.latent_figures import AMBIGUITY, TRANSLATED, TRANSLATION, TRAVERSAL
-from everlearn.reports.probe_figures import LATENTS, PROBES
-from everlearn.reports.run_results import Findings
-from everlearn.reports.style import Look
+from everlearn.reports.probe_figures import PROBES
+from everlearn.reports.run_results import RunResults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
-PROBE_COLUMNS = tuple(c for c in COLUMNS if c.heading in ("best", "change", "closest", "drift"))
-DETECTION_COLUMNS = tuple(c for c in COLUMNS if c.heading in ("switches", "noticed", "made up", "latents"))
+PROBE_COLUMNS = tuple(c for c in COLUMNS if c.heading in ("best", "Δ best→end", "best MSE", "Δ MSE"))
+DETECTION_COLUMNS = tuple(
+    c for c in COLUMNS if c.heading in ("changes found", "delay", "false alarms", "latents")
+)
 MAIN_COLUMNS = tuple(claims.best_in(name).column(name, "best probe accuracy there") for name in MAIN)
 
 PROBE_NOTE = (
@@ -67,49 +69,49 @@ FIVE = ("SDA, five", f"SDA, five{ENTANGLED}")
 IMAGINED, RANDOM = "SDA, imagined exploration", "SDA, random exploration"
 
 
-def traversals_probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
+def traversals_probes_and_latents(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Latent traversals at the end, probe results over training, and the latents that environments use."""
-    return stacked(groups, look, TRAVERSAL, PROBES, LATENTS)
+    return draw_parts(groups, style, protocol_part("traversal"), PROBES, protocol_part("latent-usage"))
 
 
-def probes_and_latents(groups: Sequence[Group], look: Look) -> "Figure":
+def probes_and_latents(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Probe results over training, and the latents that each environment uses at the end."""
-    return stacked(groups, look, PROBES, LATENTS)
+    return draw_parts(groups, style, PROBES, protocol_part("latent-usage"))
 
 
-def cross_domain(groups: Sequence[Group], look: Look) -> "Figure":
+def cross_domain(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Images of each environment reconstructed in the others, and their scores."""
-    return stacked(groups, look, TRANSLATION, TRANSLATED)
+    return draw_parts(groups, style, protocol_part("cross-domain"), protocol_part("cross-domain-scores"))
 
 
-def ambiguity_and_exploration(groups: Sequence[Group], look: Look) -> "Figure":
+def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> "Figure":
     """Images between two environments; below, exploration before the last environment."""
-    parts = ((AMBIGUITY, _with_ambiguity(groups)), (EXPLORATION, _with_exploration(groups)))
-    return stacked(groups, look, *(part for part, found in parts if found))
+    parts = ((protocol_part("ambiguity"), _with_ambiguity(groups)), (EXPLORATION, _with_exploration(groups)))
+    return draw_parts(groups, style, *(part for part, found in parts if found))
 
 
 def _with_ambiguity(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if "ambiguity" in group.runs[0].answers]
+    return [group for group in groups if "ambiguity" in group.runs[0].protocol_results]
 
 
 def _with_exploration(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if group not in _with_ambiguity(groups) and group.runs[0].probings]
+    return [group for group in groups if group not in _with_ambiguity(groups) and group.runs[0].probe_results]
 
 
-def _draw_exploration(figure: "FigureBase", groups: Sequence[Group], look: Look) -> None:
+def _draw_exploration(figure: "FigureBase", groups: Sequence[Group], style: FigureStyle) -> None:
     """Probe accuracy in the last environment before and while it is trained on."""
     shown = _with_exploration(groups)
     run = shown[0].runs[0]
-    last = run.probings[-1].shown
+    last = run.probe_results[-1].environment
     axes = figure.subplots()
-    curves = [group.line(partial(Findings.probe, place=last, quantity="object")) for group in shown]
-    draw_lines(axes, curves, look, marks=False)
-    for start in run.starts[1:-1]:
-        axes.axvline(start, color=look.ink, linewidth=0.5, linestyle=":")
+    curves = [group.series(partial(RunResults.probe, environment=last, quantity="object")) for group in shown]
+    draw_series(axes, curves, style, markers=False)
+    for start in run.task_starts[1:-1]:
+        axes.axvline(start, color=style.foreground, linewidth=0.5, linestyle=":")
     axes.set_xlabel("batches (dotted: changes of environment)")
     axes.set_title(f"{last}, the last environment")
-    share_axis(axes, "probe accuracy")
-    name_lines(axes, [group.short for group in shown], look)
+    unit_y_axis(axes, "probe accuracy")
+    label_lines(axes, [group.short for group in shown], style)
 
 
 EXPLORATION = Part(lambda groups: 2.2, _draw_exploration)

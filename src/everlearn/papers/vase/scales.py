@@ -168,8 +168,10 @@ TABLE = (
     _row(f"SDA{ENTANGLED}", settings=MIXED, paper_seeds=THREE, protocols=()),
     _row(RAMAPURAM, settings={**MIXED, **components("SD"), "learner.decoder_weight": 0.0}, protocols=()),
     _row("CCI-VAE, five", "five", laptop=MORE_LATENTS),
-    _row("SDA, five", "five", laptop=FIVE, protocols=(*PROTOCOLS, "translation")),
-    _row(f"SDA, five{ENTANGLED}", "five", settings=MIXED, laptop=FIVE, protocols=(*PROTOCOLS, "translation")),
+    _row("SDA, five", "five", laptop=FIVE, protocols=(*PROTOCOLS, "cross-domain")),
+    _row(
+        f"SDA, five{ENTANGLED}", "five", settings=MIXED, laptop=FIVE, protocols=(*PROTOCOLS, "cross-domain")
+    ),
     _row("SDA, pair", "pair", smoke={"stream.images_per_shape": 400}, protocols=(*PROTOCOLS, "ambiguity")),
     _row("SDA, imagined exploration", settings={"learner.exploration": "imagined"}, protocols=()),
     _row("SDA, random exploration", settings={"learner.exploration": "random"}, protocols=()),
@@ -197,9 +199,9 @@ SCALES = (
             "learner.n_latents": 8,
         },
         protocol_options={
-            "environments": ("--size", "4"),
-            "translation": ("--size", "16"),
-            "ambiguity": ("--size", "64"),
+            "environments": ("--n-images", "4"),
+            "cross-domain": ("--n-images", "16"),
+            "ambiguity": ("--n-images", "64"),
         },
     ),
     Scale(

@@ -20,15 +20,15 @@ class Job:
     Attributes:
         spec: what is played.
         folder: where the record is, or will be.
-        asks: protocols, each in the words that `everlearn protocol` takes, without the record.
+        asks: protocols, each in the words that `everlearn evaluate` takes, without the record.
         name: what people call the run; it decides nothing.
         seconds: how long all of it takes on one core, if that is known.
 
     Example:
         >>> spec = RunSpec.make(learner="nearest", settings={"n_tasks": 2})
-        >>> job = Job(spec=spec, folder=Path("records/none-yet"), asks=(("oneshot", "--new", "10"),))
+        >>> job = Job(spec=spec, folder=Path("records/none-yet"), asks=(("one-shot", "--n-new", "10"),))
         >>> [" ".join(act.words) for act in missing(job)]
-        ['resume records/none-yet', 'protocol oneshot records/none-yet --new 10']
+        ['resume records/none-yet', 'evaluate one-shot records/none-yet --n-new 10']
     """
 
     spec: RunSpec
@@ -73,10 +73,10 @@ class Act:
 def missing(job: Job) -> tuple[Act, ...]:
     """What is left to do of a job, in order; nothing if it is finished."""
     folder, record = str(job.folder), job.record()
-    asks = {name: Act(f"asking {name}", ("protocol", name, folder, *rest)) for name, *rest in job.asks}
+    asks = {name: Act(f"asking {name}", ("evaluate", name, folder, *rest)) for name, *rest in job.asks}
     if record is None or not record.is_finished:
         return (Act("playing", ("resume", folder)), *asks.values())
-    answers = record.answers() if asks else {}
+    answers = record.protocol_results() if asks else {}
     return tuple(act for question, act in asks.items() if question not in answers)
 
 
@@ -105,7 +105,9 @@ def _check_place(job: Job) -> None:
 def _check_asks(job: Job) -> None:
     questions = [ask[0] for ask in job.asks if ask]
     if len(questions) < len(job.asks):
-        raise BadInput(f"{job.title} asks nothing in one of its asks; write words such as oneshot --new 10")
+        raise BadInput(
+            f"{job.title} asks nothing in one of its asks; write words such as one-shot --n-new 10"
+        )
     if len(set(questions)) < len(questions):
         raise BadInput(f"{job.title} asks one question twice; a record keeps one answer to each")
 

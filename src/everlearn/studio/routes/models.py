@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from everlearn.reports import sheet
 from everlearn.streams.stream import Images
 from everlearn.studio import model_views as views
 from everlearn.studio.dependencies import Body, Deps, OneRecord
@@ -73,7 +72,7 @@ def sprite_image(sprite: SpriteQuery) -> Response:
 @router.get("/sprites/sheet.png")
 def sprite_sheet(sprite: SpriteQuery) -> Response:
     """A contact sheet of 64 shapes under the same factors."""
-    return _png(np.asarray(sheet(sprite.sheet(), columns=SHEET_COLUMNS)))
+    return _png(np.asarray(image_sheet(sprite.sheet(), columns=SHEET_COLUMNS)))
 
 
 @router.get("/sprites/code")

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from fastapi import APIRouter, Response
 
-from everlearn.reports.html_report import colour_css
+from everlearn.plotting.style import css_variables
 from everlearn.studio.security import NotFound
 
 CONTENT_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -36,7 +36,7 @@ def icon() -> Response:
 def static_file(name: str) -> Response:
     """A script or a style sheet."""
     if name == "colours.css":
-        return Response(colour_css(), media_type="text/css")
+        return Response(css_variables(), media_type="text/css")
     if name not in _files():
         raise NotFound(f"there is no page {name!r:.80}")
     content_type = CONTENT_TYPES.get(PurePath(name).suffix, "text/plain")

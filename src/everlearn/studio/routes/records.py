@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from everlearn.errors import BadInput, unknown
 from everlearn.files import lock_holder
-from everlearn.reports.axes import mean_table
+from everlearn.evaluation.scores import mean_table
 from everlearn.runs import Record
 from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
 from everlearn.studio.downloads import curve_figure, curves_csv, score_figure, scores_csv

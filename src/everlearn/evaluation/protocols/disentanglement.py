@@ -1,0 +1,166 @@
+"""Disentanglement protocol: DCI, MIG and SAP of latents in every environment with known factors."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+
+import numpy as np
+from pydantic import Field
+
+from everlearn.errors import BadInput
+from everlearn.evaluation.disentanglement import MIN_DCI_ROWS, dci, mig, sap
+from everlearn.evaluation.environment_data import EnvironmentData, environment_data
+from everlearn.evaluation.latents import encode_environments
+from everlearn.evaluation.protocols.base import (
+    MAX_IMAGES,
+    Context,
+    Evaluated,
+    Protocol,
+    Result,
+    Table,
+    comma_separated,
+    evaluated,
+)
+from everlearn.factors import FACTOR_NAMES
+from everlearn.plotting import FigureStyle, Part
+from everlearn.rng import FloatArray
+from everlearn.streams import Stream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+    from everlearn.learners import Learner
+
+SCORES = {"disentanglement": "D", "completeness": "C", "informativeness": "I", "mig": "MIG", "sap": "SAP"}
+"""The scores, and their abbreviations."""
+
+
+class EnvironmentScores(Result):
+    """Disentanglement scores in one environment, each from 0 to 1.
+
+    Attributes:
+        name: of the environment.
+        n_images: number of images.
+        factors: factors that vary.
+        disentanglement: 1 if each latent is important for one factor only (the D of DCI).
+        completeness: 1 if each factor has a single important latent (C).
+        informativeness: R² of factors predicted from all latents (I).
+        mig: mutual information gap.
+        sap: separated attribute predictability.
+        importances: (n_latents, n_factors) importance of each latent for each factor.
+    """
+
+    name: str
+    n_images: int
+    factors: tuple[str, ...]
+    disentanglement: float
+    completeness: float
+    informativeness: float
+    mig: float
+    sap: float
+    importances: tuple[tuple[float, ...], ...]
+
+
+class DisentanglementResult(Result):
+    """Disentanglement scores in every environment with varying factors."""
+
+    environments: tuple[EnvironmentScores, ...]
+
+    def table(self) -> Table:
+        rows = [
+            (each.name, comma_separated(each.factors), *(getattr(each, score) for score in SCORES))
+            for each in self.environments
+        ]
+        return Table(("environment", "factors", *SCORES), rows)
+
+
+class Disentanglement(Protocol):
+    """DCI, MIG and SAP of the latents in every environment with known, varying factors.
+
+    Class labels and colour are not factors here. Masked latents are constant.
+    """
+
+    name: ClassVar[str] = "disentanglement"
+    requires: ClassVar[tuple[str, ...]] = ("Encodes",)
+    result: ClassVar[type[Result]] = DisentanglementResult
+
+    n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=MAX_IMAGES)] = 1000
+    """Test images per environment."""
+
+    def run(
+        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+    ) -> DisentanglementResult:
+        from everlearn.learners import HasPosterior
+
+        model, n_batches = self.capable(learner), context.get("n_batches", ())
+        if isinstance(learner, HasPosterior):
+            encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
+            latents = [(each.data, each.mean) for each in encoded]
+        else:
+            found = environment_data(stream, n_tasks, self.n_images)
+            latents = [(data, model.encode(data.test.images)) for data in found]
+        scores = tuple(_scores(data, codes) for data, codes in latents if _varying(data))
+        if not scores:
+            raise BadInput(f"no known factor varies in {stream.id}; use a stream of sprites or moving images")
+        return DisentanglementResult(environments=scores)
+
+    @classmethod
+    def figures(cls) -> dict[str, Part[Any]]:
+        caption = "Importance of each latent for each factor, in every environment with varying factors."
+        return {cls.name: Part(_height, _draw, caption)}
+
+
+def _varying(data: EnvironmentData) -> tuple[str, ...]:
+    factors = data.test.factors
+    if factors is None or len(data.test) < MIN_DCI_ROWS:
+        return ()
+    return tuple(name for name in FACTOR_NAMES if np.ptp(getattr(factors, name)) > 0)
+
+
+def _scores(data: EnvironmentData, codes: FloatArray) -> EnvironmentScores:
+    names = _varying(data)
+    factors = np.stack([getattr(data.test.factors, name) for name in names], axis=1)
+    found = dci(codes, factors)
+    return EnvironmentScores(
+        name=data.name,
+        n_images=len(codes),
+        factors=names,
+        disentanglement=found.disentanglement,
+        completeness=found.completeness,
+        informativeness=found.informativeness,
+        mig=mig(codes, factors),
+        sap=sap(codes, factors),
+        importances=tuple(map(tuple, found.importances.round(4).tolist())),
+    )
+
+
+def _height(series: Sequence[Evaluated[DisentanglementResult]]) -> float:
+    shown = [each.results[0].environments for each in evaluated(series)]
+    n_factors = max(len(each.factors) for environments in shown for each in environments)
+    return 0.3 + len(shown) * (0.75 + 0.2 * n_factors)
+
+
+def _draw(
+    figure: "FigureBase", series: Sequence[Evaluated[DisentanglementResult]], style: FigureStyle
+) -> None:
+    """A row of panels for each series, for its first seed."""
+    shown = [(each.name, each.results[0].environments) for each in evaluated(series)]
+    n_columns = max(len(environments) for _, environments in shown)
+    grid = figure.subplots(len(shown), n_columns, squeeze=False)
+    for row, (name, environments) in zip(grid, shown, strict=True):
+        for axes in row[len(environments) :]:
+            axes.set_visible(False)
+        for axes, each in zip(row, environments, strict=False):
+            _draw_importances(axes, each, style)
+        row[0].set_ylabel(name)
+
+
+def _draw_importances(axes: "Axes", scores: EnvironmentScores, style: FigureStyle) -> None:
+    matrix = np.array(scores.importances).T
+    axes.imshow(matrix, cmap=style.colormap, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.set_yticks(range(len(scores.factors)), scores.factors, fontsize=6.5)
+    axes.set_xlabel("latent", fontsize=6.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    text = "  ".join(f"{short} {getattr(scores, score):.2f}" for score, short in SCORES.items())
+    axes.set_title(f"{scores.name}\n{text}", fontsize=6.5)

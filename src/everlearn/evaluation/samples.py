@@ -1,0 +1,61 @@
+"""Samples of a stream for evaluation: images of known tasks, new classes, subsets of batches."""
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+
+from everlearn.errors import BadInput
+from everlearn.rng import IntArray
+from everlearn.streams import Batch, Split, Stream, Task
+
+MAX_BARREN_TASKS = 100
+"""Tasks in a row without a new class after which the search for new classes ends."""
+MAX_TASKS = 20
+"""Tasks that represent all known tasks."""
+
+
+def known_labels(stream: Stream, n_tasks: int) -> set[int]:
+    """The labels of the first n tasks."""
+    return {label for task in stream.take(n_tasks) for label in task.labels}
+
+
+def new_classes(stream: Stream, n_tasks: int, n_classes: int) -> Iterator[tuple[Task, IntArray]]:
+    """Tasks after the first n, each with its labels that did not occur before, until n_classes are found."""
+    known, n_found, n_barren = known_labels(stream, n_tasks), 0, 0
+    for k in count(n_tasks) if stream.n_tasks is None else range(n_tasks, stream.n_tasks):
+        task = stream.task(k)
+        new = [label for label in task.labels if label not in known][: n_classes - n_found]
+        n_barren = 0 if new else n_barren + 1
+        if new:
+            yield task, np.array(new)
+        known.update(new)
+        n_found += len(new)
+        if n_found == n_classes or n_barren == MAX_BARREN_TASKS:
+            break
+    if n_found < n_classes:
+        raise BadInput(
+            f"{stream.id} has {n_found} new classes after {n_tasks} tasks, not {n_classes}; "
+            "ask for fewer, or train on fewer tasks"
+        )
+
+
+def sample_tasks(stream: Stream, n_tasks: int, split: Split, size: int) -> Batch:
+    """At most `size` images of a split, from up to 20 of the first n tasks, evenly spaced."""
+    chosen = np.unique(np.linspace(0, n_tasks - 1, min(n_tasks, MAX_TASKS)).astype(int)).tolist()
+    return subsample(Batch.concatenate([_with_task(stream.task(k).split(split), k) for k in chosen]), size)
+
+
+def subsample(batch: Batch, size: int) -> Batch:
+    """At most `size` evenly spaced rows of a batch."""
+    return batch[np.unique(np.linspace(0, len(batch) - 1, min(size, len(batch))).astype(int))]
+
+
+def first_per_label(batch: Batch, labels: IntArray, n: int) -> Batch:
+    """The first n rows of each of these labels."""
+    rows = [np.flatnonzero(batch.labels == label)[:n] for label in labels.tolist()]
+    return batch[np.concatenate(rows)]
+
+
+def _with_task(batch: Batch, k: int) -> Batch:
+    return Batch(batch.images, batch.labels, batch.factors, np.full(len(batch), k))

@@ -1,0 +1,10 @@
+"""Figures with matplotlib: styles, panels, lines, heatmaps, bars and image grids.
+
+Takes numbers and images, gives figures and reproducible files. Knows nothing of runs or records. Matplotlib
+is imported only when a figure is drawn.
+"""
+
+from everlearn.plotting.axes import Part, Series, draw_parts
+from everlearn.plotting.style import STYLES, FigureStyle, encode_figure, use_style
+
+__all__ = ["STYLES", "FigureStyle", "Part", "Series", "draw_parts", "encode_figure", "use_style"]

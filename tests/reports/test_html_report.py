@@ -1,0 +1,124 @@
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from everlearn.errors import BadInput
+from everlearn.plotting import STYLES
+from everlearn.reports import captions, html
+from everlearn.runs import Record
+
+from .test_protocol_figures import LATENT_FIGURES
+
+VOID = {"meta", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects elements, attributes and text, and checks that all elements are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.seen: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def _read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    return reader
+
+
+@pytest.fixture(scope="module")
+def page(
+    runs: dict[str, Record], evaluated: dict[str, Record], tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    return html(
+        [*evaluated.values(), *runs.values()], tmp_path_factory.mktemp("page") / "report.html"
+    ).read_text("utf-8")
+
+
+def test_page_is_self_contained(page: str) -> None:
+    reader = _read(page)
+    assert "://" not in page
+    assert not {"script", "link", "iframe", "object", "embed"} & set(reader.seen)
+    for name, value in reader.attributes:
+        if name in ("src", "href", "xlink:href"):
+            assert value.startswith(("#", "data:image/png;base64,"))
+    assert all(target.startswith("#") for target in re.findall(r"url\(['\"]?(.)", page))
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+
+
+def test_figures_use_css_variables(page: str) -> None:
+    reader = _read(page)
+    assert reader.seen.count("svg") == len(captions().keys() - LATENT_FIGURES - {"probes"})
+    figures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    for role, color in STYLES["light"].roles.items():
+        assert color not in figures
+        assert f"--{role}: light-dark({color}, {STYLES['dark'].roles[role]})" in page
+
+
+def test_ids_are_unique(page: str) -> None:
+    named = re.findall(r'<(\w+) id="([^"]+)"([^>]*)>', page)
+    meanings: dict[str, set[str]] = {}
+    for tag, name, rest in named:
+        meanings.setdefault(name, set()).add(tag + rest)
+    assert all(len(each) == 1 for each in meanings.values())
+
+
+def test_runs_are_described(page: str, runs: dict[str, Record]) -> None:
+    text = " ".join(_read(page).text)
+    for record in runs.values():
+        start = next(record.events())
+        for fact in (record.digest, record.spec_hash, start["fingerprint"], start["given"], start["stream"]):
+            assert fact in text
+        assert record.folder.name in text
+    assert "memory_size = 4" in text
+
+
+def test_names_are_escaped(page: str) -> None:
+    assert "nearest &lt;b&gt;&amp;" in page
+    assert "<b>&" not in page
+
+
+def test_equal_records_give_equal_bytes(
+    page: str, runs: dict[str, Record], evaluated: dict[str, Record], tmp_path: Path
+) -> None:
+    assert html([*evaluated.values(), *runs.values()], tmp_path / "again.html").read_text("utf-8") == page
+
+
+def test_figures_without_data_are_left_out(
+    runs: dict[str, Record], unfinished: Record, tmp_path: Path
+) -> None:
+    alone = html([unfinished], tmp_path / "alone.html").read_text("utf-8")
+    assert alone.count("<svg") == 3  # accuracy, scores and cost
+    assert "with care" not in alone
+    both = html([unfinished, runs["nearest"]], tmp_path / "both.html").read_text("utf-8")
+    assert "their numbers of tasks differ" in both
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report", "missing/report.html"])
+def test_invalid_paths_are_refused(name: str, runs: dict[str, Record], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot write"):
+        html([runs["naive"]], tmp_path / name)
+    assert not list(tmp_path.iterdir())

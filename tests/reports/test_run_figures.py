@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from everlearn.plotting import STYLES, use_style
+from everlearn.reports.groups import group
+from everlearn.reports.run_figures import RUN_FIGURES
+from everlearn.reports.run_results import RunResults
+from everlearn.runs import Record
+
+from .conftest import recorded
+
+LIGHT = STYLES["light"]
+
+
+def test_lines_are_mean_curves(runs: dict[str, Record]) -> None:
+    groups = group(list(runs.values()))
+    with use_style(LIGHT):
+        (axes,) = RUN_FIGURES["accuracy"](groups, LIGHT).axes
+    for line, each in zip(axes.get_lines(), groups, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), each.series(RunResults.accuracy).mean)
+    assert [text.get_text() for text in axes.texts] != []
+    assert {text.get_text() for text in axes.texts} == {each.short for each in groups}
+
+
+def test_bands_need_several_seeds(runs: dict[str, Record]) -> None:
+    with use_style(LIGHT):
+        (single,) = RUN_FIGURES["accuracy"](group([runs["er-0"]]), LIGHT).axes
+        (double,) = RUN_FIGURES["accuracy"](group([runs["er-0"], runs["er-1"]]), LIGHT).axes
+    assert (len(single.collections), len(double.collections)) == (0, 1)
+
+
+def test_heatmaps_are_score_tables(runs: dict[str, Record]) -> None:
+    groups = group([runs["naive"], runs["dcl"]])
+    with use_style(LIGHT):
+        panels = RUN_FIGURES["scores"](groups, LIGHT).axes
+    for axes, each in zip(panels, groups, strict=False):
+        drawn = axes.collections[0].get_array().filled(np.nan).reshape(3, 3)
+        np.testing.assert_array_equal(drawn, np.asarray(each.runs[0].scores))
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "forgetting", "scores"])
+def test_task_ticks_are_integers(kind: str, tmp_path: Path) -> None:
+    two = recorded(tmp_path / "run", "nearest", n_tasks=2)
+    with use_style(LIGHT):
+        figure = RUN_FIGURES[kind](group([two]), LIGHT)
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert ticks
+    assert all(tick == round(tick) for tick in ticks)
+
+
+def test_bars_are_costs(runs: dict[str, Record]) -> None:
+    groups = group([runs["naive"], runs["er-0"], runs["nearest"]])
+    with use_style(LIGHT):
+        panels = RUN_FIGURES["cost"](groups, LIGHT).axes
+    flops = [bar.get_width() for bar in panels[3].patches]
+    assert flops == [each.runs[0].cost.flops for each in groups]
+    held = [bar.get_width() for bar in panels[4].patches]
+    assert held == [each.runs[0].cost.bytes for each in groups]
+
+
+def test_factor_errors_of_learners_that_estimate_factors(runs: dict[str, Record]) -> None:
+    with use_style(LIGHT):
+        panels = RUN_FIGURES["factors"](group([runs["naive"], runs["dcl"]]), LIGHT).axes
+    drawn = [[line for line in axes.get_lines() if len(line.get_xdata())] for axes in panels]
+    assert [len(lines) for lines in drawn] == [1, 1, 1]
+    errors = [row["factor_errors"]["angle"] for row in runs["dcl"].scores()]
+    assert drawn[1][0].get_ydata() == pytest.approx(errors)
+
+
+@pytest.mark.parametrize("kind", ["accuracy", "forgetting", "within-tasks", "factors"])
+def test_colors_are_the_same_in_all_figures(kind: str, runs: dict[str, Record]) -> None:
+    groups = group(list(runs.values()))
+    with use_style(LIGHT):
+        texts = [text for axes in RUN_FIGURES[kind](groups, LIGHT).axes for text in axes.texts]
+    assert texts
+    rank = {each.short: number for number, each in enumerate(groups)}
+    assert all(text.get_color() == LIGHT.color(rank[text.get_text()]) for text in texts)
