@@ -89,7 +89,7 @@ def _protocols(found: Sequence[RunResults]) -> Iterator[Row]:
     for n, goal in ((10, 1.0), (100, 0.995), (1000, 0.985)):
         yield from _over_seeds(f"one-shot, {n:,} new classes alone", found, _shot(n, "standard"), goal)
     yield from _over_seeds(
-        "one-shot, 10 new classes beside the old ones", found, _shot(10, "generalised"), 0.99
+        "one-shot, 10 new classes beside the old ones", found, _shot(10, "generalized"), 0.99
     )
     yield from _over_seeds("open set: area under the paper's curve", found, _area("acceptance"), 0.98)
     yield from _over_seeds(
@@ -100,14 +100,14 @@ def _protocols(found: Sequence[RunResults]) -> Iterator[Row]:
 
 def _shot(n_new: int, kind: str) -> Callable[[RunResults], float]:
     def measure(found: RunResults) -> float:
-        (shots,) = (each for each in found.protocol_results["oneshot"]["shots"] if each["n_new"] == n_new)
+        (shots,) = (each for each in found.protocol_results["one-shot"]["shots"] if each["n_new"] == n_new)
         return float(shots[kind])
 
     return measure
 
 
 def _area(curve: str) -> Callable[[RunResults], float]:
-    return lambda found: float(found.protocol_results["openset"][curve]["area"])
+    return lambda found: float(found.protocol_results["open-set"][curve]["area"])
 
 
 def figures() -> str:
@@ -159,7 +159,7 @@ def with_tables(text: str) -> str:
 
 def draw(folder: Path = ROOT / "docs" / "figures") -> None:
     """Figures of the long runs."""
-    for kind, name in (("accuracy", "500-tasks"), ("accuracy", "5000-tasks"), ("openset", "200-tasks")):
+    for kind, name in (("accuracy", "500-tasks"), ("accuracy", "5000-tasks"), ("open-set", "200-tasks")):
         records = [found.record for found in _found(name)]
         if records:
             figure(kind, records, folder / f"dcl-{name}.svg")

@@ -25,7 +25,7 @@ class Experiment:
     Attributes:
         name: of its folder.
         words: what follows `everlearn run`.
-        asks: what follows `everlearn protocol`, the record's folder left out.
+        asks: what follows `everlearn evaluate`, the record's folder left out.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Experiment:
         folder = f"records/dcl/{self.name}"
         run = f"everlearn run --learner dcl {self.words} --record {folder}"
         asks = (ask.partition(" ") for ask in self.asks)
-        return [run, *(f"everlearn protocol {kind} {folder} {more}".strip() for kind, _, more in asks)]
+        return [run, *(f"everlearn evaluate {kind} {folder} {more}".strip() for kind, _, more in asks)]
 
 
 def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experiment]:
@@ -56,7 +56,7 @@ TURNED = f"{UNLABELLED} --set learner.n_angles=24 {PLAIN}"
 
 EXPERIMENTS = [
     *_seeded("500-tasks", f"--tasks 500 {PLAIN}"),
-    *_seeded("200-tasks", f"--tasks 200 --set evaluation.every=10 {PLAIN}", ("oneshot", "openset")),
+    *_seeded("200-tasks", f"--tasks 200 --set evaluation.every=10 {PLAIN}", ("one-shot", "open-set")),
     *_seeded("without-factors", f"--tasks 100 {UNLABELLED} --set evaluation.every=5 {PLAIN}"),
     Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
     Experiment(

@@ -42,8 +42,8 @@ def test_packages_up_to_memory_work_without_torch() -> None:
 
 def test_public_names() -> None:
     assert everlearn.__all__ == [
-        "__version__", "errors", "rng", "files", "settings", "serialization", "factors", "shapes",
-        "rendering", "streams", "memory", "networks", "learners", "evaluation", "runs",
+        "__version__", "errors", "rng", "files", "settings", "serialization", "plotting", "factors",
+        "shapes", "rendering", "streams", "memory", "networks", "learners", "evaluation", "runs",
         "reports", "papers", "studio",
     ]  # fmt: skip
     assert set(dir(everlearn)) == set(everlearn.__all__)

@@ -1,7 +1,7 @@
 """Refuse words that the glossary replaces: python tools/check_words.py PATH...
 
 Reads the column "Not" of docs/glossary.md. Identifiers are split into words (`snake_case`, `CamelCase`).
-Purposes of random draws are exempt, because renaming one would change results.
+Purposes of random draws are exempt, because renaming one would change results; so are arguments of libraries.
 """
 
 import re
@@ -15,6 +15,9 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 SUFFIXES = (".py", ".md", ".js", ".html", ".css", ".toml")
 PURPOSE = re.compile(r"(?:draws|rng_at|philox_key)\((?:[^\"()]|\([^()]*\))*\"[^\"]*\"")
 
+FOREIGN = re.compile(r"bbox_to_anchor|\banchor=|\"anchor\"")
+"""Arguments of matplotlib and Pillow."""
+
 
 def refused() -> dict[str, str]:
     """Each word that is out, and the term to use."""
@@ -26,7 +29,7 @@ def occurrences(path: Path, words: dict[str, str]) -> Iterator[tuple[int, str]]:
     """Line numbers and refused words of a file."""
     text = path.read_text("utf-8", errors="replace")
     if path.suffix == ".py":
-        text = PURPOSE.sub("", text)
+        text = FOREIGN.sub("", PURPOSE.sub("", text))
     for number, line in enumerate(text.splitlines(), 1):
         if "check-words: allow" in line:
             continue

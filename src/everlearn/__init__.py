@@ -6,7 +6,7 @@ Packages, in the order of the data flow:
 * ``streams``: sequences of tasks;
 * ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
 * ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
-* ``papers``: reproduced figures; ``studio``: web interface.
+* ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes.
 
 Importing this package imports none of them; a package is imported on first use.
 """
@@ -22,6 +22,7 @@ _PACKAGES = (
     "files",
     "settings",
     "serialization",
+    "plotting",
     "factors",
     "shapes",
     "rendering",

@@ -50,8 +50,8 @@ def test_an_erased_class_is_gone_from_every_file_and_every_answer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     record_of("dcl", Path("run"), **{"stream.image_size": 64, "learner.width": 4})
-    for words in (["openset", "run", "--size", "20"], ["oneshot", "run", "--new", "2", "--size", "10"]):
-        assert run("protocol", *words).code == 0
+    assert run("evaluate", "open-set", "run", "--n-images", "20").code == 0
+    assert run("evaluate", "one-shot", "run", "--n-new", "2", "--n-images", "10").code == 0
     assert run("memory", "rename", "run", "4", "the erased one").code == 0
     play = opened(runs.Record("run"))
     kept = editable_memory(play.learner)

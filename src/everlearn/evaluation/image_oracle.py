@@ -53,7 +53,7 @@ class ImageOracle:
         self._environments = _KernelRidge(features, _one_hot(indices))
 
     def environments(self, images: Images) -> IntArray:
-        """The index of the environment that each image looks like."""
+        """The index of the environment that each image resembles."""
         return np.asarray(self._environments(_features(images).concatenated).argmax(axis=1), np.int64)
 
     def labels(self, images: Images, environment: int) -> IntArray:

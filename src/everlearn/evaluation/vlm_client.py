@@ -33,7 +33,8 @@ Price = Annotated[float, Field(ge=0, le=1e9)]
 PATH = "/chat/completions"
 PROMPT = (
     "You will be shown a query image containing a black and white shape on a gray background. You will then "
-    "be shown {n} images, one of which is the same shape as the query image, but rotated, translated, and "
+    "be shown {n} images, one of which is the same shape as the query image, but rotated, "
+    "translated, and "  # check-words: allow
     "scaled. Please select the image that matches the query image. Please only select one image. Please only "
     "output a single number between 0 and {last} (inclusive) indicating your choice."
 )

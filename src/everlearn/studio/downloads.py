@@ -97,7 +97,7 @@ def _title(record: Record) -> str:
 
 
 def _render(draw: Callable[[FigureStyle], "Figure"], file_format: FigureFormat, dark: bool) -> bytes:
-    style = STYLES["dark" if dark else "paper"]
+    style = STYLES["dark" if dark else "light"]
     # Matplotlib warns about characters that the font lacks.
     with _plot_lock, warnings.catch_warnings(action="ignore", category=UserWarning), use_style(style):
         return encode_figure(draw(style), file_format)

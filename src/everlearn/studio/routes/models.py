@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
+from everlearn.reports import image_sheet
 from everlearn.streams.stream import Images
 from everlearn.studio import model_views as views
 from everlearn.studio.dependencies import Body, Deps, OneRecord
