@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from everlearn.errors import BadInput, unknown
-from everlearn.files import lock_holder
 from everlearn.evaluation.scores import mean_table
+from everlearn.files import lock_holder
 from everlearn.runs import Record
 from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
 from everlearn.studio.downloads import curve_figure, curves_csv, score_figure, scores_csv
