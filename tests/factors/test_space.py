@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Axis, Factors, FactorSpace
-from everlearn.factors.space import hue_to_rgb
 from everlearn.rng import rng_at
 
 finite = st.floats(-10, 10)
@@ -52,12 +51,6 @@ def test_inside_and_outside_partition_discrete_values(values, low, high):
     assert inside == [v for v in values if low <= v <= high]
 
 
-def test_varies():
-    assert Axis.interval(0, 1).varies
-    assert Axis.values([1, 2]).varies
-    assert not Axis.values([1]).varies
-
-
 def test_default_grid_is_that_of_the_paper():
     space = FactorSpace()
     factors = space.combination(np.arange(625))
@@ -92,11 +85,6 @@ def test_colours():
     assert pink.combination([0]).colour.tolist() == [[1.0, 0.5, 0.5]]
     greens = FactorSpace(colour={"low": 0.3, "high": 0.4}).sample(rng_at(0, "t").uniform(50).reshape(10, 5))
     assert (greens.colour.argmax(axis=1) == 1).all()
-
-
-def test_hue_to_rgb():
-    wheel = hue_to_rgb(np.arange(6) / 6)
-    assert wheel.round(9).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 1]]
 
 
 def test_indices_inside_a_box():

@@ -28,15 +28,6 @@ def test_points_include_the_vertices() -> None:
         assert one.points(5 * n)[0, ::5] == pytest.approx(one.cubics[0, :n, :, 0])
 
 
-def test_area_and_bounds_agree_with_dense_points() -> None:
-    p = OUTLINES.points(20_000)
-    q = np.roll(p, -1, axis=1)
-    shoelace = (p[..., 0] * q[..., 1] - p[..., 1] * q[..., 0]).sum(axis=1) / 2
-    assert OUTLINES.area == pytest.approx(shoelace, abs=1e-4)
-    assert OUTLINES.bounds[:, :2] == pytest.approx(p.min(axis=1), abs=1e-3)
-    assert OUTLINES.bounds[:, 2:] == pytest.approx(p.max(axis=1), abs=1e-3)
-
-
 def test_too_few_points_are_rejected() -> None:
     with pytest.raises(BadInput, match="at least 3"):
         OUTLINES.points(2)

@@ -1,6 +1,5 @@
 from collections import Counter
 from itertools import chain
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -8,21 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.streams import ScenarioSettings, ScenarioStream
 from everlearn.streams.scenarios.class_incremental import ClassSets
 
-from .toy_source import SIZES, ToySource, samples_of
-
-
-class ToySettings(ScenarioSettings):
-    kind: ClassVar[str] = "toy"
-
-    def build(self, n_source_classes=None, sizes=SIZES):
-        return ScenarioStream(spec=self, scenario=self.make_scenario(ToySource(n_source_classes, sizes)))
-
-
-def toy(n_source_classes=None, sizes=SIZES, **settings):
-    return ToySettings(**settings).build(n_source_classes, sizes)
+from .toy_source import SIZES, ToySource, samples_of, toy
 
 
 def train_samples(stream, tasks):
@@ -183,13 +170,6 @@ def test_blurry_percentages():
     assert len({c for c, _ in samples}) <= 50
     assert exchanged(toy(boundaries="blurry", disjoint_percent=100), 5) == []
     assert exchanged(toy(boundaries="blurry", blurry_percent=0), 5) == []
-
-
-def test_blurry_task_labels_are_those_of_its_samples():
-    stream = toy(boundaries="blurry", classes_per_task=4)
-    for task in stream.take(10):
-        assert set(task.labels) == set(task.train.labels.tolist())
-        assert task.exemplars.labels.tolist() == list(task.labels)
 
 
 def test_last_block_of_a_finite_blurry_stream_may_be_shorter():

@@ -88,23 +88,6 @@ def test_image_does_not_depend_on_its_batch():
     assert {image.tobytes() for image in late} <= known
 
 
-def test_inverted():
-    plain, inverted = (streams.sprites(inverted=i, **SMALL).task(0).train for i in (False, True))
-    assert (plain.images == 255 - inverted.images).all()
-
-
-def test_held_out_counts():
-    task = streams.sprites(held_out=25, image_size=16).task(0)
-    assert len(task.held_out) == 250
-    assert len(task.train) + len(task.val) + len(task.test) == 6000
-
-
-def test_split_by_counts():
-    task = streams.sprites(split=(100, 0, 20), image_size=16).task(0)
-    assert [len(batch) for batch in (task.train, task.val, task.test)] == [1000, 0, 200]
-    assert task.val.images.shape == (0, 16, 16)
-
-
 def test_similar_shapes():
     def spread(similarity):
         images = streams.sprites(similarity=similarity, image_size=32).task(7).exemplars.images

@@ -1,10 +1,12 @@
 """A source whose images encode their ids, and which counts its calls."""
 
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 
 from everlearn.rng import rng_at
+from everlearn.streams import ScenarioSettings, ScenarioStream
 
 SIZES = {"train": 24, "val": 3, "test": 5, "held_out": 2}
 
@@ -39,3 +41,14 @@ def samples_of(batch):
     """The (class, image) ids of a batch of a ToySource."""
     ids = np.ascontiguousarray(batch.images).reshape(len(batch), 8).view("<u4")
     return [tuple(row) for row in ids.tolist()]
+
+
+class ToySettings(ScenarioSettings):
+    kind: ClassVar[str] = "toy"
+
+    def build(self, n_source_classes=None, sizes=SIZES):
+        return ScenarioStream(spec=self, scenario=self.make_scenario(ToySource(n_source_classes, sizes)))
+
+
+def toy(n_source_classes=None, sizes=SIZES, **settings):
+    return ToySettings(**settings).build(n_source_classes, sizes)

@@ -171,13 +171,6 @@ def test_gray_is_the_luminance_of_the_colour():
     np.testing.assert_array_equal(images[:, 8, 8], [255, 76, 150, 29])
 
 
-def test_gray_and_colour_agree_for_white():
-    factors = Factors(scale=[0.7, 1.2], angle=[1.0, 2.0])
-    colour = composed(smooth(40), factors, rgb=True)
-    for c in range(3):
-        np.testing.assert_array_equal(colour[..., c], composed(smooth(40), factors))
-
-
 def test_edges_are_antialiased():
     photo = np.dstack([np.zeros((20, 20, 3), np.uint8), np.full((20, 20), 255, np.uint8)])
     image = composed(photo, Factors(angle=0.5), 64, 28, background=200, rgb=True)[0]
@@ -198,13 +191,6 @@ def test_extreme_poses(scale, angle, x, y, size):
     assert images.shape == (1, 16, 16)
     if max(abs(x - 0.5), abs(y - 0.5)) > 1 + 8 * scale:
         assert images.max() == 0
-
-
-def test_empty_batch():
-    none = compose(
-        RawImages.of([NOISE]), np.zeros(0, np.int64), Factors.canonical(0), image_size=16, drawn_size=8
-    )
-    assert none.shape == (0, 16, 16)
 
 
 def test_trimmed():

@@ -74,12 +74,6 @@ def test_scenarios(data, scenario):
     assert len(task.test) > 0
 
 
-@pytest.mark.parametrize("boundaries", ["blurry", "gradual", "recurring"])
-def test_boundaries(data, boundaries):
-    stream = omniglot(data=data, classes_per_task=2, boundaries=boundaries, image_size=16)
-    assert all(len(task.train) for task in stream)
-
-
 @pytest.mark.parametrize(
     "settings",
     [

@@ -75,13 +75,6 @@ def test_given_test_images_and_random_validation_images(digits):
     assert not np.array_equal(other["val"], parts["val"])
 
 
-def test_datasets_without_test_images_are_split(characters):
-    for c in range(4):
-        parts = pools(dataset_source(characters), c)
-        assert [len(part) for part in parts.values()] == [14, 2, 4, 0]
-        assert sorted(np.concatenate(list(parts.values()))) == list(range(20))
-
-
 def test_static_images_are_centered(digits):
     dataset, files = digits
     source = dataset_source(dataset)

@@ -143,8 +143,6 @@ def _compose(
     out: Images,  # (n, H, W, c)
 ) -> None:
     """Compose one raw image on each canvas of `out`."""
-    if len(out) == 0:
-        return
     planes = np.zeros((channels, sizes[:, 0].max() + 2, sizes[:, 1].max() + 2), np.float64)
     loaded, loaded_block = -1, 0
     for row in range(len(out)):
