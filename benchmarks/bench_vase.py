@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import torch
@@ -26,7 +27,8 @@ def run() -> list[Row]:
     shapes = sprites(image_size=SIZE, factor_values=3).task(0).train[:BATCH]
     first, second = (_black_and_white(shapes, negative=negative) for negative in (False, True))
     rows = []
-    for size in ("tiny", "small"):
+    sizes: tuple[Literal["tiny", "small"], ...] = ("tiny", "small")
+    for size in sizes:
         learner = _in_a_second_environment(size, first, second)
         works: dict[str, Callable[[], object]] = {
             "ours": partial(learner.learn, second),
@@ -54,7 +56,7 @@ def _black_and_white(batch: Batch, *, negative: bool) -> Batch:
     return Batch(np.where((batch.images > WHITE) != negative, 255, 0).astype(np.uint8), batch.labels)
 
 
-def _in_a_second_environment(size: str, first: Batch, second: Batch) -> VASE:
+def _in_a_second_environment(size: Literal["tiny", "small"], first: Batch, second: Batch) -> VASE:
     """A learner past the cooldown of the first environment and trained on the second."""
     learner = VASE(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS)
     for batch in [first] * (learner.cooldown + 50) + [second] * UNTIL_KNOWN:

@@ -35,7 +35,7 @@ def test_target_of_a_label_unknown_at_storage_is_the_lowest_logit() -> None:
     learner.add_labels(old.labels)
     set_head(learner, some_head(2))
     learner.buffer.add(old, logits=logits_of(some_head(2), old).astype(np.float32))
-    learner.buffer.add(batch_of([2]), logits=np.zeros((1, 3), np.float32))  # makes room for a third label
+    learner.buffer.add(batch_of([2]), logits=np.zeros((1, 3), np.float32))  # a third label
     learner.add_labels(np.array([2, 3]))
     new_rows = some_head(4, number=1)
     new_rows[:2] = some_head(2)

@@ -108,9 +108,9 @@ def test_training_on_a_pretrained_transformer(tmp_path: Path) -> None:
         pretrain(stripes(64, 0), epochs=4, batch_size=16, image_size=16), tmp_path / "net.safetensors"
     )
     learner = L2P(image_shape=(16, 16), weights=str(tmp_path / "net.safetensors"), n_prompts=4, n_selected=2)
-    lesson = stripes(32, 6)
-    assert (learner.predict(lesson.images) == -1).all()
-    for batch in 5 * list(lesson.batches(8)):
+    training = stripes(32, 6)
+    assert (learner.predict(training.images) == -1).all()
+    for batch in 5 * list(training.batches(8)):
         learner.learn(batch)
     assert np.mean(learner.predict(stripes(40, 6).images) == stripes(40, 6).labels) > 0.9
 

@@ -5,14 +5,18 @@ import sys
 import pytest
 
 from everlearn import learners
-from everlearn.learners import registry
 
 
 @pytest.mark.parametrize("name", learners.names())
 def test_table_matches_the_class(name: str) -> None:
     found = learners.learner_class(name)
     assert inspect.getdoc(found).splitlines()[0].rstrip(".") == learners.description(name)  # type: ignore[union-attr]
-    assert getattr(learners, registry.LEARNERS[name].class_name) is found
+    entry = learners.LEARNERS[name]
+    assert getattr(learners, entry.class_name) is found
+    assert (entry.supervision, entry.supports_data_parallel) == (
+        found.supervision,
+        found.supports_data_parallel,
+    )
     assert found.__name__ in dir(learners)
 
 

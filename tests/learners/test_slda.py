@@ -45,7 +45,7 @@ def test_predictions_equal_those_of_scikit_learn() -> None:
 
 
 def test_a_worked_example_where_the_nearest_mean_is_wrong() -> None:
-    """Both classes stretch along (1, 1) around (0, 0) and (2, 0); only x - y tells them apart."""
+    """Both classes stretch along (1, 1) around (0, 0) and (2, 0); only x - y separates them."""
     learner = SLDA(image_shape=(16, 16), n_training_tasks=0)
     features = np.zeros((4, N))
     features[:, :2] = [[-5, -5], [5, 5], [-3, -5], [7, 5]]

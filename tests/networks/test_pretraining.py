@@ -42,7 +42,7 @@ def test_color_images() -> None:
 
 def test_one_class_is_refused() -> None:
     batch = bars(8)
-    with pytest.raises(BadInput, match="1 classes cannot be told apart"):
+    with pytest.raises(BadInput, match="1 classes are too few"):
         pretrain(batch[batch.labels == 7])
     with pytest.raises(BadInput, match="epochs"):
         pretrain(batch, epochs=0)

@@ -18,6 +18,7 @@ from everlearn.learners.registry import (
 )
 
 if TYPE_CHECKING:
+    from everlearn.learners.agem import AGEM
     from everlearn.learners.base import (
         Decodes,
         EditsMemory,
@@ -37,21 +38,68 @@ if TYPE_CHECKING:
         setting,
     )
     from everlearn.learners.classifier import Classifier
+    from everlearn.learners.contrastive import Contrastive
+    from everlearn.learners.cwr import AR1, CWRStar
+    from everlearn.learners.dcl import DCL
+    from everlearn.learners.dcl_paper import DCLPaper
+    from everlearn.learners.der import DER, DERPlusPlus
+    from everlearn.learners.er import ER
+    from everlearn.learners.ewc import EWC
+    from everlearn.learners.gdumb import GDumb
+    from everlearn.learners.gnr.learner import GNR
+    from everlearn.learners.icarl import ICaRL
+    from everlearn.learners.joint import CumulativeBudget, Joint
+    from everlearn.learners.l2 import L2
+    from everlearn.learners.l2p import L2P
+    from everlearn.learners.lwf import LwF
+    from everlearn.learners.naive import Naive
+    from everlearn.learners.ncm import NCM
+    from everlearn.learners.nearest_mean_image import NearestMeanImage
+    from everlearn.learners.si import SI
+    from everlearn.learners.slda import SLDA
+    from everlearn.learners.vase.cci_vae import CCIVAE
+    from everlearn.learners.vase.learner import VASE
 
 __all__ = [
+    "AGEM",
+    "AR1",
+    "CCIVAE",
+    "DCL",
+    "DER",
+    "ER",
+    "EWC",
+    "GNR",
+    "L2",
+    "L2P",
+    "LEARNERS",
+    "NCM",
+    "SI",
+    "SLDA",
+    "VASE",
+    "CWRStar",
     "Classifier",
+    "Contrastive",
+    "CumulativeBudget",
+    "DCLPaper",
+    "DERPlusPlus",
     "Decodes",
     "EditsMemory",
     "Encodes",
     "EnvironmentInfo",
     "EstimatesFactors",
     "Footprint",
+    "GDumb",
     "Generates",
     "HasPosterior",
+    "ICaRL",
     "InfersEnvironment",
+    "Joint",
     "Learner",
     "Losses",
+    "LwF",
     "MatchesExemplars",
+    "Naive",
+    "NearestMeanImage",
     "Rejects",
     "Setting",
     "State",
@@ -78,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_METHODS})
+    return sorted(__all__)

@@ -49,8 +49,7 @@ class CWRHead(Stateful):
         (tensor([ 2.5000, -2.5000]), tensor([20,  0]))
 
     References: Maltoni and Lomonaco 2019, "Continuous learning in single-incremental-task scenarios",
-    arXiv:1806.08568; w: Lomonaco et al. 2020, "Rehearsal-free continual learning over small non-i.i.d.
-    batches", arXiv:1907.03799 (CWR*).
+    arXiv:1806.08568; w: Lomonaco et al. 2020, arXiv:1907.03799 (CWR*).
     """
 
     parts: ClassVar[Names] = ("class_weights", "n_past")
@@ -264,8 +263,7 @@ class CWRStar(CWRLearner):
         >>> CWRStar.tiny().centering
         'class'
 
-    Reference: Lomonaco et al. 2020, "Rehearsal-free continual learning over small non-i.i.d. batches",
-    arXiv:1907.03799.
+    Reference: Lomonaco et al. 2020, arXiv:1907.03799.
     """
 
     @property

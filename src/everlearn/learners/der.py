@@ -28,7 +28,7 @@ class DER(Classifier):
     logit of the image, since otherwise nothing would keep new labels from taking over old images.
 
     It needs fewer images than `er`, and decays like it when classes outgrow the buffer. Logits are stored for
-    every label, so an image takes more bytes as labels arrive.
+    every label, so the size of an image grows with the number of labels.
 
     Example:
         >>> DER.tiny().buffer

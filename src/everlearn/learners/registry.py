@@ -13,40 +13,57 @@ if TYPE_CHECKING:
 
 
 class LearnerEntry(NamedTuple):
-    """Where a learner is, and the first line of its docstring; read without importing torch."""
+    """What can be listed about a learner without importing torch.
+
+    Attributes:
+        module: the module below `everlearn.learners`.
+        class_name: the class in it.
+        supervision: what it is trained on with default settings.
+        supports_data_parallel: whether several processes can train it together.
+        description: the first line of its docstring.
+    """
 
     module: str
     class_name: str
+    supervision: str
+    supports_data_parallel: bool
     description: str
 
 
+IMAGES, LABELS = "images", "labelled images"
+PAST_IMAGES, EXEMPLARS = f"{LABELS}, past images", f"{LABELS}, exemplars"
+FACTORS, PRETRAINED = f"{LABELS}, factor labels, exemplars", f"{LABELS}, a pretrained network"
+
 _TABLE = {
-    "a-gem": ("agem", "AGEM", "Averaged gradient episodic memory"),
-    "ar1": ("cwr", "AR1", "AR1: CWR* head, backbone under synaptic intelligence"),
-    "cci-vae": ("vase.cci_vae", "CCIVAE", "CCI-VAE: VAE with controlled capacity increase"),
-    "contrastive": ("contrastive", "Contrastive", "Supervised contrastive learning with class exemplars"),
-    "cumulative-budget": ("joint", "CumulativeBudget", "Joint training with one step per batch"),
-    "cwr*": ("cwr", "CWRStar", "CopyWeights with reinit (CWR*): consolidated class weights"),
-    "dcl": ("dcl", "DCL", "Disentangled continual learning"),
-    "dcl-paper": ("dcl_paper", "DCLPaper", "Disentangled continual learning as published"),
-    "der": ("der", "DER", "Dark experience replay"),
-    "der++": ("der", "DERPlusPlus", "Dark experience replay with replayed labels (DER++)"),
-    "er": ("er", "ER", "Experience replay"),
-    "ewc": ("ewc", "EWC", "Elastic weight consolidation (Fisher-weighted quadratic penalty), online variant"),
-    "gdumb": ("gdumb", "GDumb", "Greedy sampler and dumb learner"),
-    "gnr": ("gnr.learner", "GNR", "Generative negative replay"),
-    "icarl": ("icarl", "ICaRL", "Incremental classifier and representation learning"),
-    "joint": ("joint", "Joint", "Joint training on all tasks so far (upper bound)"),
-    "l2": ("l2", "L2", "Quadratic penalty on parameter drift"),
-    "l2p": ("l2p", "L2P", "Learning to prompt"),
-    "lwf": ("lwf", "LwF", "Learning without forgetting"),
-    "naive": ("naive", "Naive", "Sequential fine-tuning (lower bound)"),
-    "nearest": ("nearest_mean_image", "NearestMeanImage", "Nearest mean image in pixel space"),
-    "prototypes": ("ncm", "NCM", "Nearest class mean in a frozen feature space"),
-    "si": ("si", "SI", "Synaptic intelligence (path-integral importance)"),
-    "slda": ("slda", "SLDA", "Streaming linear discriminant analysis"),
-    "vase": ("vase.learner", "VASE", "Variational autoencoder with shared embeddings (VASE)"),
-}
+    "a-gem": ("agem", "AGEM", PAST_IMAGES, True, "Averaged gradient episodic memory"),
+    "ar1": ("cwr", "AR1", LABELS, False, "AR1: CWR* head, backbone under synaptic intelligence"),
+    "cci-vae": ("vase.cci_vae", "CCIVAE", IMAGES, False, "CCI-VAE: VAE with controlled capacity increase"),
+    "contrastive": ("contrastive", "Contrastive", EXEMPLARS, True,
+        "Supervised contrastive learning with class exemplars"),
+    "cumulative-budget": ("joint", "CumulativeBudget", PAST_IMAGES, True,
+        "Joint training with one step per batch"),
+    "cwr*": ("cwr", "CWRStar", LABELS, False, "CopyWeights with reinit (CWR*): consolidated class weights"),
+    "dcl": ("dcl", "DCL", FACTORS, False, "Disentangled continual learning"),
+    "dcl-paper": ("dcl_paper", "DCLPaper", FACTORS, True, "Disentangled continual learning as published"),
+    "der": ("der", "DER", PAST_IMAGES, True, "Dark experience replay"),
+    "der++": ("der", "DERPlusPlus", PAST_IMAGES, True, "Dark experience replay with replayed labels (DER++)"),
+    "er": ("er", "ER", PAST_IMAGES, True, "Experience replay"),
+    "ewc": ("ewc", "EWC", LABELS, True,
+        "Elastic weight consolidation (Fisher-weighted quadratic penalty), online variant"),
+    "gdumb": ("gdumb", "GDumb", PAST_IMAGES, True, "Greedy sampler and dumb learner"),
+    "gnr": ("gnr.learner", "GNR", LABELS, False, "Generative negative replay"),
+    "icarl": ("icarl", "ICaRL", PAST_IMAGES, True, "Incremental classifier and representation learning"),
+    "joint": ("joint", "Joint", PAST_IMAGES, True, "Joint training on all tasks so far (upper bound)"),
+    "l2": ("l2", "L2", LABELS, True, "Quadratic penalty on parameter drift"),
+    "l2p": ("l2p", "L2P", PRETRAINED, False, "Learning to prompt"),
+    "lwf": ("lwf", "LwF", LABELS, True, "Learning without forgetting"),
+    "naive": ("naive", "Naive", LABELS, True, "Sequential fine-tuning (lower bound)"),
+    "nearest": ("nearest_mean_image", "NearestMeanImage", LABELS, False, "Nearest mean image in pixel space"),
+    "prototypes": ("ncm", "NCM", LABELS, True, "Nearest class mean in a frozen feature space"),
+    "si": ("si", "SI", LABELS, True, "Synaptic intelligence (path-integral importance)"),
+    "slda": ("slda", "SLDA", LABELS, True, "Streaming linear discriminant analysis"),
+    "vase": ("vase.learner", "VASE", IMAGES, False, "Variational autoencoder with shared embeddings (VASE)"),
+}  # fmt: skip
 LEARNERS = {name: LearnerEntry(*row) for name, row in _TABLE.items()}
 """The learners of the package by short name."""
 

@@ -252,8 +252,8 @@ class _Normalize(torch.autograd.Function):
         )
         all_of_bias, all_of_weight = all_reduce([of_bias, of_weight])
         scale = torch.rsqrt(variance + ctx.eps)
-        slope = scale.square() * weight * all_of_weight / ctx.n
-        offset = scale * weight * all_of_bias / ctx.n - mean * slope
+        linear = scale.square() * weight * all_of_weight / ctx.n
+        constant = scale * weight * all_of_bias / ctx.n - mean * linear
         shape = (1, -1, *[1] * (x.ndim - 2))
-        of_x = of_x.addcmul_(x, -slope.view(shape)).sub_(offset.view(shape))
+        of_x = of_x.addcmul_(x, -linear.view(shape)).sub_(constant.view(shape))
         return of_x, of_weight, of_bias, None, None, None, None

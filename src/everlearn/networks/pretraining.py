@@ -82,7 +82,7 @@ def pretrain(
     """
     seed, n_classes = config.get("seed", 0), len(np.unique(batch.labels))
     if n_classes < 2:
-        raise BadInput(f"{n_classes} classes cannot be told apart; give images of at least 2")
+        raise BadInput(f"{n_classes} classes are too few to classify; give images of at least 2")
     with seeded(seed):
         n_channels = 1 if batch.images.ndim == 3 else 3
         net = (

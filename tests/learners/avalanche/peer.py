@@ -1,6 +1,6 @@
-"""The same network, the same first weights and the same batches, for a learner of ours and one of Avalanche.
+"""The same network, initial weights and batches for a learner of everlearn and a strategy of Avalanche.
 
-Ours and theirs tell after every step the loss and all weights; `agree` compares them step by step.
+Both record the loss and all weights after every step; `agree` compares them.
 """
 
 from copy import deepcopy
@@ -25,8 +25,8 @@ EXACT = {"rtol": 1e-4, "atol": 2e-6}
 
 
 @dataclass
-class Diary:
-    """What was seen after each step."""
+class Log:
+    """Losses and weights after each step."""
 
     losses: list[float] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Diary:
         self.weights.append(torch.cat([weight.detach().flatten() for weight in weights]))
 
 
-def agree(ours: Diary, theirs: Diary) -> None:
+def agree(ours: Log, theirs: Log) -> None:
     """Step by step, within what floats can hold."""
     assert len(ours.losses) == len(theirs.losses) > 0
     for step, (a, b) in enumerate(zip(ours.losses, theirs.losses, strict=True)):
@@ -46,45 +46,45 @@ def agree(ours: Diary, theirs: Diary) -> None:
 
 
 def settings(**changed: Any) -> dict[str, Any]:
-    """A network without batch normalisation, plain descent; some settings of the method's own."""
+    """A network without batch normalisation, plain SGD; some settings of the method's own."""
     shared = {"image_shape": (16, 16), "backbone": "mlp", "optimizer": "sgd", "learning_rate": 0.05}
     return shared | changed
 
 
 def model_of(learner: Classifier) -> nn.Sequential:
-    """A copy of a learner's network, for the peer."""
+    """A copy of a learner's network, for Avalanche."""
     return nn.Sequential(deepcopy(learner.net.backbone), deepcopy(learner.net.head))
 
 
-def play_ours(learner: Classifier, tasks: list[Task] = TASKS) -> Diary:
+def train_ours(learner: Classifier, tasks: list[Task] = TASKS) -> Log:
     """Each task once, in its own order."""
-    diary = Diary()
+    log = Log()
     for task in tasks:
         learner.add_labels(np.array(task.labels))
         view = task.for_learner()
         learner.begin(view)
         for batch in view.train.batches(BATCH):
-            diary.write(learner.learn(batch)["loss"], learner.parameters())
+            log.write(learner.learn(batch)["loss"], learner.parameters())
         learner.end(view)
-    return diary
+    return log
 
 
-def play_theirs(strategy: Any, tasks: list[Task] = TASKS) -> Diary:
+def train_theirs(strategy: Any, tasks: list[Task] = TASKS) -> Log:
     """The same to a strategy of Avalanche."""
     from avalanche.core import SupervisedPlugin
 
-    diary = Diary()
+    log = Log()
 
     class Writer(SupervisedPlugin):
         def after_training_iteration(self, strategy: Any, **_: Any) -> None:
-            diary.write(float(strategy.loss.detach()), list(strategy.model.parameters()))
+            log.write(float(strategy.loss.detach()), list(strategy.model.parameters()))
 
     strategy.plugins.append(Writer())
     experiences = to_avalanche(STREAM, transform=lambda image: image - MID_GRAY).train_stream
     for task in tasks:
         strategy.model[1].add_labels(task.labels)
         strategy.train(experiences[task.index], shuffle=False, drop_last=False)
-    return diary
+    return log
 
 
 def their_settings(learner: Classifier, **optimizer: Any) -> dict[str, Any]:
@@ -101,25 +101,25 @@ def their_settings(learner: Classifier, **optimizer: Any) -> dict[str, Any]:
     }
 
 
-class Told:
-    """A memory that gives what it is told to: what the peer drew at the same step."""
+class FixedSamples:
+    """A buffer with fixed samples: those that Avalanche drew in the same step."""
 
     def __init__(self, samples: list[Sample | None]) -> None:
         self.samples = iter(samples)
 
     def sample(self, n: int) -> Sample:
-        told = next(self.samples)
-        return told if told is not None else _nothing()
+        sample = next(self.samples)
+        return sample if sample is not None else _no_sample()
 
     def add(self, *_: Any, **__: Any) -> None:
-        """What the peer draws later is told anyway."""
+        """Samples are fixed."""
 
 
 def as_sample(images: Tensor, labels: Tensor, **extra: Any) -> Sample:
-    """Tensors of the peer as images and labels of ours."""
+    """Tensors of Avalanche as images and labels of ours."""
     pixels = torch.round((images[:, 0] + MID_GRAY) * 255).to(torch.uint8).numpy()
     return Sample(pixels, labels.numpy().astype(np.int64), extra=extra)
 
 
-def _nothing() -> Sample:
+def _no_sample() -> Sample:
     return Sample(np.zeros((0, 16, 16), np.uint8), np.zeros(0, np.int64))

@@ -9,9 +9,9 @@ from torch import nn
 
 from everlearn.learners.cwr import AR1, CWRLearner, CWRStar
 
-from .peer import BATCH, EXACT, TASKS, model_of, play_ours, play_theirs, settings
+from .peer import BATCH, EXACT, TASKS, model_of, settings, train_ours, train_theirs
 
-pytestmark = [  # the peer's
+pytestmark = [  # Avalanche's
     pytest.mark.filterwarnings("ignore:No loggers specified"),
     pytest.mark.filterwarnings("ignore:__array_wrap__ must accept"),
 ]
@@ -19,7 +19,7 @@ pytestmark = [  # the peer's
 RETURNING = [*TASKS, TASKS[0], TASKS[2]]
 """Classes that come again, so that rows have to be merged with older ones."""
 SAME = settings(momentum=0.0, weight_decay=0.0, head_lr=0.05, centering="task")
-"""The peer takes one mean off all rows of a task."""
+"""Avalanche takes one mean off all rows of a task."""
 
 
 def theirs(learner: CWRLearner, *, freeze: bool) -> Any:
@@ -43,7 +43,7 @@ def theirs(learner: CWRLearner, *, freeze: bool) -> Any:
 
 def agree_task_by_task(learner: CWRLearner, strategy: Any) -> None:
     for task in RETURNING:
-        ours, other = play_ours(learner, [task]), play_theirs(strategy, [task])
+        ours, other = train_ours(learner, [task]), train_theirs(strategy, [task])
         np.testing.assert_allclose(ours.losses, other.losses, **EXACT)
         known = len(learner.net.head.labels)
         np.testing.assert_allclose(
@@ -66,5 +66,5 @@ def test_counts_matter() -> None:
     """What is compared can fail: with one mean per row, as our paper has it, the rows are others."""
     ours, other = CWRStar(**SAME), CWRStar(**{**SAME, "centering": "class"})
     for learner in (ours, other):
-        play_ours(learner, TASKS[:1])
+        train_ours(learner, TASKS[:1])
     assert not np.allclose(ours.cwr_head.class_weights, other.cwr_head.class_weights, atol=1e-4)

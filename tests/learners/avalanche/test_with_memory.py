@@ -1,7 +1,7 @@
-"""Methods that keep images: ER, A-GEM, DER.
+"""Methods with a replay buffer: ER, A-GEM, DER.
 
-Which images are drawn is a matter of chance, so the peer draws, and our learner is told what was drawn; what
-is made of them must be the same. When images enter a memory differs, and is tested by itself.
+Avalanche draws random samples; our learner gets the same ones, and must compute the same from them. Images
+enter the buffers at different times, which is tested separately.
 """
 
 import numpy as np
@@ -18,16 +18,16 @@ from .peer import (
     BATCH,
     STREAM,
     TASKS,
-    Told,
+    FixedSamples,
     agree,
     as_sample,
-    play_ours,
-    play_theirs,
     settings,
     their_settings,
+    train_ours,
+    train_theirs,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:No loggers specified")  # the peer's
+pytestmark = pytest.mark.filterwarnings("ignore:No loggers specified")  # Avalanche's
 
 
 def test_er(avalanche) -> None:
@@ -48,13 +48,13 @@ def test_er(avalanche) -> None:
     torch.manual_seed(0)
     learner = ER(**settings())
     replay = ReplayPlugin(mem_size=24, batch_size_mem=BATCH)
-    theirs = play_theirs(Theirs(plugins=[replay, Watcher()], **their_settings(learner)))
-    learner.buffer = Told(drawn)  # type: ignore[assignment]
-    agree(play_ours(learner), theirs)
+    theirs = train_theirs(Theirs(plugins=[replay, Watcher()], **their_settings(learner)))
+    learner.buffer = FixedSamples(drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
 
 
-def test_er_rehearses_the_present_task_too() -> None:
-    """The peer fills its memory when a task ends; reservoir sampling knows no tasks and takes in every
+def test_er_replays_the_current_task_too() -> None:
+    """Avalanche fills its memory when a task ends; reservoir sampling knows no tasks and takes in every
     batch, so ours may draw images of the present one."""
     learner = ER(**settings())
     for batch in list(TASKS[0].train.batches(BATCH))[:2]:
@@ -63,11 +63,11 @@ def test_er_rehearses_the_present_task_too() -> None:
 
 
 def test_a_gem(avalanche) -> None:
-    """The same projection of the slope against that of the images drawn."""
+    """The same projection of the gradient against that of the images drawn."""
     from avalanche.training import Naive as Theirs
     from avalanche.training.plugins import AGEMPlugin
 
-    drawn, turned = [], []
+    drawn, projected = [], []
 
     class Watched(AGEMPlugin):
         def sample_from_memory(self):
@@ -79,20 +79,20 @@ def test_a_gem(avalanche) -> None:
             before = [p.grad.clone() for p in strategy.model.parameters()]
             super().after_backward(strategy, **kwargs)
             pairs = zip(before, strategy.model.parameters(), strict=True)
-            turned.append(any(not torch.equal(old, p.grad) for old, p in pairs))
+            projected.append(any(not torch.equal(old, p.grad) for old, p in pairs))
 
     torch.manual_seed(0)
     learner = AGEM(**settings())
-    theirs = play_theirs(Theirs(plugins=[Watched(10, sample_size=12)], **their_settings(learner)))
+    theirs = train_theirs(Theirs(plugins=[Watched(10, sample_size=12)], **their_settings(learner)))
     n_first = len(theirs.losses) - len(drawn)
-    learner.buffer = Told([None] * n_first + drawn)  # type: ignore[assignment]
-    agree(play_ours(learner), theirs)
-    assert any(turned)
-    assert not all(turned)
+    learner.buffer = FixedSamples([None] * n_first + drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
+    assert any(projected)
+    assert not all(projected)
 
 
-def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None:
-    """The peer draws sample_size // n_tasks images of each task, and breaks once there are more tasks than
+def test_a_gem_draws_one_sample_over_all_tasks(avalanche) -> None:
+    """Avalanche draws sample_size // n_tasks images of each task, and breaks once there are more tasks than
     that; the method draws one random batch from all of the memory."""
     from avalanche.training.plugins import AGEMPlugin
 
@@ -107,9 +107,9 @@ def test_a_gem_draws_one_sample_however_many_tasks_there_were(avalanche) -> None
     assert len(learner.buffer.sample(learner.replay_size)) == 12
 
 
-def der_of_the_peer(learner: DER, beta: float):
-    """What the peer tells after each step, and what it drew; all labels have an output from the start,
-    since the peer cannot compare outputs of different numbers of labels."""
+def der_of_avalanche(learner: DER, beta: float):
+    """The log and the samples of Avalanche; all labels have a logit from the start, since it cannot compare
+    logits of different numbers of labels."""
     from avalanche.core import SupervisedPlugin
     from avalanche.training.supervised import der
 
@@ -126,33 +126,31 @@ def der_of_the_peer(learner: DER, beta: float):
     torch.manual_seed(0)
     learner.add_labels(np.arange(9))
     their = {"mem_size": 24, "batch_size_mem": BATCH, "alpha": learner.alpha, "beta": beta}
-    return play_theirs(der.DER(plugins=[Watcher()], **their, **their_settings(learner))), drawn
+    return train_theirs(der.DER(plugins=[Watcher()], **their, **their_settings(learner))), drawn
 
 
 def test_der(avalanche) -> None:
-    """Cross-entropy on new images, and the mean square between outputs and those kept."""
+    """Cross-entropy on new images, and the mean square between logits and those kept."""
     learner = DER(**settings(alpha=0.6))
-    theirs, drawn = der_of_the_peer(learner, beta=0.0)
-    learner.buffer = Told(drawn)  # type: ignore[assignment]
-    agree(play_ours(learner), theirs)
+    theirs, drawn = der_of_avalanche(learner, beta=0.0)
+    learner.buffer = FixedSamples(drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
 
 
 def test_der_plus_plus(avalanche) -> None:
-    """The peer uses one draw for outputs and labels, the method two; told the same draw
-    twice, ours does the same."""
+    """Avalanche has one sample for logits and labels; given it twice, our two terms agree."""
     learner = DERPlusPlus(**settings(alpha=0.6, beta=0.4))
-    theirs, drawn = der_of_the_peer(learner, beta=0.4)
-    learner.buffer = Told([sample for sample in drawn for _ in range(2)])  # type: ignore[assignment]
-    agree(play_ours(learner), theirs)
+    theirs, drawn = der_of_avalanche(learner, beta=0.4)
+    learner.buffer = FixedSamples([sample for sample in drawn for _ in range(2)])  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
 
 
-def test_der_keeps_what_was_said_when_an_image_was_met() -> None:
-    """The peer asks its network for outputs when a task ends; the method keeps those of the step in
-    which an image is met, so ours differ along a task."""
+def test_der_stores_the_logits_of_the_training_step() -> None:
+    """Avalanche computes logits when a task ends; the method stores those of the training step."""
     learner = DER(**settings())
     batch = TASKS[0].train[:BATCH]
     learner.learn(batch)
-    assert not learner.buffer.everything().extra["logits"].any()  # what a network says before its first step
+    assert not learner.buffer.everything().extra["logits"].any()  # the logits before the first step
     for _ in range(5):
         learner.learn(batch)
     assert learner.buffer.everything().extra["logits"][-BATCH:].any()

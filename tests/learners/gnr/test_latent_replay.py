@@ -46,7 +46,7 @@ def generating(seed: int = 0, **training: float) -> GeneratedActivations:
 
 
 def distance(source: GeneratedActivations, column: int) -> float:
-    """Of what is dreamed of a class, from where it should be."""
+    """The distance of the mean generated activation of a class from its center."""
     made = source.buffer.of(column).extra["activations"]
     return float(torch.from_numpy(made).mean(0).sub(CENTERS[column]).norm())
 
