@@ -49,6 +49,13 @@ def test_subclass_overrides_a_default_and_inherits_the_rest() -> None:
     assert Base().n_images == 64
 
 
+def test_hiding_a_setting_is_an_error() -> None:
+    with pytest.raises(TypeError, match=r"Hides.n_images hides a setting; write setting\(default=...\)"):
+
+        class Hides(Base):
+            n_images = 5
+
+
 def test_own_settings_come_first() -> None:
     assert list(Derived.settings) == ["strength", "policy", "n_images", "optimizer"]
 

@@ -19,23 +19,18 @@ from everlearn.learners.registry import (
 
 if TYPE_CHECKING:
     from everlearn.learners.agem import AGEM
-    from everlearn.learners.base import (
+    from everlearn.learners.base import Footprint, Learner, Losses, Setting, State, setting
+    from everlearn.learners.capabilities import (
         Decodes,
         EditsMemory,
         Encodes,
         EnvironmentInfo,
         EstimatesFactors,
-        Footprint,
         Generates,
         HasPosterior,
         InfersEnvironment,
-        Learner,
-        Losses,
         MatchesExemplars,
         Rejects,
-        Setting,
-        State,
-        setting,
     )
     from everlearn.learners.classifier import Classifier
     from everlearn.learners.contrastive import Contrastive
@@ -112,17 +107,15 @@ __all__ = [
     "settings_class",
 ]
 
-_METHODS = {entry.class_name: entry.module for entry in LEARNERS.values()}
+_MODULES = dict.fromkeys(__all__, "capabilities")
+_MODULES |= dict.fromkeys(("Footprint", "Learner", "Losses", "Setting", "State", "setting"), "base")
+_MODULES |= {entry.class_name: entry.module for entry in LEARNERS.values()} | {"Classifier": "classifier"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Classifier":
-        return importlib.import_module("everlearn.learners.classifier").Classifier
-    if name in _METHODS:
-        return getattr(importlib.import_module(f"everlearn.learners.{_METHODS[name]}"), name)
-    if name in __all__:
-        return getattr(importlib.import_module("everlearn.learners.base"), name)
-    raise AttributeError(f"module 'everlearn.learners' has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'everlearn.learners' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"everlearn.learners.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

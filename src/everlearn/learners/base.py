@@ -1,42 +1,21 @@
-"""The base class of learners: declared settings, declared state, and optional capabilities."""
+"""The base class of learners: declared settings and declared state."""
 
 import inspect
 import textwrap
-from abc import ABC, ABCMeta, abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    get_type_hints,
-    runtime_checkable,
-)
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from pydantic import Field, create_model
 from torch import Tensor, nn
 
-from everlearn.factors import Factors
-from everlearn.memory import ExemplarMemory
-from everlearn.networks import (
-    BACKWARD,
-    load_module,
-    load_optimizer,
-    module_state,
-    n_bytes,
-    optimizer_state,
-)
-from everlearn.rng import FloatArray, IntArray
+from everlearn.networks import BACKWARD, load_module, load_optimizer, module_state, n_bytes, optimizer_state
+from everlearn.rng import IntArray
 from everlearn.settings import Settings
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -88,10 +67,10 @@ def setting(
         description: what the setting means, without a period at the end.
         default: the value unless another is given.
         choices: the values it can have; an annotation such as Literal["a", "b"] does the same.
-        ge: the smallest value.
-        gt: what the value must exceed.
-        le: the largest value.
-        lt: what the value must stay below.
+        ge: the smallest value; gt, le and lt are bounds as well.
+        gt: see ge.
+        le: see ge.
+        lt: see ge.
 
     Example:
         >>> class Example(Configurable):
@@ -122,17 +101,20 @@ class Configurable:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
         inherited: dict[str, Setting] = {}
         for base in cls.__mro__[1:]:
-            inherited = {**getattr(base, "settings", {}), **inherited}
-        order = [name for base in cls.__mro__[1:] for name in getattr(base, "settings", {})]
-        new = {name: value for name, value in own.items() if name not in inherited}
-        old = {name: inherited[name] for name in dict.fromkeys(order)}
-        changed = {name: old[name].overridden_by(own[name]) for name in old.keys() & own.keys()}
-        cls.settings = {**new, **{name: changed.get(name, value) for name, value in old.items()}}
+            for name, value in getattr(base, "settings", {}).items():
+                inherited.setdefault(name, value)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
+        changed = {
+            name: value.overridden_by(own[name]) if name in own else value
+            for name, value in inherited.items()
+        }
+        cls.settings = {**{name: own[name] for name in own if name not in inherited}, **changed}
         for name in own:
             setattr(cls, name, cls.settings[name].default)
+        if plain := [name for name in inherited if name in vars(cls) and name not in own]:
+            raise TypeError(f"{cls.__name__}.{plain[0]} hides a setting; write setting(default=...)")
         _document(cls)
 
     def __init__(self, **settings: Any) -> None:
@@ -364,110 +346,3 @@ class Learner(Configurable, Stateful, ABC):
     def tiny(cls, image_shape: tuple[int, ...] = (16, 16), seed: int = 0) -> Self:
         """The smallest sensible one, for tests and doctests."""
         return cls(image_shape=image_shape, seed=seed, **cls.tiny_settings)
-
-
-class _HasExemplarMemory(ABCMeta):
-    """A runtime protocol would only check that there is a `memory`, and a replay buffer is one too."""
-
-    def __instancecheck__(cls, learner: object) -> bool:
-        return isinstance(getattr(learner, "memory", None), ExemplarMemory)
-
-
-class EditsMemory(metaclass=_HasExemplarMemory):
-    """Stores what it knows of each class as exemplars that can be edited."""
-
-    memory: ExemplarMemory
-
-
-@runtime_checkable
-class EstimatesFactors(Protocol):
-    """Estimates the pose of the object in an image."""
-
-    def estimate(self, images: Images) -> Factors:
-        """The factors of each image."""
-
-
-@runtime_checkable
-class Encodes(Protocol):
-    """Maps images to embeddings."""
-
-    def encode(self, images: Images) -> FloatArray:
-        """The embeddings of images, (n, n_latents)."""
-
-
-@runtime_checkable
-class HasPosterior(Protocol):
-    """Maps images to Gaussian posteriors over latents."""
-
-    def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of every latent, (n, n_latents) each."""
-
-
-@runtime_checkable
-class Decodes(Protocol):
-    """Maps latents to images."""
-
-    def decode(self, latents: FloatArray, environment: int = 0) -> FloatArray:
-        """The images of latents in an environment, (n, H, W[, 3]), from 0 to 1."""
-
-
-@runtime_checkable
-class Generates(Encodes, Decodes, Protocol):
-    """Maps images to latents and latents to images."""
-
-
-@dataclass(frozen=True, eq=False)
-class EnvironmentInfo:
-    """What a learner knows of an environment.
-
-    Attributes:
-        active: (n_latents,) which latents are active in it.
-        used: (n_latents,) which latents its images are encoded by.
-        kl: (n_latents,) mean KL of each latent to the prior.
-        capacity: target of the KL.
-        nll: mean reconstruction error, above its lower bound.
-        n_batches: batches trained in it.
-    """
-
-    active: npt.NDArray[np.bool_]
-    used: npt.NDArray[np.bool_]
-    kl: FloatArray
-    capacity: float
-    nll: float
-    n_batches: int
-
-
-@runtime_checkable
-class InfersEnvironment(Protocol):
-    """Infers which environment images come from; environments are numbered in the order they were met."""
-
-    def infer_environment(self, images: Images) -> int:
-        """The environment that a batch comes from; -1 for a new one."""
-
-    def environment_probabilities(self, images: Images) -> FloatArray:
-        """The probability of each environment, (n, n_environments)."""
-
-    def environment_info(self) -> list[EnvironmentInfo]:
-        """What is known of each environment."""
-
-    def environment_changes(self) -> list[tuple[int, int]] | None:
-        """After how many batches it changed, and to which environment; None if inference is off.
-
-        Training starts in environment 0.
-        """
-
-
-@runtime_checkable
-class Rejects(Protocol):
-    """Recognizes images of unknown classes."""
-
-    def novelty(self, images: Images) -> npt.NDArray[np.float64]:
-        """The novelty score of each image; higher is less like the known classes."""
-
-
-@runtime_checkable
-class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
-    """Answers with the class of the exemplar that fits an image best."""
-
-    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
-        """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.base import InfersEnvironment
+from everlearn.learners.capabilities import InfersEnvironment
 from everlearn.learners.vase.learner import VASE
 from everlearn.rng import rng_at
 from everlearn.serialization import digest, pack, unpack

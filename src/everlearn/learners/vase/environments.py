@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base import EnvironmentInfo, Footprint, Names, State, Stateful
+from everlearn.learners.base import Footprint, Names, State, Stateful
+from everlearn.learners.capabilities import EnvironmentInfo
 from everlearn.learners.vase.cci_vae import Posterior, Reconstruction
 from everlearn.networks import n_bytes, seeded
 from everlearn.networks.divergences import bernoulli_nll

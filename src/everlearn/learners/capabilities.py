@@ -1,0 +1,120 @@
+"""Optional capabilities of learners, as protocols over arrays: evaluation and the studio ask for these."""
+
+from abc import ABCMeta
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.factors import Factors
+from everlearn.memory import ExemplarMemory
+from everlearn.rng import FloatArray, IntArray
+from everlearn.streams.stream import Images
+
+
+class _HasExemplarMemory(ABCMeta):
+    """A runtime protocol would only check that there is a `memory`, and a replay buffer is one too."""
+
+    def __instancecheck__(cls, learner: object) -> bool:
+        return isinstance(getattr(learner, "memory", None), ExemplarMemory)
+
+
+class EditsMemory(metaclass=_HasExemplarMemory):
+    """Stores what it knows of each class as exemplars that can be edited."""
+
+    memory: ExemplarMemory
+
+
+@runtime_checkable
+class EstimatesFactors(Protocol):
+    """Estimates the pose of the object in an image."""
+
+    def estimate(self, images: Images) -> Factors:
+        """The factors of each image."""
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """Maps images to embeddings."""
+
+    def encode(self, images: Images) -> FloatArray:
+        """The embeddings of images, (n, n_latents)."""
+
+
+@runtime_checkable
+class HasPosterior(Protocol):
+    """Maps images to Gaussian posteriors over latents."""
+
+    def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of every latent, (n, n_latents) each."""
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """Maps latents to images."""
+
+    def decode(self, latents: FloatArray, environment: int = 0) -> FloatArray:
+        """The images of latents in an environment, (n, H, W[, 3]), from 0 to 1."""
+
+
+@runtime_checkable
+class Generates(Encodes, Decodes, Protocol):
+    """Maps images to latents and latents to images."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnvironmentInfo:
+    """What a learner knows of an environment.
+
+    Attributes:
+        active: (n_latents,) which latents are active in it.
+        used: (n_latents,) which latents its images are encoded by.
+        kl: (n_latents,) mean KL of each latent to the prior.
+        capacity: target of the KL.
+        nll: mean reconstruction error, above its lower bound.
+        n_batches: batches trained in it.
+    """
+
+    active: npt.NDArray[np.bool_]
+    used: npt.NDArray[np.bool_]
+    kl: FloatArray
+    capacity: float
+    nll: float
+    n_batches: int
+
+
+@runtime_checkable
+class InfersEnvironment(Protocol):
+    """Infers which environment images come from; environments are numbered in the order they were met."""
+
+    def infer_environment(self, images: Images) -> int:
+        """The environment that a batch comes from; -1 for a new one."""
+
+    def environment_probabilities(self, images: Images) -> FloatArray:
+        """The probability of each environment, (n, n_environments)."""
+
+    def environment_info(self) -> list[EnvironmentInfo]:
+        """What is known of each environment."""
+
+    def environment_changes(self) -> list[tuple[int, int]] | None:
+        """After how many batches it changed, and to which environment; None if inference is off.
+
+        Training starts in environment 0.
+        """
+
+
+@runtime_checkable
+class Rejects(Protocol):
+    """Recognizes images of unknown classes."""
+
+    def novelty(self, images: Images) -> npt.NDArray[np.float64]:
+        """The novelty score of each image; higher is less like the known classes."""
+
+
+@runtime_checkable
+class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
+    """Answers with the class of the exemplar that fits an image best."""
+
+    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+        """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""
