@@ -105,8 +105,8 @@ def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray,
     for i in range(n - 2, -1, -1):
         solution[i] -= ratios[i] * solution[i + 1]
         corrections[i] -= ratios[i] * corrections[i + 1]
-    share = corner / shift
-    factor = (solution[0] + share * solution[n - 1]) / (1.0 + corrections[0] + share * corrections[n - 1])
+    ratio = corner / shift
+    factor = (solution[0] + ratio * solution[n - 1]) / (1.0 + corrections[0] + ratio * corrections[n - 1])
     for i in range(n):
         solution[i] -= factor * corrections[i]
 

@@ -76,20 +76,20 @@ class ExportedStream(Stream):
         return super().fingerprint(self.manifest.tasks[:FINGERPRINT_TASKS] if tasks is None else tasks)
 
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        """At most `size` test images, spread evenly over the labels of the first `n_tasks` exported tasks.
+        """A label-balanced sample of at most `size` test images of the first `n_tasks` exported tasks.
 
-        At most `size` files are read, however many tasks there are.
+        At most `size` files are read.
         """
         if n_tasks < 1 or size < 1:
-            raise BadInput(f"a probe of {size} images from {n_tasks} tasks is empty; both must be 1 or more")
+            raise BadInput(f"a sample of {size} images from {n_tasks} tasks is empty; both must be 1 or more")
         pairs = [(k, label) for k in self.manifest.tasks[:n_tasks] for label in self._records[k].labels]
-        chosen = rng_at(seed, "probe labels").permutation(len(pairs))[:size]
-        share, rest = divmod(size, len(chosen))
-        wanted: dict[int, dict[int, int]] = {}
-        for rank, pair in enumerate(chosen):
+        selected = rng_at(seed, "probe labels").permutation(len(pairs))[:size]
+        each, n_extra = divmod(size, len(selected))
+        counts: dict[int, dict[int, int]] = {}
+        for rank, pair in enumerate(selected):
             k, label = pairs[pair]
-            wanted.setdefault(k, {})[label] = share + (rank < rest)
-        return Batch.concatenate([_some(self._task(k).test, wanted[k], seed, k) for k in sorted(wanted)])
+            counts.setdefault(k, {})[label] = each + (rank < n_extra)
+        return Batch.concatenate([_sample(self._task(k).test, counts[k], seed, k) for k in sorted(counts)])
 
     def _task(self, k: int) -> Task:
         return read_task(self._folder, self._records[k], self._codec)
@@ -121,9 +121,9 @@ def _read_part(folder: Path, record: TaskRecord, codec: Codec, name: PartName) -
     except BadInput:
         raise
     except Exception as error:  # a hostile file can make a decoder raise anything
-        raise BadInput(f"{path} does not hold what the manifest says: {error}") from error
+        raise BadInput(f"{path} does not match the manifest: {error}") from error
     if batch.images.shape != (part.rows, *part.image_shape) or batch.images.dtype != np.uint8:
-        raise BadInput(f"{path} holds other images than the manifest says; export again")
+        raise BadInput(f"{path} does not match the manifest (other images); export again")
     return batch
 
 
@@ -140,9 +140,9 @@ def _read_verified(folder: Path, name: str, expected: str | None, *, limit: int)
     return data
 
 
-def _some(test: Batch, wanted: dict[int, int], seed: int, k: int) -> Batch:
+def _sample(test: Batch, counts: dict[int, int], seed: int, k: int) -> Batch:
     """At most n rows of each label, with the index of their task."""
     order = rng_at(seed, "probe rows", k).permutation(len(test))
-    rows = [order[test.labels[order] == label][:n] for label, n in wanted.items()]
-    chosen = test[np.sort(np.concatenate(rows))]
-    return replace(chosen, tasks=np.full(len(chosen), k, np.int64))
+    rows = [order[test.labels[order] == label][:n] for label, n in counts.items()]
+    sample = test[np.sort(np.concatenate(rows))]
+    return replace(sample, tasks=np.full(len(sample), k, np.int64))
