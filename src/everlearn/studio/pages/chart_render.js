@@ -19,7 +19,7 @@ export function render(chart) {
   view.y = yRange(chart, view.x);
   renderAxes(context, view, colour, chart.formatY);
   for (const line of chart.lines.values()) renderLine(context, chart, line, view, colour(lineRole(line)));
-  if (chart.selection) renderSelection(context, chart.selection, view, colour("ink"));
+  if (chart.selection) renderSelection(context, chart.selection, view, colour("foreground"));
   const reading = chart.cursor === null ? null : renderCursor(context, chart, view, colour);
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", description(chart, reading));
@@ -68,7 +68,8 @@ function palette(canvas) {
   return (role) => {
     const value = style.getPropertyValue(`--${role}`);
     const pair = value.match(/light-dark\(([^,]+),\s*([^)]+)\)/);
-    return pair ? pair[theme] : value || "gray";
+    if (!pair) throw new Error(`the style sheet has no colour ${role}`);
+    return pair[theme];
   };
 }
 
@@ -91,7 +92,7 @@ function renderAxes(context, view, colour, formatY) {
     const height = toY(view, y);
     context.strokeStyle = colour("faint");
     segment(context, [MARGIN.left, height], [view.width - MARGIN.right, height]);
-    context.fillStyle = colour("quiet");
+    context.fillStyle = colour("muted");
     context.textAlign = "right";
     context.textBaseline = "middle";
     context.fillText(formatY(y), MARGIN.left - 6, height);
@@ -136,7 +137,7 @@ function renderCursor(context, chart, view, colour) {
     .map((line) => ({ ...line, point: nearest(chart.visible(line)) }));
   if (!readings.length) return null;
   const [x] = nearest(readings.map(({ point }) => point));
-  context.strokeStyle = colour("quiet");
+  context.strokeStyle = colour("muted");
   context.setLineDash([3, 3]);
   segment(context, [toX(view, x), MARGIN.top], [toX(view, x), view.height - MARGIN.bottom]);
   context.setLineDash([]);
@@ -147,8 +148,8 @@ function renderCursor(context, chart, view, colour) {
     `${chart.formatY(point[1])}${where(point[0])}  ${label}`.trimEnd(),
   );
   const rows = [`after ${format(x)} tasks`, ...values];
-  const colours = ["quiet", ...readings.map(lineRole)].map(colour);
-  renderTooltip(context, rows, colours, toX(view, x), view, colour("raised"));
+  const colours = ["muted", ...readings.map(lineRole)].map(colour);
+  renderTooltip(context, rows, colours, toX(view, x), view, colour("surface"));
   for (const { point, line } of readings) {
     context.fillStyle = colour(lineRole({ line }));
     if (point[0] >= view.x[0] && point[0] <= view.x[1])
