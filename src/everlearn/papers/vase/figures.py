@@ -29,8 +29,8 @@ MAIN_COLUMNS = tuple(claims.best_in(name).column(name, "best probe accuracy ther
 PROBE_NOTE = (
     "Probes are trained from scratch on samples of latent codes at each evaluation: in every environment "
     "one for the class, and one for the position where objects move. Best is over all evaluations of a run; "
-    "change is from the best up to the last stage with that environment to the end of the run; both are "
-    "means over probes. Position errors are squared, in units of half the image width."
+    "Δ is from the best up to the last stage with that environment to the end of the run; both are means "
+    "over probes. Position errors are squared, in units of half the image width."
 )
 SELECTION_NOTE = (
     "The number of latents, the cooldown and the threshold for used latents were chosen on this sequence "
