@@ -37,7 +37,7 @@ check: $(READY)  ## format, lint, types, layers, vocabulary
 	$(BIN)/python tools/check_words.py src tests benchmarks examples tools docs README.md ARCHITECTURE.md CONTRIBUTING.md
 
 slow: $(PEERS)   ## the long tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow or hypothesis"
 
 bench: $(PEERS)  ## benchmarks beside the peers
 	$(BIN)/python -m benchmarks

@@ -22,7 +22,7 @@ SWEEP: dict[str, Any] = {
     "settings": {
         "n_tasks": 2,
         "stream": {"image_size": 32, "factor_values": 3},
-        "evaluation": {"probe_size": 100},
+        "evaluation": {"n_images": 100},
     },
 }
 EXPORT = ("stream", "export", "--to", "webdataset", "--tasks", f"0:{N_TASKS}")

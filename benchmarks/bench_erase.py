@@ -9,10 +9,10 @@ from benchmarks.table import Row
 from everlearn.cli import main
 from everlearn.learners.dcl import DCL
 from everlearn.runs import Record, RunSpec, record
-from everlearn.runs.memory_edit import opened
+from everlearn.runs.memory_edit import load_run
 
 ERASED = 13
-SETTINGS = {"n_tasks": 3, "stream.image_size": 32, "evaluation.probe_size": 100}
+SETTINGS = {"n_tasks": 3, "stream.image_size": 32, "evaluation.n_images": 100}
 
 
 def run() -> list[Row]:
@@ -35,7 +35,7 @@ def run() -> list[Row]:
 
 
 def _learner(path: Path) -> DCL:
-    learner = opened(Record(path)).learner
+    learner = load_run(Record(path)).learner
     assert isinstance(learner, DCL)
     return learner
 
@@ -53,6 +53,6 @@ def _remaining(path: Path, patches: list[bytes]) -> int:
 
 
 def _predictions(path: Path) -> int:
-    task = opened(Record(path)).stream.task(1)
+    task = load_run(Record(path)).stream.task(1)
     shown = [part[part.labels == ERASED].images for part in (task.train, task.val, task.test)]
     return int((_learner(path).predict(np.concatenate(shown)) == ERASED).sum())

@@ -24,11 +24,11 @@ SMALL = {
     "stream.classes_per_task": 2,
     "stream.factor_values": 2,
     "batch_size": 32,
-    "evaluation.probe_size": 100,
+    "evaluation.n_images": 100,
 }
 FIXED = {**SMALL, "stream.scenario": "domain-incremental"}
 """New shapes with the same two labels, so that neither memory nor network grows."""
-GROWING = {**SMALL, "evaluation.every": 100, "evaluation.ahead": False}
+GROWING = {**SMALL, "evaluation.every_n_tasks": 100, "evaluation.forward_transfer": False}
 """Two new classes a task, all stored; search time grows by design, so evaluation is rare."""
 
 
@@ -144,14 +144,14 @@ def _report(long: LongRun, task: int) -> None:
 
 
 def _time_saving(seen: Sampled) -> None:
-    save = recorder.Recorder.checkpoint
+    save = recorder.Recorder.save_checkpoint
 
     def timed(self: recorder.Recorder) -> None:
         started = time.perf_counter()
         save(self)
         seen.saving += time.perf_counter() - started
         newest = max(self.record.checkpoints.folder.glob("*.safetensors"))
-        own = self.play.learner.footprint()
-        seen.saved.append((self.play.position.task, newest.stat().st_size - own.memory - own.weights))
+        own = self.run.learner.footprint()
+        seen.saved.append((self.run.n_tasks_done, newest.stat().st_size - own.memory - own.weights))
 
-    recorder.Recorder.checkpoint = timed  # type: ignore[method-assign]  # to measure, not to change
+    recorder.Recorder.save_checkpoint = timed  # type: ignore[method-assign]  # to measure, not to change

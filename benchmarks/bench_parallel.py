@@ -12,8 +12,9 @@ import torch
 
 from benchmarks.places import between
 from benchmarks.table import Row, machine, ratio_row
-from everlearn.runs import RunSpec, play, record, together
-from everlearn.runs.events import Event, Learned
+from everlearn import runs
+from everlearn.runs import RunSpec, process_group, record
+from everlearn.runs.events import Event, TrainStep
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 BEGIN, END = "<!-- one big run: written by python -m benchmarks parallel -->", "<!-- end of one big run -->"
@@ -35,8 +36,8 @@ def _compared(backbone: str, rounds: int) -> list[Row]:
     """Three variants of a run, interleaved step by step."""
     spec = _spec(backbone)
     threads = {"1 process": 1, "1 process with 2 threads": 2, "2 processes": 1}
-    iterators = {"1 process": _steps(play(spec)), "1 process with 2 threads": _steps(play(spec))}
-    with TemporaryDirectory() as folder, together(spec, processes=2):
+    iterators = {"1 process": _steps(runs.run(spec)), "1 process with 2 threads": _steps(runs.run(spec))}
+    with TemporaryDirectory() as folder, process_group(spec, processes=2):
         iterators["2 processes"] = _steps(record(spec, f"{folder}/run"))
         seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in iterators}
         for _ in range(1 + rounds):
@@ -46,7 +47,7 @@ def _compared(backbone: str, rounds: int) -> list[Row]:
     return _rows(backbone, {name: np.array(each[1:]).T for name, each in seconds.items()})
 
 
-def _timed(steps: Iterator[Learned]) -> tuple[float, float]:
+def _timed(steps: Iterator[TrainStep]) -> tuple[float, float]:
     """Wall time and CPU time of a step."""
     wall, work = time.perf_counter(), time.process_time()
     next(steps)
@@ -67,7 +68,7 @@ def _rows(backbone: str, seconds: dict[str, Any]) -> list[Row]:
 
 
 def _spec(backbone: str) -> RunSpec:
-    many_epochs = {"n_tasks": 1, "epochs": 10_000, "evaluation.ahead": False}
+    many_epochs = {"n_tasks": 1, "epochs": 10_000, "evaluation.forward_transfer": False}
     stream = {"stream.image_size": SIZE, "stream.classes_per_task": 10, "stream.factor_values": 4}
     return RunSpec.make(
         learner="naive",
@@ -75,8 +76,8 @@ def _spec(backbone: str) -> RunSpec:
     )
 
 
-def _steps(steps: Iterator[Event]) -> Iterator[Learned]:
-    return (event for event in steps if isinstance(event, Learned) and event.n_images == BATCH)
+def _steps(steps: Iterator[Event]) -> Iterator[TrainStep]:
+    return (event for event in steps if isinstance(event, TrainStep) and event.n_images == BATCH)
 
 
 def _figure(what: str, ms: Milliseconds) -> Row:

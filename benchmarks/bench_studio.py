@@ -174,7 +174,7 @@ def _long_curves(client: httpx.Client, records: Path) -> Iterator[Row]:
 
 
 def _train_step(task: int, batch: int, n_batches: int, loss: float) -> bytes:
-    event = {"event": "learned", "task": task, "epoch": 0, "batch": batch, "n_batches": n_batches}
+    event = {"event": "train-step", "task": task, "epoch": 0, "batch": batch, "n_batches": n_batches}
     return json.dumps({**event, "n_images": 1, "losses": {"loss": loss}}).encode() + b"\n"
 
 

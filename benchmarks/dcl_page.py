@@ -135,12 +135,12 @@ def ablation() -> str:
     found = json.loads(ABLATION.read_text())
     new = f"{found['new']:,} new classes"
     lines = [f"| without | accuracy | {new} | training TFLOP | ms per prediction |", "|---|---|---|---|---|"]
-    return "\n".join([*lines, *map(_worth, found["without"])])
+    return "\n".join([*lines, *map(_worth, found["ablations"])])
 
 
 def _worth(row: dict[str, Any]) -> str:
     return (
-        f"| {row['idea']} | {row['average_accuracy']:.4f} | {row['new_classes']:.4f} "
+        f"| {row['ablation']} | {row['average_accuracy']:.4f} | {row['new_classes']:.4f} "
         f"| {row['flops'] / 1e12:.2f} | {row['milliseconds']:.2f} |"
     )
 

@@ -49,25 +49,25 @@ def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experimen
     ]
 
 
-PLAIN = "--set evaluation.ahead=false"
+PLAIN = "--set evaluation.forward_transfer=false"
 """Classes are new in every task, so forward transfer is undefined."""
 UNLABELLED = "--set learner.pose_supervision=exemplars"
 TURNED = f"{UNLABELLED} --set learner.n_angles=24 {PLAIN}"
 
 EXPERIMENTS = [
     *_seeded("500-tasks", f"--tasks 500 {PLAIN}"),
-    *_seeded("200-tasks", f"--tasks 200 --set evaluation.every=10 {PLAIN}", ("one-shot", "open-set")),
-    *_seeded("without-factors", f"--tasks 100 {UNLABELLED} --set evaluation.every=5 {PLAIN}"),
-    Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every=100 {PLAIN}"),
+    *_seeded("200-tasks", f"--tasks 200 --set evaluation.every_n_tasks=10 {PLAIN}", ("one-shot", "open-set")),
+    *_seeded("without-factors", f"--tasks 100 {UNLABELLED} --set evaluation.every_n_tasks=5 {PLAIN}"),
+    Experiment("5000-tasks", f"--tasks 5000 --set evaluation.every_n_tasks=100 {PLAIN}"),
     Experiment(
         "omniglot",
         f"--stream omniglot --set stream.n_poses=40 {TURNED} --set learner.n_candidates=200 --epochs 30 "
-        "--set evaluation.every=5",
+        "--set evaluation.every_n_tasks=5",
     ),
     Experiment(
         "emoji",
         "--stream folder --data records/emoji/package/img/twitter/64 --set stream.n_poses=20 "
-        f"--classes-per-task 100 {TURNED} --set evaluation.every=5 --epochs 3",
+        f"--classes-per-task 100 {TURNED} --set evaluation.every_n_tasks=5 --epochs 3",
     ),
 ]
 

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from everlearn import files
+from everlearn import files, runs
 from everlearn.papers.gnr import GNR
 from everlearn.papers.gnr.scales import CORRUPTED
-from everlearn.runs import Play, events
+from everlearn.runs.events import Scored
 
 Choice = dict[str, Any]
 Trial = dict[str, Any]
@@ -133,9 +133,9 @@ def _score(name: str, choice: Choice) -> float:
 def accuracy(name: str, choice: Choice, seed: int = SEED) -> float:
     """The accuracy on the full test set after the last task."""
     settings = {f"learner.{setting}": value for setting, value in choice.items()}
-    spec = LAPTOP.spec(name, seed, settings | {"evaluation.every": 1000})
-    scored = [event for event in Play(spec).events() if isinstance(event, events.Scored)]
-    return round(sum(scored[-1].correct) / sum(scored[-1].total), 4)
+    spec = LAPTOP.spec(name, seed, settings | {"evaluation.every_n_tasks": 1000})
+    scored = [event for event in runs.run(spec) if isinstance(event, Scored)]
+    return round(scored[-1].accuracy, 4)
 
 
 def _keep(name: str, rows: list[Trial]) -> None:

@@ -17,9 +17,9 @@ Settings = Mapping[str, Any]
 DIGITS: Settings = {
     "stream.image_size": 28,
     "stream.drawn_size": 28,
-    "evaluation.probe_size": 10_000,
-    "evaluation.every": 5,
-    "evaluation.ahead": False,
+    "evaluation.n_images": 10_000,
+    "evaluation.every_n_tasks": 5,
+    "evaluation.forward_transfer": False,
     "batch_size": 128,
     "learner.backbone": "mlp",
 }

@@ -48,7 +48,7 @@ def spec_of(folder: Path) -> runs.RunSpec:
 def accuracy(folder: Path) -> float:
     """Accuracy in percent on all test images after the last task."""
     *_, last = runs.Record(folder).scores()
-    return float(100.0 * sum(last["correct"]) / sum(last["total"]))
+    return float(100.0 * sum(last["n_correct"]) / sum(last["n_images"]))
 
 
 def scores(stream: str, case: Case) -> list[float]:

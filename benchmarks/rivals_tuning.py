@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.rivals_cases import CASES, Case, Settings
 from everlearn import files
-from everlearn.runs import Play, RunSpec
+from everlearn.runs import RunSpec, RunState
 
 TRIED = Path(__file__).parent.parent / "results" / "rivals" / "tuning.json"
 STREAM, SEED = "mnist", 100
@@ -48,7 +48,7 @@ def tune(case: Case) -> None:
 
 def validation_accuracy(spec: RunSpec) -> float:
     """Accuracy in percent on the validation images of all tasks, after the last."""
-    playing = Play(spec)
+    playing = RunState(spec)
     for _ in playing.events():
         continue
     right = total = 0

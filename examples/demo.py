@@ -36,7 +36,7 @@ def main(n_tasks: int = 20) -> None:
             for record in runs.list_records(FOLDER):  # records can be read during a run
                 name, accuracy = record.folder.name, average_accuracy(record.score_table())
                 text = f"{name:<6}average accuracy {accuracy:.3f}"
-                progress.update(bars[name], completed=record.n_tasks_played, description=text)
+                progress.update(bars[name], completed=record.n_tasks_done, description=text)
     for job in jobs:
         job.result()  # raises the error of a failed run
     records = [runs.Record(FOLDER / learner) for learner in LEARNERS]

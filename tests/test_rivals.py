@@ -12,7 +12,7 @@ from benchmarks.rivals_runs import RESULTS, accuracy, result_folder, run_case, s
 from benchmarks.rivals_tuning import SEED, chosen, tried, tune, validation_accuracy
 
 from everlearn import learners
-from everlearn.runs import Play, Record
+from everlearn.runs import Record, RunState
 from everlearn.streams import Batch
 from tests.streams.images.files import write_mnist
 
@@ -98,7 +98,7 @@ def few_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_digits")
 def test_trials_are_evaluated_on_validation_images() -> None:
     spec = FEW.spec("mnist", {}, SEED)
-    state = Play(spec)
+    state = RunState(spec)
     list(state.events())
     held_out = Batch.concatenate([task.val for task in state.stream.take(5)])
     right = state.learner.predict(held_out.images) == held_out.labels

@@ -97,7 +97,11 @@ def make_folder(path: Path) -> None:
         return
     make_folder(path.parent)
     with os_error_context(path):
-        disk.make_folder(path)
+        try:
+            disk.make_folder(path)
+        except FileExistsError:
+            if not path.is_dir():  # otherwise another process has made it in the meantime
+                raise
         sync_folder(path.parent)
 
 
@@ -158,7 +162,7 @@ def _verify(file: int, data: bytes, path: Path) -> None:
 
 
 class FolderLock:
-    """Lock on a folder, held within a `with` block.
+    """Lock on a folder, held within a `with` block, or from `acquire` to `release`.
 
     The operating system releases it when the process ends in any way. The lock file states the process that
     took the exclusive lock last. docs/decisions/0011 compares it with the filelock library.
@@ -181,21 +185,36 @@ class FolderLock:
         self._file = -1
 
     def __enter__(self) -> Self:
-        with os_error_context(self.path):
-            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR if self._has_file else os.O_RDONLY)
-            try:
-                self._acquire()
-            except BaseException:
-                os.close(self._file)
-                raise
-        return self
+        return self.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._file)
+        self.release()
 
-    def _acquire(self) -> None:
+    def __del__(self) -> None:
+        self.release()
+
+    def acquire(self) -> Self:
+        """Take the lock, unless this object holds it already."""
+        if self._file >= 0:
+            return self
+        with os_error_context(self.path):
+            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR if self._has_file else os.O_RDONLY)
+            try:
+                self._lock()
+            except BaseException:
+                self.release()
+                raise
+        return self
+
+    def release(self) -> None:
+        """Release the lock if this object holds it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _lock(self) -> None:
         try:
             fcntl.flock(self._file, self._flags)
         except BlockingIOError:

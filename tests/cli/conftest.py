@@ -23,15 +23,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def spawn(tmp_path: Path) -> Run:
-    """Run the installed command in a process of its own."""
+    """Run the installed command in another process."""
 
-    def spawn(*words: str, **changed: str) -> Outcome:
+    def spawn(*words: str, **variables: str) -> Outcome:
         done = subprocess.run(
             [EVERLEARN, *words],
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={**os.environ, **changed},
+            env={**os.environ, **variables},
             timeout=120,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
@@ -39,9 +39,14 @@ def spawn(tmp_path: Path) -> Run:
     return spawn
 
 
+@pytest.fixture
+def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the record of a learner whose memory can be edited, and of one without any."""
+    """Records of a learner with an editable memory and of one without."""
     folder = tmp_path_factory.mktemp("records")
     record_of("dcl", folder / "dcl", **{"learner.width": 4})
     record_of("nearest", folder / "nearest")
@@ -50,7 +55,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def records(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of these records in the working folder, under records/."""
+    """A copy of these records in the working directory, under records/."""
     shutil.copytree(kept, tmp_path / "records")
     monkeypatch.chdir(tmp_path)
     return tmp_path / "records"

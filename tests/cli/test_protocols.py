@@ -11,7 +11,7 @@ import pytest
 from everlearn import runs
 from everlearn.cli.protocols import load_trained, save_result
 from everlearn.errors import BadInput
-from everlearn.runs.events import Learned
+from everlearn.runs.events import TrainStep
 from tests.chat_server import ChatServer, chat_server
 
 from .outcomes import SETTINGS, Run, assert_refused, record_of, tree
@@ -24,7 +24,7 @@ VASE = (
     "stream.n_shapes=2",
     "stream.images_per_shape=40",
     "stream.images_per_stage=32",
-    "evaluation.probe_size=4",
+    "evaluation.n_images=4",
     "batch_size=16",
     "learner.size=tiny",
     "learner.n_latents=4",
@@ -188,7 +188,7 @@ def test_refusals_leave_records_unchanged(
 
 def stopped_in_the_first_task(folder: Path) -> runs.Record:
     events = runs.record(runs.RunSpec.make(learner="nearest", settings=SETTINGS), folder)
-    while not isinstance(next(events), Learned):
+    while not isinstance(next(events), TrainStep):
         pass
     signal.raise_signal(signal.SIGTERM)
     with pytest.raises(runs.Stopped):
@@ -198,7 +198,7 @@ def stopped_in_the_first_task(folder: Path) -> runs.Record:
 
 def test_only_records_with_a_finished_task_are_evaluated(tmp_path: Path) -> None:
     run = load_trained(runs.Record(record_of("nearest", tmp_path / "finished")))
-    assert (run.position.task, run.n_tasks) == (2, 2)
+    assert (run.n_tasks_done, run.n_tasks) == (2, 2)
     with pytest.raises(
         BadInput, match=r"has no finished task yet; continue it with `everlearn resume .*run`"
     ):

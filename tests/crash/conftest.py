@@ -8,7 +8,7 @@ import pytest
 
 from .harness import SEED, Server
 
-IN_MEMORY = Path("/dev/shm")
+RAM_DISK = Path("/dev/shm")
 NEEDED = 4 << 30
 
 
@@ -21,12 +21,12 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """In memory where there is room: what a dying process leaves does not depend on how slow its disk is."""
-    is_roomy = os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > NEEDED
-    with tempfile.TemporaryDirectory(dir=IN_MEMORY if is_roomy else None) as folder:
+    """In RAM if it is large enough, because real disks are too slow for thousands of syncs."""
+    is_large = os.access(RAM_DISK, os.W_OK) and shutil.disk_usage(RAM_DISK).free > NEEDED
+    with tempfile.TemporaryDirectory(dir=RAM_DISK if is_large else None) as folder:
         yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
-def _say_the_seed() -> None:
-    print(f"to draw the same again: CRASH_SEED={SEED}")
+def _print_seed() -> None:
+    print(f"repeat with CRASH_SEED={SEED}")

@@ -1,4 +1,4 @@
-"""Disks on which any single act goes wrong."""
+"""Disks with faults at any single operation."""
 
 import errno
 import hashlib
@@ -10,104 +10,105 @@ from typing import Any
 
 from everlearn.files import Disk
 
-Act = Callable[[], Any]
+Operation = Callable[[], Any]
 
 BEFORE, TORN, AFTER = "before", "torn", "after"
 
 
-class WatchedDisk(Disk):
-    """Every act that changes the disk is counted and goes through `act`."""
+class CountingDisk(Disk):
+    """Counts the operations that change the disk; each goes through `operate`."""
 
     def __init__(self) -> None:
-        self.n_acts = 0
+        self.n_operations = 0
         self.writes: list[int] = []
 
-    def act(self, name: str, do: Act, torn: Act) -> Any:
-        self.n_acts += 1
+    def operate(self, name: str, do: Operation, torn: Operation) -> Any:
+        """Do an operation; `torn` does half of it."""
+        self.n_operations += 1
         if name == "write":
-            self.writes.append(self.n_acts)
+            self.writes.append(self.n_operations)
         return do()
 
     def open(self, path: Path, flags: int) -> int:
-        return int(self.act("open", lambda: Disk.open(self, path, flags), lambda: None))
+        return int(self.operate("open", lambda: Disk.open(self, path, flags), lambda: None))
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         half = data[: len(data) // 2]
         return int(
-            self.act("write", lambda: Disk.write(self, file, data), lambda: Disk.write(self, file, half))
+            self.operate("write", lambda: Disk.write(self, file, data), lambda: Disk.write(self, file, half))
         )
 
     def sync(self, file: int) -> None:
-        self.act("sync", lambda: Disk.sync(self, file), lambda: None)
+        self.operate("sync", lambda: Disk.sync(self, file), lambda: None)
 
     def truncate(self, file: int, size: int) -> None:
-        self.act("truncate", lambda: Disk.truncate(self, file, size), lambda: None)
+        self.operate("truncate", lambda: Disk.truncate(self, file, size), lambda: None)
 
     def make_folder(self, path: Path) -> None:
-        self.act("make_folder", lambda: Disk.make_folder(self, path), lambda: None)
+        self.operate("make_folder", lambda: Disk.make_folder(self, path), lambda: None)
 
     def rename(self, old: Path, new: Path) -> None:
-        self.act("rename", lambda: Disk.rename(self, old, new), lambda: None)
+        self.operate("rename", lambda: Disk.rename(self, old, new), lambda: None)
 
     def remove(self, path: Path) -> None:
-        self.act("remove", lambda: Disk.remove(self, path), lambda: None)
+        self.operate("remove", lambda: Disk.remove(self, path), lambda: None)
 
 
-class CrashingDisk(WatchedDisk):
-    """The process dies at the n-th act: before it, after it, or in the middle of a write."""
+class CrashingDisk(CountingDisk):
+    """Ends the process at the n-th operation: before it, after it, or in the middle of a write."""
 
     def __init__(self, at: int, mode: str) -> None:
         super().__init__()
         self.at, self.mode = at, mode
 
-    def act(self, name: str, do: Act, torn: Act) -> Any:
-        self.n_acts += 1
-        if self.n_acts == self.at:
+    def operate(self, name: str, do: Operation, torn: Operation) -> Any:
+        self.n_operations += 1
+        if self.n_operations == self.at:
             {BEFORE: lambda: None, TORN: torn, AFTER: do}[self.mode]()
             os._exit(77)
         return do()
 
 
-class KeepingDisk(WatchedDisk):
-    """Keeps what a death before, in the middle of or after each act would leave of a folder.
+class SnapshotDisk(CountingDisk):
+    """Copies the state of a folder before, within and after each operation, as a crash would leave it.
 
-    Most acts change no byte (an open, a sync), so most deaths leave the same: each state is kept once.
+    Most operations change no byte (open, sync), so each distinct state is copied once.
 
     Args:
-        folder: what is written to.
-        kept: where the states go, each under its checksum; nothing is kept there of a missing folder.
+        folder: the folder that is written to.
+        snapshots: folder for the states, named by checksum; a missing folder is not copied.
     """
 
-    def __init__(self, folder: Path, kept: Path) -> None:
+    def __init__(self, folder: Path, snapshots: Path) -> None:
         super().__init__()
-        self._folder, self._kept = folder, kept
-        self.moments: list[tuple[int, str, str]] = []
+        self._folder, self._snapshots = folder, snapshots
+        self.crash_points: list[tuple[int, str, str]] = []
 
-    def act(self, name: str, do: Act, torn: Act) -> Any:
-        self._keep(self.n_acts + 1, BEFORE)
-        done = super().act(name, do, torn)
-        self._keep(self.n_acts, AFTER)
-        return done
+    def operate(self, name: str, do: Operation, torn: Operation) -> Any:
+        self._snapshot(self.n_operations + 1, BEFORE)
+        result = super().operate(name, do, torn)
+        self._snapshot(self.n_operations, AFTER)
+        return result
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         half = len(data) // 2
 
-        def in_two() -> int:
+        def in_two_parts() -> int:
             n = Disk.write(self, file, data[:half])
-            self._keep(self.n_acts, TORN)
+            self._snapshot(self.n_operations, TORN)
             return n + Disk.write(self, file, data[half:])
 
-        return int(self.act("write", in_two, in_two))
+        return int(self.operate("write", in_two_parts, in_two_parts))
 
-    def _keep(self, at: int, mode: str) -> None:
+    def _snapshot(self, at: int, mode: str) -> None:
         state = checksum(self._folder)
-        self.moments.append((at, mode, state))
-        if self._folder.exists() and not (self._kept / state).exists():
-            shutil.copytree(self._folder, self._kept / state)
+        self.crash_points.append((at, mode, state))
+        if self._folder.exists() and not (self._snapshots / state).exists():
+            shutil.copytree(self._folder, self._snapshots / state)
 
 
 def checksum(folder: Path) -> str:
-    """Of every name and byte in a folder, but for the number of the process that holds its lock."""
+    """Hash of all names and contents in a folder, except the content of the lock, which is a process id."""
     sha = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         sha.update(f"\0{path.relative_to(folder)}\0".encode())
@@ -115,16 +116,16 @@ def checksum(folder: Path) -> str:
     return sha.hexdigest()[:16]
 
 
-class FullDisk(WatchedDisk):
-    """From the n-th act on there is room for nothing new."""
+class FullDisk(CountingDisk):
+    """Has no space from the n-th operation on."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
         self.at = at
 
-    def act(self, name: str, do: Act, torn: Act) -> Any:
-        self.n_acts += 1
-        if self.n_acts >= self.at and name in ("write", "make_folder"):
+    def operate(self, name: str, do: Operation, torn: Operation) -> Any:
+        self.n_operations += 1
+        if self.n_operations >= self.at and name in ("write", "make_folder"):
             torn()
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return do()

@@ -27,7 +27,7 @@ from everlearn.learners import Learner
 from everlearn.memory import ClassBalanced, Herding, Reservoir
 from everlearn.networks import to_tensor
 from everlearn.runs import Record, RunSpec, Stopped, record, resume
-from everlearn.runs.events import Learned
+from everlearn.runs.events import TrainStep
 from everlearn.serialization import image_from_json
 from everlearn.streams import Batch, PairSampler, Stream, Task
 from everlearn.streams.exports import FORMATS, export, load
@@ -464,12 +464,12 @@ def write_export(settings: Mapping[str, Any], folder: Path, to: str) -> Stream:
 
 # -------------------------------------------------------------------------------------------- runs
 
-RUN = {"n_tasks": 3, "batch_size": 16, "evaluation.probe_size": 20, "evaluation.inside_every": 2}
+RUN = {"n_tasks": 3, "batch_size": 16, "evaluation.n_images": 20, "evaluation.every_n_batches": 2}
 ON_SPRITES = {**RUN, **{f"stream.{k}": v for k, v in SPRITES.items() if k not in ("stream", "n_tasks")}}
 ON_ENVIRONMENTS = {
     **RUN,
     "n_tasks": 2,
-    "evaluation.probe_size": 40,
+    "evaluation.n_images": 40,
     **{f"stream.{k}": v for k, v in TWO_PLACES.items() if k != "stream"},
     "stream.images_per_stage": 64,
 }
@@ -501,7 +501,7 @@ def run_with_a_stop(spec: RunSpec, folder: Path) -> Record:
     n_learned = 0
     with contextlib.suppress(Stopped):
         for event in record(spec, folder):
-            n_learned += isinstance(event, Learned)
+            n_learned += isinstance(event, TrainStep)
             if n_learned == STOPPED_AFTER:
                 signal.raise_signal(signal.SIGTERM)
         raise AssertionError("the run did not stop")
@@ -520,4 +520,4 @@ def logs(made: Record) -> dict[str, list[dict[str, Any]]]:
 
 
 def score_matrix(made: Record) -> Any:
-    return [[row["correct"], row["total"]] for row in made.scores() if row["batch"] is None]
+    return [[row["n_correct"], row["n_images"]] for row in made.scores() if row["n_batches"] is None]

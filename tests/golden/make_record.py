@@ -16,14 +16,14 @@ SETTINGS = {
     "stream.factor_values": 2,
     "n_tasks": 6,
     "batch_size": 16,
-    "evaluation.probe_size": 20,
-    "evaluation.inside_every": 1,
+    "evaluation.n_images": 20,
+    "evaluation.every_n_batches": 1,
 }
 
 
 def main(folder: Path) -> None:
     """Leave a run in the middle, and finish a copy of it."""
-    recorder.SAVING_SHARE = 1e12
+    recorder.MAX_CHECKPOINT_OVERHEAD = 1e12
     story = record(RunSpec.make(learner="nearest", settings=SETTINGS), folder)
     while not (isinstance(event := next(story), TaskEnded) and event.task == 2):
         pass

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.networks import data_parallel, make_backbone
-from everlearn.runs.distributed import Place, joined
+from everlearn.runs.distributed import RankInfo, joined_group
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 SIDE = 16
@@ -52,7 +52,7 @@ def _normal(*shape: int) -> Tensor:
 
 
 if __name__ == "__main__":
-    place = Place.here()
+    place = RankInfo.from_environment()
     assert place is not None
-    with joined(place):
+    with joined_group(place):
         gaps()

@@ -9,7 +9,7 @@ from everlearn.papers import Paper
 from everlearn.papers.report import Reproduction
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import Evaluation, RunResults
-from everlearn.runs.sweep import Capacity, play_all
+from everlearn.runs.sweep import Capacity, run_jobs
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -53,7 +53,7 @@ def run_smoke(paper: Paper, name: str, folder: Path) -> Reproduction:
     """Run an experiment at smoke scale, check its claims and draw its figure."""
     (experiment,) = (each for each in paper.experiments if each.name == name)
     scale = paper.scale("smoke")
-    for _ in play_all(experiment.jobs(scale, folder), capacity=Capacity(workers=1)):
+    for _ in run_jobs(experiment.jobs(scale, folder), capacity=Capacity(workers=1)):
         pass
     found = Reproduction.from_records(experiment, scale, folder)
     assert [each is not None for each in found.verdicts] == [True] * len(experiment.claims)

@@ -8,7 +8,7 @@ import pytest
 from everlearn.papers import PAPERS, Claim, Experiment, Paper, Scale, Series, Verdict
 from everlearn.papers.experiment import Run
 from everlearn.papers.sprites import SPRITES
-from everlearn.runs.sweep.jobs import check
+from everlearn.runs.sweep.jobs import check_jobs
 
 from .helpers import accuracy_group
 
@@ -44,7 +44,7 @@ def test_experiments_are_complete_and_names_unique() -> None:
 @by_scale
 def test_specs_are_valid_and_records_separate(paper: Paper, scale: Scale, tmp_path: Path) -> None:
     jobs = [job for name in scale.series for job in scale.jobs(name, tmp_path)]
-    assert len(check(jobs)) == len(jobs)
+    assert len(check_jobs(jobs)) == len(jobs)
     assert len({job.spec.hash for job in jobs}) == len(jobs)
 
 
@@ -67,7 +67,7 @@ def test_laptop_scale_can_check_every_claim(paper: Paper) -> None:
 def test_committed_records_match_the_laptop_scale(paper: Paper) -> None:
     scale = paper.scale("laptop")
     jobs = [job for name in scale.series for job in scale.jobs(name, ROOT / "results")]
-    check(job for job in jobs if job.record() is not None)
+    check_jobs(job for job in jobs if job.record() is not None)
 
 
 def test_claims_about_absent_series_are_left_out() -> None:

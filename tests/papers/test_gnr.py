@@ -17,10 +17,20 @@ from .helpers import group
 def run(*counts: tuple[int, int, int], with_batch: bool = False) -> RunResults:
     """A run with n tasks, correct predictions and images at each evaluation."""
     scored = [
-        {"task": n - 1, "tasks": [0, 1], "correct": [right, 0], "total": [total - 1, 1], "batch": None}
+        {
+            "task": n - 1,
+            "eval_tasks": [0, 1],
+            "n_correct": [right, 0],
+            "n_images": [total - 1, 1],
+            "n_batches": None,
+        }
         for n, right, total in counts
     ]
-    more = [{"task": 0, "tasks": [0], "correct": [0], "total": [9], "batch": 3}] if with_batch else []
+    more = (
+        [{"task": 0, "eval_tasks": [0], "n_correct": [0], "n_images": [9], "n_batches": 3}]
+        if with_batch
+        else []
+    )
     return RunResults(cast("Any", SimpleNamespace(scores=lambda: [*more, *scored])), (), 1.0)
 
 
@@ -60,7 +70,7 @@ def test_laptop_scale_evaluates_all_images_and_fits_its_pretrained_network() -> 
     scale = GNR.scale("laptop")
     for spec in (scale.spec(name, seed=0) for name in scale.series):
         stream, settings = spec.stream.build(), spec.learner.settings
-        assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= spec.evaluation.probe_size
+        assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= spec.evaluation.n_images
         pretrained = GNR.pretrained[settings["weights"]]
         assert pretrained.backbone == settings["backbone"]
         assert streams.build(pretrained.stream).image_shape == stream.image_shape

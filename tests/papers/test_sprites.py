@@ -6,7 +6,7 @@ import pytest
 
 from everlearn.papers.experiment import Check
 from everlearn.papers.sprites import SPRITES, claims
-from everlearn.runs import play
+from everlearn.runs import run
 from everlearn.runs.events import Scored
 
 from .helpers import accuracy_group, protocol_group
@@ -107,12 +107,12 @@ def test_paper_scale_runs(name: str) -> None:
     few: dict[str, Any] = {
         "stream.factor_values": 2,
         "stream.classes_per_task": 2,
-        "evaluation.probe_size": 10,
+        "evaluation.n_images": 10,
         "epochs": 1,
         "batch_size": 32,
     }
     if "learner.weights" in scale.settings_of(name):
         few["learner.weights"] = ""  # only available from a hub
     spec = scale.spec(name, 0, few)
-    (score,) = (event for event in play(spec) if isinstance(event, Scored))
+    (score,) = (event for event in run(spec) if isinstance(event, Scored))
     assert sum(score.total) == len(spec.stream.build().task(0).test)

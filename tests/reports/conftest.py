@@ -21,9 +21,9 @@ SETTINGS: dict[str, Any] = {
     "stream.split": [8, 2, 6],
     "n_tasks": 3,
     "batch_size": 8,
-    "evaluation.probe_size": 60,
+    "evaluation.n_images": 60,
 }
-WITHIN_TASKS = {"evaluation.inside_every": 1}
+WITHIN_TASKS = {"evaluation.every_n_batches": 1}
 HELD_OUT = {"stream.factor_values": 3, "stream.held_out": 10, "learner.width": 4}
 
 

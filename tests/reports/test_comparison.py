@@ -9,7 +9,7 @@ from rich.console import Console
 from everlearn.reports import compare
 from everlearn.runs import Record
 
-KEYS = {"learner", "given", "stream", "fingerprints", "tasks", "finished", "seeds", "records"}
+KEYS = {"learner", "supervision", "stream", "fingerprints", "tasks", "finished", "seeds", "records"}
 MEASURES = {"average_accuracy", "forgetting", "seconds", "images", "flops", "weights_bytes", "memory_bytes"}
 
 
@@ -27,7 +27,7 @@ def test_rows_are_complete_json(runs: dict[str, Record]) -> None:
     assert er["seeds"] == [0, 1]
     assert er["tasks"] == 3
     assert er["finished"] is True
-    assert er["given"] == "labelled images, past images"
+    assert er["supervision"] == "labelled images, past images"
     assert len(er["fingerprints"]) == 1
     low, mean, high = (er[f"average_accuracy{end}"] for end in ("_low", "", "_high"))
     assert low <= mean <= high

@@ -58,7 +58,7 @@ def test_svg_is_well_formed(runs: dict[str, Record], tmp_path: Path) -> None:
         ("accuracy", "a", "light", "ends in .svg"),
         ("accuracy", "missing/a.svg", "light", "a folder that exists"),
         ("accuracy", "a.svg", "drak", "did you mean 'dark'"),
-        ("within-tasks", "a.svg", "light", "inside_every"),
+        ("within-tasks", "a.svg", "light", "every_n_batches"),
         ("factors", "a.svg", "light", "none of these learners estimates factors"),
     ],
 )

@@ -29,7 +29,7 @@ def test_names_contain_differing_settings(runs: dict[str, Record]) -> None:
 
 def test_differing_run_settings_are_named_for_all_groups(runs: dict[str, Record]) -> None:
     names = {each.name for each in group([runs["er-0"], runs["naive"]])}
-    assert names == {"er, inside_every 1", "naive, inside_every 0"}
+    assert names == {"er, every_n_batches 1", "naive, every_n_batches 0"}
 
 
 def test_short_names_are_minimal(runs: dict[str, Record]) -> None:
@@ -49,7 +49,7 @@ def test_edited_runs_are_groups_of_their_own(runs: dict[str, Record], tmp_path: 
     edit = {
         "event": "memory-edited",
         "n_tasks": 3,
-        "act": "forget",
+        "action": "forget",
         "label": 1,
         "n_images": 0,
         "memory_bytes": 9,

@@ -90,7 +90,13 @@ def test_runs_are_described(page: str, runs: dict[str, Record]) -> None:
     text = " ".join(_read(page).text)
     for record in runs.values():
         start = next(record.events())
-        for fact in (record.digest, record.spec_hash, start["fingerprint"], start["given"], start["stream"]):
+        for fact in (
+            record.digest,
+            record.spec_hash,
+            start["fingerprint"],
+            start["supervision"],
+            start["stream"],
+        ):
             assert fact in text
         assert record.folder.name in text
     assert "memory_size = 4" in text

@@ -19,8 +19,8 @@ SETTINGS = {
     "stream.images_per_shape": 60,
     "stream.images_per_stage": 96,
     "batch_size": 32,
-    "evaluation.inside_every": 2,
-    "evaluation.probe_size": 4,
+    "evaluation.every_n_batches": 2,
+    "evaluation.n_images": 4,
     "learner.size": "tiny",
 }
 

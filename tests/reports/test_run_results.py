@@ -41,17 +41,17 @@ def test_forward_transfer_is_above_chance(tmp_path: Path) -> None:
     same_labels = recorded(tmp_path / "run", "nearest", **{"stream.scenario": "domain-incremental"})
     started = [event for event in same_labels.events() if event["event"] == "task-started"]
     assert [event["labels"] for event in started] == [[0, 1, 2]] * 3
-    expected = np.mean([event["ahead"] - event["chance"] for event in started[1:]])
+    expected = np.mean([event["zero_shot_accuracy"] - event["chance_accuracy"] for event in started[1:]])
     assert RunResults.from_record(same_labels).measures()["forward_transfer"] == pytest.approx(expected)
-    assert [event["chance"] for event in started[1:]] == pytest.approx([1 / 3] * 2), (
+    assert [event["chance_accuracy"] for event in started[1:]] == pytest.approx([1 / 3] * 2), (
         "three equally frequent labels"
     )
-    assert "chance" not in started[0], "undefined before training"
+    assert "chance_accuracy" not in started[0], "undefined before training"
 
 
 def test_forward_transfer_needs_recorded_chance(tmp_path: Path) -> None:
     old = recorded(tmp_path / "run", "nearest", **{"stream.scenario": "domain-incremental"})
-    events = [{k: v for k, v in event.items() if k != "chance"} for event in old.events()]
+    events = [{k: v for k, v in event.items() if k != "chance_accuracy"} for event in old.events()]
     (tmp_path / "run" / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     assert math.isnan(RunResults.from_record(old).measures()["forward_transfer"])
 
@@ -93,18 +93,18 @@ def test_accuracy_within_tasks(runs: dict[str, Record]) -> None:
 
 def test_learning_curve_area(tmp_path: Path) -> None:
     """Computed from the log: before the first batch, and after each of ten."""
-    settings = {"evaluation.inside_every": 1, "batch_size": 2, "n_tasks": 2, "learner.width": 4}
+    settings = {"evaluation.every_n_batches": 1, "batch_size": 2, "n_tasks": 2, "learner.width": 4}
     run = recorded(tmp_path / "run", "dcl", **settings)
     curves = {0: [0.0], 1: [0.0]}
     for row in run.scores():
-        if row["batch"] is not None and row["batch"] <= 10:
-            place = row["tasks"].index(row["task"])
-            curves[row["task"]].append(row["correct"][place] / row["total"][place])
+        if row["n_batches"] is not None and row["n_batches"] <= 10:
+            place = row["eval_tasks"].index(row["task"])
+            curves[row["task"]].append(row["n_correct"][place] / row["n_images"][place])
     assert [len(curve) for curve in curves.values()] == [11, 11]
     assert RunResults.from_record(run).measures()["learning_curve_area"] == pytest.approx(
         np.mean(list(curves.values()))
     )
-    sparse = recorded(tmp_path / "sparse", "nearest", **{"evaluation.inside_every": 2, "batch_size": 2})
+    sparse = recorded(tmp_path / "sparse", "nearest", **{"evaluation.every_n_batches": 2, "batch_size": 2})
     assert math.isnan(RunResults.from_record(sparse).measures()["learning_curve_area"])
 
 
@@ -126,11 +126,17 @@ def test_unfinished_run(unfinished: Record) -> None:
 def test_long_records_need_little_memory(tmp_path: Path) -> None:
     """3000 tasks, ten of them per evaluation: 72 MB as a dense table, 0.5 MB as a sparse one."""
     record = recorded(tmp_path / "run", "nearest", n_tasks=1)
-    row = {"event": "scored", "batch": None, "factor_errors": {}, "correct": [1] * 10, "total": [2] * 10}
+    row = {
+        "event": "scored",
+        "n_batches": None,
+        "factor_errors": {},
+        "n_correct": [1] * 10,
+        "n_images": [2] * 10,
+    }
     with (record.folder / "scores.jsonl").open("w") as log:
         for task in range(9, 3000):
             tasks = list(range(0, task, max(1, task // 9)))[:9]
-            log.write(json.dumps({**row, "task": task, "tasks": [*tasks, task]}) + "\n")
+            log.write(json.dumps({**row, "task": task, "eval_tasks": [*tasks, task]}) + "\n")
     tracemalloc.start()
     found = RunResults.from_record(record)
     measures, table = found.measures(), mean_table([found.scores])

@@ -3,67 +3,73 @@ from collections.abc import Iterator
 
 import pytest
 
-from everlearn.runs import signals
-from everlearn.runs.signals import StepGivenUp, StopRequests
+from everlearn.runs.signals import SIGNALS, StepTimeout, StopSignal
+
+HANDLED = (*SIGNALS, signal.SIGALRM)
+
+
+def handlers() -> list[object]:
+    return [signal.getsignal(number) for number in HANDLED]
 
 
 @pytest.fixture
-def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signals, "PATIENCE", 0.01)
-
-
-@pytest.fixture
-def requests() -> Iterator[StopRequests]:
-    """Open, and the handlers as they were before when it is closed."""
-    before = [signal.getsignal(number) for number in (*StopRequests.SIGNALS, signal.SIGALRM)]
-    with StopRequests() as opened:
+def stop() -> Iterator[StopSignal]:
+    """An open context with a long timeout; handlers and timer are restored at its end."""
+    before = handlers()
+    with StopSignal(step_timeout=1000.0) as opened:
         yield opened
-    assert [signal.getsignal(number) for number in (*StopRequests.SIGNALS, signal.SIGALRM)] == before
+    assert handlers() == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-def ask_and_wait() -> None:
+@pytest.mark.parametrize("number", SIGNALS)
+def test_without_timeout_the_second_signal_has_its_previous_effect(number: signal.Signals) -> None:
+    before = handlers()
+    with StopSignal() as stop:
+        assert stop.received is None
+        assert handlers() != before
+        signal.raise_signal(number)
+        assert stop.received is number
+        assert handlers() == before
+
+
+def test_handlers_are_restored_without_a_signal() -> None:
+    before = handlers()
+    with StopSignal():
+        pass
+    assert handlers() == before
+
+
+def test_with_timeout_the_second_signal_terminates_the_process(stop: StopSignal) -> None:
     signal.raise_signal(signal.SIGTERM)
-    while True:
-        signal.pause()
+    assert stop.received is signal.SIGTERM
+    assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_DFL}
 
 
-def ask_others_and_wait(requests: StopRequests, alarms: list[int]) -> None:
-    with requests.aside():
-        signal.raise_signal(signal.SIGTERM)
-        for number in range(3):
-            signal.pause()
-            alarms.append(number)
-    while True:
-        signal.pause()
-
-
-def test_nothing_is_received_unless_asked(requests: StopRequests) -> None:
-    assert requests.received is None
-
-
-@pytest.mark.usefixtures("_no_patience")
-def test_a_step_is_given_up_when_patience_ends(requests: StopRequests) -> None:
-    with pytest.raises(StepGivenUp) as end:
-        ask_and_wait()
-    assert requests.received is end.value.received is signal.SIGTERM
-
-
-def test_a_save_takes_its_time(requests: StopRequests) -> None:
+def test_timeout_can_be_cancelled(stop: StopSignal) -> None:
     signal.raise_signal(signal.SIGINT)
-    requests.be_patient()
+    assert signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0)
+    stop.cancel_timeout()
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
-@pytest.mark.usefixtures("_no_patience")
-def test_others_are_left_alone_and_what_comes_after_them_is_not(requests: StopRequests) -> None:
-    alarms: list[int] = []
-    with pytest.raises(StepGivenUp):
-        ask_others_and_wait(requests, alarms)
-    assert alarms == [0, 1, 2]
+def wait_for_ever() -> None:
+    while True:
+        signal.pause()
 
 
-def test_the_second_request_is_answered_by_the_system(requests: StopRequests) -> None:
-    signal.raise_signal(signal.SIGTERM)
-    assert {signal.getsignal(number) for number in StopRequests.SIGNALS} == {signal.SIG_DFL}
-    requests.be_patient()
+def test_step_is_interrupted_after_the_timeout() -> None:
+    with StopSignal(step_timeout=0.01) as stop, pytest.raises(StepTimeout) as timeout:  # noqa: PT012
+        signal.raise_signal(signal.SIGTERM)
+        wait_for_ever()
+    assert stop.received is timeout.value.received is signal.SIGTERM
+
+
+def test_paused_context_is_not_interrupted() -> None:
+    with StopSignal(step_timeout=0.01) as stop:
+        with stop.paused():
+            signal.raise_signal(signal.SIGTERM)
+            for _ in range(3):
+                signal.pause()
+        with pytest.raises(StepTimeout):
+            wait_for_ever()

@@ -70,10 +70,16 @@ def test_forgetting_is_the_drop_from_the_best_accuracy(tmp_path: Path, trained_r
     folder = Path(shutil.copytree(trained_records / "dcl", tmp_path / "dcl"))
     n_correct_by_task = [[9], [10, 8], [5, 6, 10]]
     lines = [
-        {"event": "scored", "task": task, "tasks": [*range(task + 1)], "correct": n_correct, "batch": None}
+        {
+            "event": "scored",
+            "task": task,
+            "eval_tasks": [*range(task + 1)],
+            "n_correct": n_correct,
+            "n_batches": None,
+        }
         for task, n_correct in enumerate(n_correct_by_task)
     ]
-    text = "".join(json.dumps({**line, "total": [10] * len(line["correct"])}) + "\n" for line in lines)
+    text = "".join(json.dumps({**line, "n_images": [10] * len(line["n_correct"])}) + "\n" for line in lines)
     (folder / "scores.jsonl").write_text(text)
     assert read_curves(Record(folder))["forgetting"] == [(2, pytest.approx(-0.1)), (3, pytest.approx(0.35))]
 

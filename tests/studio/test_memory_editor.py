@@ -11,7 +11,7 @@ from everlearn import runs
 from everlearn.evaluation.protocols import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record, RunSpec
-from everlearn.runs.memory_edit import edited, opened
+from everlearn.runs.memory_edit import edit_memory, load_run
 from everlearn.runs.run_record import RecordLock
 from everlearn.serialization import digest
 from everlearn.streams.stream import Images
@@ -37,12 +37,12 @@ def all_bytes(folder: Path) -> bytes:
 
 
 def saved_memory(folder: Path) -> ExemplarMemory:
-    return editable_memory(opened(Record(folder)).learner)
+    return editable_memory(load_run(Record(folder)).learner)
 
 
 def edit_record(folder: Path, *edits: Edit) -> None:
     """Edit a record as the command line does."""
-    edited(Record(folder), [(edit.action, edit.apply) for edit in edits])
+    edit_memory(Record(folder), [(edit.action, edit.apply) for edit in edits])
 
 
 @pytest.fixture
@@ -211,11 +211,11 @@ def test_concurrent_edits_are_all_applied(studio: Studio, records: Path, n_edits
     with ThreadPoolExecutor(N_CLIENTS) as pool:
         edits = [edit for done in pool.map(edit_as, range(N_CLIENTS)) for edit in done]
     assert sorted(version for version, _ in edits) == list(range(1, N_CLIENTS * n_edits + 1))
-    expected = opened(Record(records / "dcl"))
+    expected = load_run(Record(records / "dcl"))
     for _, edit in sorted(edits, key=lambda pair: pair[0]):
         edit.apply(editable_memory(expected.learner))
     assert studio.post("/api/memory/save", record="dcl").json()["n_saved"] == N_CLIENTS * n_edits
     events = [json.loads(line) for line in (records / "dcl" / "events.jsonl").read_bytes().splitlines()]
     assert sum(event["event"] == "memory-edited" for event in events) == N_CLIENTS * n_edits
     assert events[-1]["digest"] == expected.ended().digest
-    assert digest(opened(Record(records / "dcl")).state()) == digest(expected.state())
+    assert digest(load_run(Record(records / "dcl")).state()) == digest(expected.state())

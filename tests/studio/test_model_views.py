@@ -8,8 +8,8 @@ from PIL import Image
 
 from everlearn.errors import BadInput
 from everlearn.learners import build
-from everlearn.runs import Play, Record
-from everlearn.runs.memory_edit import opened
+from everlearn.runs import Record, RunState
+from everlearn.runs.memory_edit import load_run
 from everlearn.streams import sprites
 from everlearn.streams.stream import Images
 from everlearn.studio.memory_editor import Forget, Session
@@ -39,8 +39,8 @@ def session(records: Path) -> Session:
 
 
 @pytest.fixture(scope="module")
-def vase_run(vase_records: Path) -> Play:
-    return opened(Record(vase_records / "vase"))
+def vase_run(vase_records: Path) -> RunState:
+    return load_run(Record(vase_records / "vase"))
 
 
 def test_recognition_shows_the_prediction_of_the_learner(session: Session) -> None:
@@ -92,7 +92,7 @@ def test_a_canvas_must_be_square(shared_studio: Studio, n_bytes: int) -> None:
     assert "RGBA pixels of a square image" in response.json()["error"]
 
 
-def test_environments_are_those_of_the_learner(vase_run: Play) -> None:
+def test_environments_are_those_of_the_learner(vase_run: RunState) -> None:
     table, learner = environment_table(vase_run), environment_learner(vase_run.learner)
     known, changes = learner.environment_info(), learner.environment_changes() or []
     assert len(known) >= 2
@@ -103,14 +103,14 @@ def test_environments_are_those_of_the_learner(vase_run: Play) -> None:
 
 def test_environment_curves_are_logged_values(vase_records: Path) -> None:
     record = Record(vase_records / "vase")
-    steps = [event["losses"] for event in record.events() if event["event"] == "learned"]
+    steps = [event["losses"] for event in record.events() if event["event"] == "train-step"]
     curves = environment_curves(record)
     assert [y for _, y in curves["environment"]] == [step["environment"] for step in steps]
     assert [y for _, y in curves["active_latents"]] == [step["active_latents"] for step in steps]
     assert curves["capacity"][0][0] == pytest.approx(1 / 20)
 
 
-def test_an_image_is_reconstructed_in_every_environment(vase_run: Play) -> None:
+def test_an_image_is_reconstructed_in_every_environment(vase_run: RunState) -> None:
     learner, image = environment_learner(vase_run.learner), task_image(vase_run, 0, 3)
     found = reconstructions(learner, image, None)
     assert np.array_equal(pixels(found["input"]), image)
@@ -123,7 +123,7 @@ def test_an_image_is_reconstructed_in_every_environment(vase_run: Play) -> None:
         assert np.array_equal(pixels(each["image"]), decoded)
 
 
-def test_a_traversal_varies_one_latent(vase_run: Play) -> None:
+def test_a_traversal_varies_one_latent(vase_run: RunState) -> None:
     learner, image = environment_learner(vase_run.learner), task_image(vase_run, 1, 0)
     traversals = reconstructions(learner, image, 0)["traversals"]
     known = learner.environment_info()[0]
@@ -136,7 +136,7 @@ def test_a_traversal_varies_one_latent(vase_run: Play) -> None:
             assert np.array_equal(pixels(shown), np.round(learner.decode(latents, 0)[0] * 255))
 
 
-def test_task_images_are_test_images(vase_run: Play) -> None:
+def test_task_images_are_test_images(vase_run: RunState) -> None:
     images = vase_run.stream.task(1).test.images
     assert np.array_equal(task_image(vase_run, 1, len(images) + 2), images[2])
     with pytest.raises(BadInput, match="not been trained on"):

@@ -126,7 +126,7 @@ def test_a_run_is_started_and_stopped(browser: Browser, studio: Studio, records:
         form.get_by_role("button", name="Start").click()
         expect(page.locator("tbody")).to_contain_text("from the page")
         (folder,) = records.glob("from-the-page-*")
-        wait_until(lambda: Record(folder).n_tasks_played > 0)
+        wait_until(lambda: Record(folder).n_tasks_done > 0)
         page.get_by_role("button", name="Stop from-the-page").click()
         wait_until(lambda: lock_holder(folder) is None)
         expect(page.get_by_role("button", name="Resume from-the-page")).to_be_visible()

@@ -17,7 +17,7 @@ from everlearn.studio.security import Conflict
 from .conftest import train
 from .live_server import SETTINGS, Studio, wait_until
 
-UNLIMITED = {**SETTINGS, "n_tasks": 1_000_000, "evaluation.probe_size": 20}
+UNLIMITED = {**SETTINGS, "n_tasks": 1_000_000, "evaluation.n_images": 20}
 """A run that cannot finish during a test."""
 
 
@@ -31,16 +31,16 @@ def start(studio: Studio, records: Path, **run: object) -> Path:
 
 def test_a_stopped_and_resumed_run_equals_an_uninterrupted_one(studio: Studio, records: Path) -> None:
     folder = start(studio, records, learner="nearest", settings=UNLIMITED, name="from the page")
-    wait_until(lambda: Record(folder).n_tasks_played > 1)
+    wait_until(lambda: Record(folder).n_tasks_done > 1)
     assert studio.get("/api/records", query="from the page").json()["records"][0]["running"]
     process = psutil.Process(lock_holder(folder) or 0)
     assert os.getsid(process.pid) == process.pid  # signals to the server's session do not reach it
     assert studio.post("/api/runs/stop", record=folder.name).status_code == 200
     wait_until(lambda: lock_holder(folder) is None)
     assert studio.post("/api/runs/stop", record=folder.name).status_code == 409
-    n_tasks = Record(folder).n_tasks_played
+    n_tasks = Record(folder).n_tasks_done
     assert studio.post("/api/runs/resume", record=folder.name).status_code == 200
-    wait_until(lambda: Record(folder).n_tasks_played > n_tasks)
+    wait_until(lambda: Record(folder).n_tasks_done > n_tasks)
     assert studio.post("/api/runs/resume", record=folder.name).status_code == 409
     assert studio.post("/api/runs/stop", record=folder.name).status_code == 200
     wait_until(lambda: lock_holder(folder) is None)

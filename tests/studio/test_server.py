@@ -105,7 +105,7 @@ def test_create_app_checks_folder_and_token(trained_records: Path) -> None:
 
 
 def test_a_run_survives_the_death_of_the_server(records: Path) -> None:
-    settings = {**SETTINGS, "n_tasks": 60, "evaluation.probe_size": 20}
+    settings = {**SETTINGS, "n_tasks": 60, "evaluation.n_images": 20}
     with everlearn_studio(records) as (process, url), client(url) as own:
         response = own.post("/api/runs", json={"learner": "nearest", "settings": settings})
         folder = records / response.json()["record"]

@@ -1,7 +1,7 @@
-"""Words become calls: the `everlearn` command.
+"""The command-line interface `everlearn`.
 
-Takes the words of a command line; gives an answer on the screen or as one JSON object, or one sentence and
-exit code 2. Each group of commands is a file of its own, loaded when it is first used.
+Takes the arguments of a command line; prints a result as text or as one JSON object, or one line with an
+error and exit code 2. The module of a command is imported when the command is used.
 """
 
 from everlearn.cli.app import main

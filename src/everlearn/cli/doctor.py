@@ -1,41 +1,43 @@
-"""`everlearn doctor`: what this machine can do."""
+"""`everlearn doctor`: versions, devices, data and speed of this machine."""
 
 import importlib.metadata
 import os
 import platform
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from everlearn import __version__
-from everlearn.cli.output import Answer
+from everlearn.cli.output import Result, table
 
 PACKAGES = ("torch", "numpy", "numba", "pydantic", "safetensors", "matplotlib")
-EXTRAS = {
+OPTIONAL_PACKAGES = {
     "pyarrow": "export to parquet",
     "avalanche-lib": "Avalanche benchmarks",
     "tensorboard": "TensorBoard curves",
     "wandb": "Weights & Biases",
 }
-PACE_SECONDS = 0.5
+DATASETS = ("mnist", "fashion", "omniglot")
+MEASURED_SECONDS = 0.5
 
 
-def doctor() -> Answer:
-    """Say what this machine can do: versions, devices, room, data, and how fast it draws and learns."""
-    facts = {
+def doctor() -> Result:
+    """Show versions, devices, disk space, data, and the speed of rendering and training."""
+    data = {
         "everlearn": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": os.cpu_count(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "extras": {name: _version(name) for name in EXTRAS},
+        "extras": {name: _version(name) for name in OPTIONAL_PACKAGES},
         **_torch(),
         "free_disk_bytes": shutil.disk_usage(Path.cwd()).free,
-        "data": _data(),
-        **_paces(),
+        "data": {kind: _has_data(kind) for kind in DATASETS},
+        **_speeds(),
     }
-    return Answer(facts, lambda: _view(facts))
+    return Result(data, lambda: table(("", ""), _rows(data)))
 
 
 def _version(package: str) -> str | None:
@@ -48,69 +50,60 @@ def _version(package: str) -> str | None:
 def _torch() -> dict[str, Any]:
     import torch
 
-    found = [kind for kind in ("cuda", "mps") if torch.get_device_module(kind).is_available()]
-    return {"devices": ["cpu", *found], "threads": torch.get_num_threads()}
+    available = [kind for kind in ("cuda", "mps") if torch.get_device_module(kind).is_available()]
+    return {"devices": ["cpu", *available], "threads": torch.get_num_threads()}
 
 
-def _data() -> dict[str, bool]:
-    """Which streams of real images can be built from what lies here."""
+def _has_data(kind: str) -> bool:
     from everlearn import streams
     from everlearn.errors import BadInput
 
-    found = {}
-    for kind in ("mnist", "fashion", "omniglot"):
-        try:
-            streams.build({"stream": kind})
-        except (BadInput, OSError):
-            found[kind] = False
-        else:
-            found[kind] = True
-    return found
+    try:
+        streams.build({"stream": kind})
+    except (BadInput, OSError):
+        return False
+    return True
 
 
-def _paces() -> dict[str, int]:
-    """Images drawn, and images learned from, in a second."""
+def _speeds() -> dict[str, int]:
+    """Images rendered, and images trained on, per second."""
     from everlearn import learners, streams
 
     stream = streams.sprites()
     batch = stream.task(0).train[:64]
     learner = learners.build("naive", image_shape=stream.image_shape, seed=0)
-    learner.learn(batch)
+    learner.learn(batch)  # compiles
 
-    def draw(k: int) -> int:
-        return len(stream.task(1 + k).train)
-
-    def learn(_: int) -> int:
+    def train(_: int) -> int:
         learner.learn(batch)
         return len(batch)
 
-    return {"drawn_per_second": _pace(draw), "learned_per_second": _pace(learn)}
+    return {
+        "rendered_per_second": _per_second(lambda k: len(stream.task(1 + k).train)),
+        "trained_per_second": _per_second(train),
+    }
 
 
-def _pace(act: Any) -> int:
+def _per_second(work: Callable[[int], int]) -> int:
     start, n, k = time.perf_counter(), 0, 0
-    while time.perf_counter() - start < PACE_SECONDS:
-        n, k = n + act(k), k + 1
+    while time.perf_counter() - start < MEASURED_SECONDS:
+        n, k = n + work(k), k + 1
     return round(n / (time.perf_counter() - start))
 
 
-def _view(facts: dict[str, Any]) -> Any:
-    from everlearn.cli.output import table
-
-    versions = ", ".join(f"{name} {version}" for name, version in facts["packages"].items())
-    extras = [f"{name} {facts['extras'][name] or 'missing'} ({use})" for name, use in EXTRAS.items()]
-    data = [f"{kind} {'there' if there else 'missing'}" for kind, there in facts["data"].items()]
-    rows = [
-        ("everlearn", f"{facts['everlearn']} on Python {facts['python']}, {facts['system']}"),
-        ("packages", versions),
-        ("extras", "\n".join(extras)),
-        (
-            "computes on",
-            f"{', '.join(facts['devices'])}; {facts['processors']} processors, {facts['threads']} threads",
-        ),
-        ("real images", f"{', '.join(data)} (in $EVERLEARN_DATA)"),
-        ("free disk", f"{facts['free_disk_bytes'] / 1e9:.1f} GB"),
-        ("draws", f"{facts['drawn_per_second']:,} images a second"),
-        ("learns from", f"{facts['learned_per_second']:,} images a second (naive, 64 px)"),
+def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    extras = [
+        f"{name} {data['extras'][name] or 'missing'} ({use})" for name, use in OPTIONAL_PACKAGES.items()
     ]
-    return table(("", ""), rows)
+    datasets = [f"{kind} {'found' if found else 'missing'}" for kind, found in data["data"].items()]
+    devices = f"{', '.join(data['devices'])}; {data['processors']} processors, {data['threads']} threads"
+    return [
+        ("everlearn", f"{data['everlearn']} on Python {data['python']}, {data['system']}"),
+        ("packages", ", ".join(f"{name} {version}" for name, version in data["packages"].items())),
+        ("optional", "\n".join(extras)),
+        ("devices", devices),
+        ("datasets", f"{', '.join(datasets)} (in $EVERLEARN_DATA)"),
+        ("free disk", f"{data['free_disk_bytes'] / 1e9:.1f} GB"),
+        ("rendering", f"{data['rendered_per_second']:,} images per second"),
+        ("training", f"{data['trained_per_second']:,} images per second (naive, 64 px)"),
+    ]

@@ -1,72 +1,53 @@
-"""`everlearn learners`: who can learn, and what can be set."""
+"""`everlearn learners`: the learners and their settings."""
 
 from typing import Any
 
-from cyclopts.help import DefaultFormatter, HelpPanel
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from everlearn.cli.output import Answer
+from everlearn.cli.output import Result, first_line, settings_data, settings_table, table
 
 
-def learners(name: str | None = None, /) -> Answer:
-    """List the learners with what each is given, or all settings of one.
+def learners(name: str | None = None, /) -> Result:
+    """List the learners, or all settings of one.
 
     Args:
         name: The learner whose settings are listed.
     """
     if name is not None:
-        facts = _facts(name)
-        return Answer(facts, lambda: _view(facts))
-    from everlearn import learners as room
-    from everlearn.cli.output import table
+        data = _data(name)
+        return Result(data, lambda: _details(data))
+    from everlearn import learners
 
-    all_facts = {each: _facts(each) for each in room.names()}
+    all_data = {each: _data(each) for each in learners.names()}
     rows = [
-        (each, fact["about"], fact["given"], "yes" if fact["shareable"] else "–")
-        for each, fact in all_facts.items()
+        (each, data["description"], data["supervision"], "yes" if data["data_parallel"] else "–")
+        for each, data in all_data.items()
     ]
-    titles = ("learner", "what it does", "is given", "shares its work")
-    return Answer({"learners": all_facts}, lambda: table(titles, rows))
+    titles = ("learner", "method", "supervision", "data-parallel")
+    return Result({"learners": all_data}, lambda: table(titles, rows))
 
 
-class WithLearnerSettings(DefaultFormatter):
-    """Help that ends with the settings of every learner, read from the constructors."""
+def _data(name: str) -> dict[str, Any]:
+    from everlearn import learners
 
-    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
-        """Draw a panel, then the settings."""
-        super().__call__(console, options, panel)
-        from everlearn import learners as room
-
-        console.print(
-            *(_view(_facts(name)) for name in room.names()), sep="\n", highlight=False, markup=False
-        )
-
-
-def _facts(name: str) -> dict[str, Any]:
-    from everlearn import learners as room
-    from everlearn.cli.output import first_line, settings_facts
-
-    found = room.learner_class(name)
-    settings = settings_facts(room.settings_class(name))
+    found = learners.learner_class(name)
     return {
         "learner": name,
-        "about": first_line(found.__doc__),
-        "given": found.supervision,
-        "shareable": found.supports_data_parallel,
-        "settings": settings,
+        "description": first_line(found.__doc__),
+        "supervision": found.supervision,
+        "data_parallel": found.supports_data_parallel,
+        "settings": settings_data(learners.settings_class(name)),
     }
 
 
-def _view(facts: dict[str, Any]) -> RenderableType:
-    from everlearn.cli.output import settings_table
-
+def _details(data: dict[str, Any]) -> RenderableType:
     title = Text.assemble(
-        (facts["learner"], "bold"),
-        f": {facts['about']}\n",
-        ("given ", "dim"),
-        facts["given"],
-        ("; several processes can share its work" if facts["shareable"] else "", "dim"),
+        (data["learner"], "bold"),
+        f": {data['description']}\n",
+        ("supervision: ", "dim"),
+        data["supervision"],
+        ("; supports data-parallel processes" if data["data_parallel"] else "", "dim"),
     )
-    settings = [settings_table(facts["settings"], prefix="learner.")] if facts["settings"] else []
+    settings = [settings_table(data["settings"], prefix="learner.")] if data["settings"] else []
     return Group("", title, *settings)

@@ -1,4 +1,4 @@
-"""`everlearn memory`: look at what a learner remembers, and edit it."""
+"""`everlearn memory`: list and edit the exemplar memory of a learner, or one on disk."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,200 +8,185 @@ from cyclopts import App, Parameter
 
 from everlearn.cli import memory_store
 from everlearn.cli.arguments import Whole, check_path
-from everlearn.cli.output import Answer, Shown
+from everlearn.cli.output import ConsoleArg, Result, counted, table
 from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
     from everlearn.memory import ExemplarMemory
-    from everlearn.runs.events import Act, MemoryEdited
+    from everlearn.runs.events import MemoryAction, MemoryEdited
 
 MAX_LABEL = 2**63 - 1
-SHOWN = 40
-COLUMNS = 20
+MAX_LISTED = 40
+SHEET_COLUMNS = 20
 
-app = App(name="memory", help="Look at what a learner remembers, or a shelf holds, and edit it.")
-app.command(memory_store.make)
-app.command(memory_store.fill)
-app.command(memory_store.find)
+app = App(name="memory", help="List and edit the exemplar memory of a learner, or one on disk.")
+app.command(memory_store.app)
+
+Out = Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")]
 
 
 @app.command(name="list")
-def list_(
-    record: Path,
-    /,
-    *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False)] = None,
-) -> Answer:
-    """List the classes that the learner of a record remembers, or a shelf holds.
+def list_(memory: Path, /, *, out: Out = None) -> Result:
+    """List the classes in a memory.
 
     Args:
-        record: The folder of the record or shelf.
-        out: A .png file to draw all remembered images to.
+        memory: Folder of a record or of an on-disk memory.
+        out: A .png file for all exemplars of a record.
     """
     from everlearn.evaluation.protocols import editable_memory
     from everlearn.reports import image_sheet, save
     from everlearn.reports.contact_sheet import check_image_path
     from everlearn.runs import Record
-    from everlearn.runs.memory_edit import opened
+    from everlearn.runs.memory_edit import load_run
 
     if out is not None:
         check_image_path(check_path(out), animated=False)
-    if memory_store.is_shelf(record):
+    if memory_store.is_store(memory):
         if out is not None:
-            raise BadInput("a shelf may hold a million images; leave --out out")
-        held = memory_store.list_(record)
-        return Answer(held, lambda: _view(held))
-    memory = editable_memory(opened(Record(record)).learner)
-    facts = {"record": str(record), **_facts(memory)}
+            raise BadInput("--out is only for records, because an on-disk memory may be too large; omit it")
+        stored = memory_store.list_classes(memory)
+        return Result(stored, lambda: _overview(stored))
+    exemplars = editable_memory(load_run(Record(memory)).learner)
+    classes = [
+        {"label": label, "name": exemplars.name(label), "images": len(exemplars.images_of(label))}
+        for label in exemplars.classes()
+    ]
+    data = {"record": str(memory), "images": len(exemplars), "bytes": exemplars.nbytes, "classes": classes}
     if out is not None:
-        rows = [exemplar.row for exemplar in memory.exemplars()]
-        facts["image"] = str(save(image_sheet(memory.images[rows], columns=COLUMNS), out))
-    return Answer(facts, lambda: _view(facts))
+        rows = [exemplar.row for exemplar in exemplars.exemplars()]
+        data["image"] = str(save(image_sheet(exemplars.images[rows], columns=SHEET_COLUMNS), out))
+    return Result(data, lambda: _overview(data))
 
 
 @app.command
 def add(
-    record: Path,
+    memory: Path,
     image: Path,
     /,
     *,
     label: Whole | None = None,
     name: str | None = None,
-    screen: Shown,
-) -> Answer:
-    """Teach a class with one image; nothing is trained.
+    console: ConsoleArg,
+) -> Result:
+    """Add an exemplar to a class, or a new class; nothing is trained.
 
     Args:
-        record: The folder of the record or shelf.
-        image: An image of the thing upright, large and in the middle; for a shelf also a folder of
-            images, whose classes are named after files or sub-folders.
-        label: The class it shows; a new one if not said.
-        name: What people call the class.
-        screen: Where progress is shown.
+        memory: Folder of a record or of an on-disk memory.
+        image: Image of the object: upright, large and centered. For an on-disk memory also a folder of
+            images, whose classes are named after files or subfolders.
+        label: Label of the class; default: a new class.
+        name: Name of the class.
+        console: Shows progress.
     """
-    if memory_store.is_shelf(record):
-        return memory_store.add(record, image, label, name, screen)
+    if memory_store.is_store(memory):
+        return memory_store.add(memory, image, label, name, console)
     import numpy as np
 
     from everlearn.cli.arguments import read_image
     from everlearn.streams import Batch
 
-    def edit(memory: "ExemplarMemory") -> int:
-        if not len(memory):
-            raise BadInput(f"{record} remembers nothing yet; play it with `everlearn resume {record}`")
-        chosen = max(memory.classes()) + 1 if label is None else label
-        check_range("label", chosen, 0, MAX_LABEL)  # -1 is the answer of who does not know
-        pixels = read_image(image, memory.images.shape[1:])
-        memory.add(Batch(pixels[None], np.array([chosen])))
+    def edit(exemplars: "ExemplarMemory") -> int:
+        if not len(exemplars):
+            raise BadInput(
+                f"the memory of {memory} is empty; continue the run with `everlearn resume {memory}`"
+            )
+        chosen = max(exemplars.classes()) + 1 if label is None else label
+        check_range("label", chosen, 0, MAX_LABEL)  # -1 is the prediction "unknown"
+        pixels = read_image(image, exemplars.images.shape[1:])
+        exemplars.add(Batch(pixels[None], np.array([chosen])))
         if name is not None:
-            memory.rename(chosen, name)
+            exemplars.rename(chosen, name)
         return chosen
 
-    done = _edited(record, "add", edit)
-    words = f"label {done.label} is remembered by {image} ({_count(done.n_images)} of it in all)"
-    return _answer(record, done, words, name=name or str(done.label))
+    event = _edit(memory, "add", edit)
+    message = f"added {image} to label {event.label}, which has {counted(event.n_images, 'image')}"
+    return _result(memory, event, message, name=name or str(event.label))
 
 
 @app.command
-def rename(record: Path, label: str, name: str, /) -> Answer:
-    """Let people call a class something else; its label stays.
+def rename(memory: Path, label: str, name: str, /) -> Result:
+    """Rename a class; its label stays.
 
     Args:
-        record: The folder of the record or shelf.
-        label: The class, by its label or its name.
-        name: The new name.
+        memory: Folder of a record or of an on-disk memory.
+        label: Label or name of the class.
+        name: New name.
     """
-    if memory_store.is_shelf(record):
-        return memory_store.rename(record, label, name)
+    if memory_store.is_store(memory):
+        return memory_store.rename(memory, label, name)
 
-    def edit(memory: "ExemplarMemory") -> int:
-        found = _label(memory, label)
-        memory.rename(found, name)
+    def edit(exemplars: "ExemplarMemory") -> int:
+        found = _find_label(exemplars, label)
+        exemplars.rename(found, name)
         return found
 
-    done = _edited(record, "rename", edit)
-    return _answer(record, done, f"label {done.label} is called {name}", name=name)
+    event = _edit(memory, "rename", edit)
+    return _result(memory, event, f"renamed label {event.label} to {name}", name=name)
 
 
 @app.command
-def forget(record: Path, label: str, /) -> Answer:
-    """Erase a class: afterwards no file of the record or shelf holds a byte of its images.
+def forget(memory: Path, label: str, /) -> Result:
+    """Delete a class; no file keeps a byte of its images.
 
     Args:
-        record: The folder of the record or shelf.
-        label: The class, by its label or its name.
+        memory: Folder of a record or of an on-disk memory.
+        label: Label or name of the class.
     """
-    if memory_store.is_shelf(record):
-        return memory_store.forget(record, label)
+    if memory_store.is_store(memory):
+        return memory_store.forget(memory, label)
     n_images = 0
 
-    def edit(memory: "ExemplarMemory") -> int:
+    def edit(exemplars: "ExemplarMemory") -> int:
         nonlocal n_images
-        found = _label(memory, label)
-        n_images = memory.forget(found)
+        found = _find_label(exemplars, label)
+        n_images = exemplars.forget(found)
         return found
 
-    done = _edited(record, "forget", edit)
-    words = f"label {done.label} is forgotten: {_count(n_images)} erased from every file of the record"
-    return _answer(record, done, words, forgotten=n_images)
+    event = _edit(memory, "forget", edit)
+    message = (
+        f"deleted label {event.label}: {counted(n_images, 'image')} erased from every file of the record"
+    )
+    return _result(memory, event, message, forgotten=n_images)
 
 
-def _edited(record: Path, act: "Act", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
+def _edit(record: Path, action: "MemoryAction", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
     from everlearn.runs import Record
-    from everlearn.runs.memory_edit import edited
+    from everlearn.runs.memory_edit import edit_memory
 
-    (done,) = edited(Record(record), [(act, edit)])
-    return done
-
-
-def _answer(record: Path, done: "MemoryEdited", words: str, **facts: Any) -> Answer:
-    """What an edit did, and what is held since."""
-    held = {"record": str(record), "label": done.label, **facts, "memory_bytes": done.memory_bytes}
-    return Answer(held, lambda: f"{words}; {done.memory_bytes:,} bytes are remembered")
+    (event,) = edit_memory(Record(record), [(action, edit)])
+    return event
 
 
-def _count(n_images: int) -> str:
-    return "1 image" if n_images == 1 else f"{n_images:,} images"
+def _result(record: Path, event: "MemoryEdited", message: str, **more: Any) -> Result:
+    data = {"record": str(record), "label": event.label, **more, "memory_bytes": event.memory_bytes}
+    return Result(data, lambda: f"{message}; the memory has {event.memory_bytes:,} bytes")
 
 
-def _label(memory: "ExemplarMemory", word: str) -> int:
-    """The class that a label or a name stands for."""
-    named = [label for label in memory.classes() if memory.name(label) == word]
-    if len(named) == 1:
-        return named[0]
-    if named or not (word.isascii() and word.isdecimal()):
-        raise BadInput(f"{word!r:.80} names {len(named)} classes; `everlearn memory list` shows all labels")
-    if int(word[:18]) not in memory:
-        raise BadInput(f"nothing is remembered of label {word:.80}; `everlearn memory list` shows all labels")
-    return int(word)
+def _find_label(memory: "ExemplarMemory", word: str) -> int:
+    names = {label: memory.name(label) for label in memory.classes()}
+    return memory_store.find_label(word, names, names.keys())
 
 
-def _facts(memory: "ExemplarMemory") -> dict[str, Any]:
-    classes = [
-        {"label": label, "name": memory.name(label), "images": len(memory.images_of(label))}
-        for label in memory.classes()
-    ]
-    return {"images": len(memory), "bytes": memory.nbytes, "classes": classes}
-
-
-def _view(facts: dict[str, Any]) -> Any:
-    """Most classes are a label and one image, and said together; the others get a line each."""
+def _overview(data: dict[str, Any]) -> Any:
+    """Classes with one image and no name in one line, a line for each other class."""
     from rich.console import Group
 
-    from everlearn.cli.output import table
-
-    plain = [c["label"] for c in facts["classes"] if c["images"] == 1 and c["name"] == str(c["label"])]
-    special = [tuple(map(str, c.values())) for c in facts["classes"] if c["label"] not in set(plain)]
-    count = f"{facts['images']:,} images of {len(facts['classes']):,} classes, {facts['bytes']:,} bytes"
-    lines: list[Any] = [f"one image each, without a name: {_ranges(plain)}"] if plain else []
-    lines += [table(("label", "name", "images"), special[:SHOWN])] if special else []
-    lines += [f"… and {len(special) - SHOWN:,} more (--json lists all)"] if len(special) > SHOWN else []
-    lines += [f"drawn to {facts['image']}"] if "image" in facts else []
-    return Group(count, *lines)
+    plain = [c["label"] for c in data["classes"] if c["images"] == 1 and c["name"] == str(c["label"])]
+    others = [tuple(map(str, c.values())) for c in data["classes"] if c["label"] not in set(plain)]
+    lines: list[Any] = [
+        f"{data['images']:,} images of {len(data['classes']):,} classes, {data['bytes']:,} bytes"
+    ]
+    lines += [f"one image each, without a name: {_ranges(plain)}"] if plain else []
+    lines += [table(("label", "name", "images"), others[:MAX_LISTED])] if others else []
+    lines += (
+        [f"… and {len(others) - MAX_LISTED:,} more (--json lists all)"] if len(others) > MAX_LISTED else []
+    )
+    lines += [f"exemplars are in {data['image']}"] if "image" in data else []
+    return Group(*lines)
 
 
 def _ranges(labels: Sequence[int]) -> str:
-    """Rising labels in as few words as possible.
+    """Ascending labels as ranges.
 
     Example:
         >>> _ranges([0, 1, 2, 5, 7, 8])

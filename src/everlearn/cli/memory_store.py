@@ -1,200 +1,212 @@
-"""`everlearn memory` on a shelf: an exemplar memory on disk that belongs to no learner."""
+"""`everlearn memory store`: exemplar memories on disk that do not belong to a learner."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path, read_tasks
-from everlearn.cli.output import Answer, Progress, Shown
+from cyclopts import App
+
+from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path, read_image, read_tasks
+from everlearn.cli.output import Console, ConsoleArg, Result, UpdateProgress, counted, table
 from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
     from everlearn.memory import OnDiskMemory
     from everlearn.streams import Batch, Stream
 
+IMAGES_PER_EDIT = 2000
 
-BATCH = 2000
-"""Images added in one edit."""
-
-Named = tuple[str, list[Path]]
+app = App(name="store", help="Create, fill and search an on-disk memory.")
 
 
-def is_shelf(folder: Path) -> bool:
-    """Whether a folder holds a shelf, and not a record."""
+@app.command
+def create(memory: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Result:
+    """Create an empty on-disk memory for up to a million classes.
+
+    Args:
+        memory: A new folder.
+        image_size: Width and height of its images in pixels.
+        colour: Store RGB images; default: gray.
+    """
+    from everlearn.memory import OnDiskMemory
+
+    shape = (image_size, image_size, 3) if colour else (image_size, image_size)
+    OnDiskMemory.create(check_path(memory), image_shape=shape).close()
+    return Result({"memory": str(memory), "image_shape": list(shape)}, lambda: f"created {memory}")
+
+
+@app.command(name="import")
+def import_(
+    memory: Path, /, stream: StreamChoice = ANY_STREAM, *, tasks: str = "0:10", console: ConsoleArg
+) -> Result:
+    """Import the exemplars of a stream; run it again to continue after an interruption.
+
+    Args:
+        memory: Folder of the on-disk memory.
+        stream: The stream.
+        tasks: Tasks: a number, a list such as 0,5,7 or a range without its end such as 0:10.
+        console: Shows progress.
+    """
+    import numpy as np
+
+    wanted, source = read_tasks(tasks), stream.build()
+    with _open(memory) as store, console.progress(f"Importing to {memory}") as update:
+        before = len(store)
+        for done, exemplars in _exemplars(source, wanted):
+            labels, first = np.unique(exemplars.labels, return_index=True)
+            new = first[~np.isin(labels, store.labels())]
+            store.add(exemplars.labels[new], exemplars.images[new])
+            update(done, len(wanted), counted(len(store), "image"))
+        return _result(memory, store, {"added": len(store) - before}, f"of {source.id} added")
+
+
+@app.command
+def search(memory: Path, image: Path, /, *, k: Whole = 3) -> Result:
+    """Find the images that are nearest to one.
+
+    Args:
+        memory: Folder of the on-disk memory.
+        image: Image of the object: upright, large and centered.
+        k: Number of results.
+    """
+    with _open(memory) as store:
+        labels, distances = store.search(read_image(image, store.image_shape)[None], k)
+        found = [
+            {"label": label, "name": store.name(label), "distance": distance}
+            for label, distance in zip(labels[0].tolist(), distances[0].tolist(), strict=True)
+        ]
+    rows = [(str(each["label"]), each["name"], f"{each['distance']:,.0f}") for each in found]
+    return Result(
+        {"memory": str(memory), "found": found},
+        lambda: table(("label", "name", "distance"), rows) if rows else "the memory is empty",
+    )
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is an on-disk memory, and not a record."""
     from everlearn.memory.on_disk.storage import METADATA
 
     return (check_path(folder) / METADATA).is_file()
 
 
-def make(shelf: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Answer:
-    """Make an empty shelf: a memory on disk for a million classes, one image each.
-
-    Args:
-        shelf: A new folder.
-        image_size: Width and height of its images in pixels.
-        colour: Keep colours; images are gray otherwise.
-    """
-    from everlearn.memory import OnDiskMemory
-
-    shape = (image_size, image_size, 3) if colour else (image_size, image_size)
-    OnDiskMemory.create(check_path(shelf), image_shape=shape).close()
-    return Answer({"shelf": str(shelf), "image_shape": list(shape)}, lambda: f"{shelf} is an empty shelf")
-
-
-def fill(shelf: Path, /, stream: StreamChoice = ANY_STREAM, *, tasks: str = "0:10", screen: Shown) -> Answer:
-    """Put the exemplars of a stream's classes on a shelf; run it again to go on after a break.
-
-    Args:
-        shelf: The folder of the shelf.
-        stream: Whose classes.
-        tasks: Which tasks: one number, several such as 0,5,7 or a range without its end such as 0:10.
-        screen: Where progress is shown.
-    """
+def list_classes(memory: Path) -> dict[str, Any]:
+    """The classes in an on-disk memory, as `everlearn memory list` shows them."""
     import numpy as np
 
-    from everlearn.memory import OnDiskMemory
-
-    wanted, chosen = read_tasks(tasks), stream.build()
-    with OnDiskMemory(check_path(shelf)) as held, screen.progress(f"Filling {shelf}") as progress:
-        before = len(held)
-        for done, exemplars in _exemplars(chosen, wanted):
-            labels, first = np.unique(exemplars.labels, return_index=True)
-            new = first[~np.isin(labels, held.labels())]
-            held.add(exemplars.labels[new], exemplars.images[new])
-            progress(done, len(wanted), f"{len(held):,} images")
-        facts = {"shelf": str(shelf), "added": len(held) - before, **_size(held)}
-    return Answer(facts, lambda: _said(facts, f"{facts['added']:,} images of {chosen.id} were added"))
-
-
-def find(shelf: Path, image: Path, /, *, k: Whole = 3) -> Answer:
-    """Find the images on a shelf that are most like one.
-
-    Args:
-        shelf: The folder of the shelf.
-        image: An image of the thing upright, large and in the middle.
-        k: How many.
-    """
-    from everlearn.cli.arguments import read_image
-    from everlearn.memory import OnDiskMemory
-
-    with OnDiskMemory(check_path(shelf)) as held:
-        labels, distances = held.search(read_image(image, held.image_shape)[None], k)
-        found = [
-            {"label": label, "name": held.name(label), "distance": distance}
-            for label, distance in zip(labels[0].tolist(), distances[0].tolist(), strict=True)
-        ]
-    return Answer({"shelf": str(shelf), "found": found}, lambda: _found_table(found))
-
-
-def list_(shelf: Path) -> dict[str, Any]:
-    """What a shelf holds, as `everlearn memory list` says it of a record."""
-    import numpy as np
-
-    from everlearn.memory import OnDiskMemory
-
-    with OnDiskMemory(shelf) as held:
-        names = held.names()
-        labels, counts = np.unique(held.labels(), return_counts=True)
+    with _open(memory) as store:
+        names = store.names()
+        labels, counts = np.unique(store.labels(), return_counts=True)
         classes = [
             {"label": label, "name": names.get(label, str(label)), "images": count}
             for label, count in zip(labels.tolist(), counts.tolist(), strict=True)
         ]
-        return {"shelf": str(shelf), **_size(held), "classes": classes}
+        return {"memory": str(memory), **_size(store), "classes": classes}
 
 
-def add(shelf: Path, given: Path, label: int | None, name: str | None, screen: Shown) -> Answer:
-    """An image, or all images of a folder."""
-    from everlearn.memory import OnDiskMemory
-
-    with OnDiskMemory(shelf) as held:
-        before = len(held)
-        if given.is_dir():
-            if label is not None or name is not None:
-                raise BadInput("images of a folder are named after their files; leave --label and --name out")
-            with screen.progress(f"Filling {shelf}") as progress:
-                _add_folder(held, given, progress)
+def add(memory: Path, source: Path, label: int | None, name: str | None, console: Console) -> Result:
+    """Add an image, or all images of a folder."""
+    with _open(memory) as store:
+        before = len(store)
+        if not source.is_dir():
+            _add_image(store, source, label, name)
+        elif label is not None or name is not None:
+            raise BadInput("images of a folder are named after their files; omit --label and --name")
         else:
-            _add_one(held, given, label, name)
-        facts = {"shelf": str(shelf), "added": len(held) - before, **_size(held)}
-    words = "1 image was added" if facts["added"] == 1 else f"{facts['added']:,} images were added"
-    return Answer(facts, lambda: _said(facts, words))
+            with console.progress(f"Adding to {memory}") as update:
+                _add_folder(store, source, update)
+        return _result(memory, store, {"added": len(store) - before}, "added")
 
 
-def rename(shelf: Path, word: str, name: str) -> Answer:
-    """Another name for a class."""
+def rename(memory: Path, word: str, name: str) -> Result:
+    """Rename a class."""
+    with _open(memory) as store:
+        label = find_label(word, store.names(), store)
+        store.rename(label, name)
+    data = {"memory": str(memory), "label": label, "name": name}
+    return Result(data, lambda: f"renamed label {label} to {name}")
+
+
+def forget(memory: Path, word: str) -> Result:
+    """Delete a class from every file."""
+    with _open(memory) as store:
+        label = find_label(word, store.names(), store)
+        data = {"label": label, "forgotten": store.forget([label])}
+        return _result(memory, store, data, f"of label {label} deleted")
+
+
+def find_label(word: str, names: Mapping[int, str], labels: "Collection[int] | OnDiskMemory") -> int:
+    """The label that a user means by a name or a number.
+
+    Args:
+        word: from the command line.
+        names: names by label.
+        labels: all labels.
+    """
+    named = [label for label, name in names.items() if name == word]
+    if len(named) > 1:
+        raise BadInput(f"{word!r:.80} is the name of {len(named)} classes; give the label instead")
+    if named:
+        return named[0]
+    if not (word.isascii() and word.isdecimal()):
+        raise unknown("class", word[:80], names.values())
+    if int(word[:18]) not in labels:
+        raise BadInput(f"the memory has no label {word:.80}; `everlearn memory list` shows all labels")
+    return int(word)
+
+
+def _open(memory: Path) -> "OnDiskMemory":
     from everlearn.memory import OnDiskMemory
 
-    with OnDiskMemory(shelf) as held:
-        label = _label(held, word)
-        held.rename(label, name)
-    return Answer(
-        {"shelf": str(shelf), "label": label, "name": name}, lambda: f"label {label} is called {name}"
-    )
-
-
-def forget(shelf: Path, word: str) -> Answer:
-    """Nothing of a class is left in any file."""
-    from everlearn.memory import OnDiskMemory
-
-    with OnDiskMemory(shelf) as held:
-        label = _label(held, word)
-        n_images = held.forget([label])
-        facts = {"shelf": str(shelf), "label": label, "forgotten": n_images, **_size(held)}
-    count = "1 image" if n_images == 1 else f"{n_images:,} images"
-    return Answer(facts, lambda: _said(facts, f"label {label} is forgotten: {count} erased from every file"))
+    return OnDiskMemory(check_path(memory))
 
 
 def _exemplars(stream: "Stream", tasks: Sequence[int]) -> "Iterator[tuple[int, Batch]]":
-    """Exemplars of several tasks together, as many as make one edit, and how many tasks are done then."""
+    """Exemplars of as many tasks as make one edit, and the number of tasks done."""
     from everlearn.streams import Batch
 
     parts: list[Batch] = []
     for done, k in enumerate(tasks, 1):
         parts.append(stream.task(k).exemplars)
-        if done == len(tasks) or sum(map(len, parts)) >= BATCH:
+        if done == len(tasks) or sum(map(len, parts)) >= IMAGES_PER_EDIT:
             yield done, Batch.concatenate(parts)
             parts = []
 
 
-def _add_one(shelf: "OnDiskMemory", image: Path, label: int | None, name: str | None) -> None:
-    from everlearn.cli.arguments import read_image
+def _add_image(store: "OnDiskMemory", image: Path, label: int | None, name: str | None) -> None:
     from everlearn.memory.on_disk.store import MAX_LABEL
 
-    chosen = _next_label(shelf) if label is None else label
+    chosen = _next_label(store) if label is None else label
     check_range("label", chosen, 0, MAX_LABEL)
-    pixels = read_image(image, shelf.image_shape)
-    shelf.add([chosen], pixels[None], None if name is None else [name])
+    pixels = read_image(image, store.image_shape)
+    store.add([chosen], pixels[None], None if name is None else [name])
 
 
-def _add_folder(shelf: "OnDiskMemory", folder: Path, progress: Progress) -> None:
-    """Classes whose name is on the shelf are passed over, so a second time goes on where the first ended."""
+def _add_folder(store: "OnDiskMemory", folder: Path, update: UpdateProgress) -> None:
+    """Add the classes whose names are new, so that a second call continues an interrupted one."""
     classes = _classes_in(folder)
-    known = set(shelf.names().values())
-    new = ((name, files) for name, files in classes.items() if name not in known)
-    done = len(known & classes.keys())
-    for some in _batches(new):
-        _add_classes(shelf, some)
-        done += len(some)
-        progress(done, len(classes), f"{len(shelf):,} images")
+    known = set(store.names().values())
+    new = [name for name in classes if name not in known]
+    for start in range(0, len(new), IMAGES_PER_EDIT):
+        some = new[start : start + IMAGES_PER_EDIT]
+        _add_classes(store, {name: classes[name] for name in some})
+        update(len(classes) - len(new) + start + len(some), len(classes), counted(len(store), "image"))
 
 
-def _add_classes(shelf: "OnDiskMemory", classes: list[Named]) -> None:
-    """First images in one edit, with their names, so that whoever has a name has an image."""
+def _add_classes(store: "OnDiskMemory", classes: Mapping[str, list[Path]]) -> None:
+    """Add first images and names in one edit, so that no class has a name without an image."""
     import numpy as np
 
-    from everlearn.cli.arguments import read_image
-
-    start, names = _next_label(shelf), [name for name, _ in classes]
-    read = [[read_image(file, shelf.image_shape) for file in files] for _, files in classes]
-    shelf.add(start + np.arange(len(names)), np.stack([images[0] for images in read]), names)
-    more = [(start + i, image) for i, images in enumerate(read) for image in images[1:]]
-    if more:
-        shelf.add([label for label, _ in more], np.stack([image for _, image in more]))
+    start = _next_label(store)
+    images = [[read_image(file, store.image_shape) for file in files] for files in classes.values()]
+    store.add(start + np.arange(len(images)), np.stack([each[0] for each in images]), list(classes))
+    labels = [start + number for number, each in enumerate(images) for _ in each[1:]]
+    if labels:
+        store.add(labels, np.stack(list(chain.from_iterable(each[1:] for each in images))))
 
 
 def _classes_in(folder: Path) -> dict[str, list[Path]]:
-    """Images by class: a sub-folder is one, named like it, and so is each loose image."""
+    """Image files by class: one for each subfolder and for each image in the folder itself."""
     from everlearn.streams.images.decode import SUFFIXES
 
     classes: dict[str, list[Path]] = {}
@@ -203,47 +215,21 @@ def _classes_in(folder: Path) -> dict[str, list[Path]]:
             name = path.stem if path.parent == folder else path.parent.name
             classes.setdefault(name, []).append(path)
     if not classes:
-        raise BadInput(f"{str(folder)!r} holds no images; name an image, or a folder of some")
+        raise BadInput(f"{str(folder)!r} has no images; name an image, or a folder of images")
     return classes
 
 
-def _batches(classes: Iterable[Named]) -> Iterator[list[Named]]:
-    rest = iter(classes)
-    while some := list(islice(rest, BATCH)):
-        yield some
+def _next_label(store: "OnDiskMemory") -> int:
+    return int(store.classes()[-1]) + 1 if len(store) else 0
 
 
-def _next_label(shelf: "OnDiskMemory") -> int:
-    return int(shelf.classes()[-1]) + 1 if len(shelf) else 0
+def _size(store: "OnDiskMemory") -> dict[str, int]:
+    return {"images": len(store), "bytes": store.disk_bytes, "ram_bytes": store.nbytes}
 
 
-def _label(shelf: "OnDiskMemory", word: str) -> int:
-    """The class that a label or a name stands for."""
-    names = shelf.names()
-    named = [label for label, name in names.items() if name == word]
-    if len(named) > 1:
-        raise BadInput(f"{word!r:.80} names {len(named)} classes; say which by its label")
-    if named:
-        return named[0]
-    if not (word.isascii() and word.isdecimal()):
-        raise unknown("class", word[:80], names.values())
-    if int(word[:18]) not in shelf:
-        raise BadInput(f"nothing is remembered of label {word:.80}; `everlearn memory list` shows all labels")
-    return int(word)
-
-
-def _size(shelf: "OnDiskMemory") -> dict[str, int]:
-    return {"images": len(shelf), "bytes": shelf.disk_bytes, "ram_bytes": shelf.nbytes}
-
-
-def _said(facts: dict[str, Any], words: str) -> str:
-    return f"{words}; {facts['images']:,} images are on {facts['shelf']}, {facts['bytes']:,} bytes"
-
-
-def _found_table(found: list[dict[str, Any]]) -> Any:
-    from everlearn.cli.output import table
-
-    if not found:
-        return "the shelf is empty"
-    rows = [(str(each["label"]), each["name"], f"{each['distance']:,.0f}") for each in found]
-    return table(("label", "name", "distance"), rows)
+def _result(memory: Path, store: "OnDiskMemory", data: dict[str, Any], what: str) -> Result:
+    """The result of an edit; `what` was done with the images counted last in `data`."""
+    size, n_images = _size(store), list(data.values())[-1]
+    total = f"{memory} has {counted(size['images'], 'image')}, {size['bytes']:,} bytes"
+    message = f"{counted(n_images, 'image')} {what}; {total}"
+    return Result({"memory": str(memory), **data, **size}, lambda: message)

@@ -1,4 +1,4 @@
-"""Which streams and learners there are, and what can be set."""
+"""Output of commands: results as tables or JSON, progress bars."""
 
 import contextlib
 import json
@@ -8,42 +8,82 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from rich.table import Table
-
-from everlearn import streams
-from everlearn.settings import Settings
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console as RichConsole
+    from rich.console import RenderableType
     from rich.progress import ProgressColumn
+    from rich.table import Table
 
+    from everlearn.settings import Settings
 
 PIPE_WIDTH = 120
-KILLED = 128
-"""What a shell adds to the number of the signal that ended a program."""
+SIGNAL_OFFSET = 128
+"""What a shell adds to the number of a signal to form an exit code."""
+NONE = "–"
 
-Progress = Callable[[float, int, str], None]
+UpdateProgress = Callable[[float, int | None, str], None]
+"""Called with the work done, the total and a note."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a command found out, once for programs and once for people.
-
-    Because every command returns one, `--json` works everywhere and no command prints by itself.
+class Result:
+    """Result of a command. Commands print nothing themselves, so `--json` works everywhere.
 
     Attributes:
-        facts: plain JSON values.
-        view: makes what is drawn on the terminal; only called when a person is to see it.
-        code: the exit code.
+        data: plain JSON values.
+        render: makes the output for a terminal.
+        exit_code: of the process.
     """
 
-    facts: dict[str, Any]
-    view: "Callable[[], RenderableType]"
-    code: int = 0
+    data: dict[str, Any]
+    render: "Callable[[], RenderableType]"
+    exit_code: int = 0
+
+
+@dataclass(frozen=True)
+class Console:
+    """Prints results to stdout, and progress to stderr if that is a terminal.
+
+    Attributes:
+        as_json: print results as one JSON object on one line.
+    """
+
+    as_json: bool = False
+
+    def show(self, result: Result) -> None:
+        """Print a result."""
+        if self.as_json:
+            print(json.dumps(result.data, allow_nan=False))
+        else:
+            self._stdout().print(result.render())
+
+    @contextlib.contextmanager
+    def progress(self, title: str) -> Iterator[UpdateProgress]:
+        """A progress bar on stderr; silent if that is not a terminal."""
+        from rich import progress as bars
+        from rich.console import Console as RichConsole
+
+        console = RichConsole(stderr=True)
+        with bars.Progress(
+            *progress_columns(), console=console, transient=True, disable=not console.is_terminal
+        ) as shown:
+            bar = shown.add_task(title, total=None, note="")
+            yield lambda done, total, note: shown.update(bar, completed=done, total=total, note=note)
+
+    @staticmethod
+    def _stdout() -> "RichConsole":
+        """Without markup, because names of files may contain brackets; wide in a pipe, so that tables fit."""
+        from rich.console import Console as RichConsole
+
+        return RichConsole(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False)
+
+
+ConsoleArg = Annotated[Console, Parameter(parse=False)]
 
 
 def progress_columns() -> "tuple[ProgressColumn, ...]":
-    """What stands in a row of progress: what, a bar, how many of how many, the time left, and a word."""
+    """Columns of a progress bar: description, bar, count, remaining time and a note."""
     from rich import progress as bars
 
     return (
@@ -51,83 +91,14 @@ def progress_columns() -> "tuple[ProgressColumn, ...]":
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeRemainingColumn(compact=True),
-        bars.TextColumn("[dim]{task.fields[word]}"),
+        bars.TextColumn("[dim]{task.fields[note]}"),
     )
 
 
-@dataclass(frozen=True)
-class Screen:
-    """Where answers and progress go: answers to stdout, progress to stderr, and only to a terminal.
+def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> "Table":
+    """A plain table with a bold first column."""
+    from rich.table import Table
 
-    Attributes:
-        as_json: answers are one JSON object on one line instead of a view.
-    """
-
-    as_json: bool = False
-
-    def show(self, answer: Answer) -> None:
-        """Print an answer in the way that was asked for."""
-        if self.as_json:
-            print(json.dumps(answer.facts, allow_nan=False))
-        else:
-            self.console().print(answer.view())
-
-    @staticmethod
-    def console() -> "Console":
-        """Stdout for people; in a pipe without colours and wide enough not to fold tables.
-
-        Brackets in what is shown are brackets: names of files must not turn into styles.
-        """
-        from rich.console import Console
-
-        return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False, markup=False)
-
-    @contextlib.contextmanager
-    def progress(self, title: str) -> Iterator[Progress]:
-        """A bar that is told `(done, total, word)` and is silent unless a person watches stderr."""
-        from rich import progress as bars
-        from rich.console import Console
-
-        console = Console(stderr=True)
-        with bars.Progress(
-            *progress_columns(), console=console, transient=True, disable=not console.is_terminal
-        ) as shown:
-            bar = shown.add_task(title, total=None, word="")
-            yield lambda done, total, word: shown.update(bar, completed=done, total=total, word=word)
-
-
-Shown = Annotated[Screen, Parameter(parse=False)]
-
-
-def kinds() -> Answer:
-    """All kinds of streams with a line about each."""
-    about = {kind: first_line(streams.settings_class(kind).__doc__) for kind in streams.names()}
-    return Answer({"kinds": about}, lambda: table(("kind", "what arrives"), about.items()))
-
-
-def settings(kind: str) -> Answer:
-    """All settings of one kind, as its settings model says them."""
-    facts = settings_facts(streams.settings_class(kind))
-    return Answer({"kind": kind, "settings": facts}, lambda: settings_table(facts))
-
-
-def settings_facts(model: type[Settings]) -> dict[str, dict[str, Any]]:
-    """Of each setting its default and its meaning."""
-    defaults = model.model_construct().model_dump(mode="json", warnings=False)
-    return {
-        name: {"default": defaults.get(name), "meaning": field.description or ""}
-        for name, field in model.model_fields.items()
-    }
-
-
-def settings_table(facts: dict[str, dict[str, Any]], prefix: str = "") -> Table:
-    """Settings for people; the prefix goes before each name."""
-    rows = [(prefix + name, short(fact["default"]), fact["meaning"]) for name, fact in facts.items()]
-    return table(("setting", "default", "meaning"), rows)
-
-
-def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
-    """A plain table whose first column stands out."""
     made = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for title, style in zip(titles, ("bold", *[""] * len(titles)), strict=False):
         made.add_column(title, style=style)
@@ -136,11 +107,51 @@ def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
     return made
 
 
-def first_line(text: str | None) -> str:
+def details(title: str, rows: Iterable[tuple[str, str]], *more: "RenderableType") -> "RenderableType":
+    """A title, a grid of names and values, and more below."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    for row in rows:
+        grid.add_row(*row)
+    return Group("", Text(f" {title}", style="bold"), "", Padding(grid, (0, 1), expand=False), *more)
+
+
+def settings_data(model: "type[Settings]") -> dict[str, dict[str, Any]]:
+    """Default and meaning of each setting."""
+    defaults = model.model_construct().model_dump(mode="json", warnings=False)
+    return {
+        name: {"default": defaults.get(name), "meaning": field.description or ""}
+        for name, field in model.model_fields.items()
+    }
+
+
+def settings_table(data: dict[str, dict[str, Any]], prefix: str = "") -> "Table":
+    """A table of `settings_data`; the prefix precedes each name."""
+    rows = [(prefix + name, text(setting["default"]), setting["meaning"]) for name, setting in data.items()]
+    return table(("setting", "default", "meaning"), rows)
+
+
+def text(value: object, form: str = "") -> str:
+    """A value as text, a dash for None."""
+    return NONE if value is None else format(value, form) if form else str(value)
+
+
+def counted(n: int, noun: str) -> str:
+    """A count with its noun.
+
+    Example:
+        >>> counted(1, "image"), counted(2000, "image")
+        ('1 image', '2,000 images')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def first_line(docstring: str | None) -> str:
     """The first line of a docstring."""
-    return (text or "").strip().partition("\n")[0]
-
-
-def short(value: object) -> str:
-    """A value for people, a dash for none."""
-    return "–" if value is None else str(value)
+    return (docstring or "").strip().partition("\n")[0]

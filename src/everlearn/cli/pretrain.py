@@ -1,4 +1,4 @@
-"""`everlearn pretrain`: make the network that some learners start from."""
+"""`everlearn pretrain`: train a backbone that learners start from."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,60 +6,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path
-from everlearn.cli.output import Answer, Screen, Shown
+from everlearn.cli.output import Console, ConsoleArg, Result
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
     from everlearn.streams import Stream
 
-
-Out = Parameter(name=["--out", "-o"], metavar="FILE")
-
 VIT = "vit"
-CLOTHES = {"stream": "fashion", "classes_per_task": 10, "image_size": 32, "drawn_size": 28}
-"""All of Fashion-MNIST in one task, as large as the network looks at it."""
+FASHION = {"stream": "fashion", "classes_per_task": 10, "image_size": 32, "drawn_size": 28}
+"""All of Fashion-MNIST in one task, at the input size of the ViT."""
+
+Out = Annotated[Path, Parameter(name=["--out", "-o"], metavar="FILE")]
 
 
 def pretrain(
     stream: StreamChoice = ANY_STREAM,
     *,
-    out: Annotated[Path, Out] = Path("vit.safetensors"),
+    out: Out = Path("vit.safetensors"),
     backbone: str = VIT,
     epochs: Whole = 2,
     batch_size: Whole = 64,
     learning_rate: float = 1e-3,
-    screen: Shown,
-) -> Answer:
-    """Train a network on the first task of a stream, for learners that start from one on another.
+    console: ConsoleArg,
+) -> Result:
+    """Pretrain a backbone on the first task of a stream.
 
-    l2p prompts a small vision transformer; cwr*, ar1 and gnr start from a backbone.
-
-    Takes minutes on one core, and starts over if it is interrupted.
+    l2p starts from a small ViT; cwr*, ar1 and gnr start from a CNN. Takes minutes on one core, and starts
+    over if it is interrupted.
 
     Args:
-        stream: Which stream; all of Fashion-MNIST as one task if not said.
+        stream: The stream; default: all of Fashion-MNIST in one task.
         out: The .safetensors file to write.
-        backbone: Which network: vit, or one that learners have, such as pooled-renorm.
+        backbone: vit, or a backbone of learners such as pooled-renorm.
         epochs: Passes over the images.
-        batch_size: Images per step.
-        learning_rate: The largest step size.
-        screen: Where progress is shown.
+        batch_size: Images per training step.
+        learning_rate: Maximum learning rate.
+        console: Shows progress.
     """
     _check_out(out)
-    how = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    facts = teach(_built(stream), out, screen, backbone, **how)
-    told = f"{out} tells {facts['classes']} classes apart with accuracy {facts['accuracy']:.3f}"
-    return Answer(facts, lambda: told)
+    options = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    data = pretrain_backbone(_stream(stream), out, console, backbone, **options)
+    accuracy, n_classes = data["accuracy"], data["classes"]
+    return Result(data, lambda: f"{out}: test accuracy {accuracy:.3f} on {n_classes} classes")
 
 
-def teach(stream: "Stream", out: Path, screen: Screen, backbone: str, **how: Any) -> dict[str, Any]:
-    """Train a network on the first task of a stream, write it to a file, and say how well it does."""
+def pretrain_backbone(
+    stream: "Stream", out: Path, console: Console, backbone: str, **options: Any
+) -> dict[str, Any]:
+    """Pretrain a backbone, write its weights to a file, and evaluate it."""
     from everlearn.networks import pretraining, weights
     from everlearn.networks.vit import ViT
 
     task = stream.task(0)
-    with screen.progress(f"Pretraining on {stream.id}") as progress:
-        net = pretraining.pretrain(task.train, backbone=backbone, progress=progress, **how)
+    with console.progress(f"Pretraining on {stream.id}") as update:
+        net = pretraining.pretrain(task.train, backbone=backbone, progress=update, **options)
     weights.save_weights(net if isinstance(net, ViT) else net.backbone, out)
     classes = sorted(set(task.train.labels.tolist()))
     return {
@@ -67,16 +67,16 @@ def teach(stream: "Stream", out: Path, screen: Screen, backbone: str, **how: Any
         "stream": stream.id,
         "classes": len(classes),
         "images": len(task.train),
-        "epochs": how["epochs"],
+        "epochs": options["epochs"],
         "accuracy": pretraining.accuracy(net, task.test, classes),
     }
 
 
-def _built(choice: StreamChoice) -> "Stream":
+def _stream(choice: StreamChoice) -> "Stream":
     from everlearn import streams
 
     if choice.stream is None and choice.spec is None and choice.exported is None:
-        return streams.build({**CLOTHES, **{k: v for k, v in choice.settings().items() if k != "stream"}})
+        return streams.build({**FASHION, **{k: v for k, v in choice.settings().items() if k != "stream"}})
     return choice.build()
 
 
@@ -84,6 +84,5 @@ def _check_out(out: Path) -> None:
     path = check_path(out)
     if path.suffix != ".safetensors" or path.is_dir() or not path.parent.is_dir():
         raise BadInput(
-            f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors, in a folder "
-            "that exists"
+            f"cannot write weights to {str(path)!r}; name a .safetensors file in an existing folder"
         )

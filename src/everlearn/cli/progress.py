@@ -1,4 +1,4 @@
-"""A screen that listens to many jobs."""
+"""Progress of runs and sweeps on a terminal, or as lines in a log."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,77 +7,52 @@ from signal import Signals
 from typing import Any, NamedTuple
 
 from rich import progress as bars
-from rich.console import Console
+from rich.console import Console as RichConsole
 from rich.markup import escape
 
-from everlearn.cli.output import KILLED, Progress, Screen, progress_columns
+from everlearn.cli.output import SIGNAL_OFFSET, Console, UpdateProgress, counted, progress_columns
 from everlearn.evaluation.formatting import format_duration
 from everlearn.runs import Record
-from everlearn.runs import events as tell
-from everlearn.runs.events import Event
-from everlearn.runs.sweep import events as job_events
-
-LEARNING = 0.8
-"""The part of a task's time that learning is taken for; scoring is the rest."""
-
-
-def watch(story: Iterator[tell.Event], record: Record, progress: Progress) -> None:
-    """Play a story to its end; tell how far it is, and how good the learner was when last judged."""
-    epochs, accuracy, n_tasks = record.spec["epochs"], _last_accuracy(record), 0
-    for event in story:
-        n_tasks = n_tasks or _n_tasks(record)
-        match event:
-            case tell.Learned():
-                done = event.epoch * event.n_batches + event.batch + 1
-                progress(event.task + LEARNING * done / (epochs * event.n_batches), n_tasks, accuracy)
-            case tell.Scoring():
-                share = LEARNING + (1 - LEARNING) * event.done / event.total
-                progress(event.task + share, n_tasks, accuracy)
-            case tell.Scored():
-                accuracy = _word(event.accuracy)
-            case tell.Probed():
-                accuracy = f"objects {event.accuracy:.3f}"
-            case tell.TaskEnded():
-                progress(event.task + 1, n_tasks, accuracy)
-
-
-def _n_tasks(record: Record) -> int:
-    return int(next(record.events())["n_tasks"])
-
-
-def _last_accuracy(record: Record) -> str:
-    """Of a run that is resumed, what it reached before."""
-    word = ""
-    for row in record.scores():
-        word = _word(sum(row["correct"]) / max(1, sum(row["total"])))
-    return word
-
-
-def _word(accuracy: float) -> str:
-    return f"accuracy {accuracy:.3f}"
-
+from everlearn.runs.events import (
+    Event,
+    JobEvent,
+    JobFailed,
+    JobFinished,
+    JobProgress,
+    JobStarted,
+    SweepEnded,
+    SweepStarted,
+    SweepStopping,
+)
+from everlearn.runs.progress import follow_progress
 
 FAILED = 1
-"""The exit code when some runs could not be played."""
+"""Exit code if a run of a sweep failed."""
 
 Listener = Callable[[Event], None]
 
 
-class Outcome(NamedTuple):
-    """How it ended, and why some jobs could not be done."""
+def show_run(events: Iterator[Event], record: Record, update: UpdateProgress) -> None:
+    """Consume the events of a run and update a progress bar."""
+    for done, n_tasks, accuracy in follow_progress(events, record):
+        update(done, n_tasks, _accuracy(accuracy))
 
-    ended: job_events.Ended
-    failed: list[job_events.JobFailed]
+
+class SweepOutcome(NamedTuple):
+    """The last event of a sweep, and the jobs that failed."""
+
+    ended: SweepEnded
+    failed: list[JobFailed]
 
     @property
-    def code(self) -> int:
-        """The exit code."""
+    def exit_code(self) -> int:
+        """The exit code of the command."""
         if self.ended.signal is not None:
-            return KILLED + self.ended.signal
+            return SIGNAL_OFFSET + self.ended.signal
         return FAILED if self.failed else 0
 
-    def facts(self) -> dict[str, Any]:
-        """What became of the jobs, for programs."""
+    def data(self) -> dict[str, Any]:
+        """The outcome as plain JSON values."""
         return {
             "finished": self.ended.n_finished,
             "failed": [{"record": each.record, "reason": each.reason} for each in self.failed],
@@ -85,68 +60,70 @@ class Outcome(NamedTuple):
             "seconds": self.ended.seconds,
         }
 
-    def lines(self) -> list[str]:
-        """What went wrong, for people; nothing if all went well."""
+    def messages(self) -> list[str]:
+        """What went wrong, one line each."""
         lines = [f"{each.record} failed: {each.reason}" for each in self.failed]
         if self.ended.signal is not None:
             left, total = self.ended.n_left, self.ended.n_finished + self.ended.n_failed + self.ended.n_left
             name = Signals(self.ended.signal).name
-            lines.append(f"stopped by {name} with {left} of {total} runs to go; the same command goes on")
+            lines.append(f"stopped by {name}, {left} of {total} runs left; the same command continues them")
         return lines
 
 
-def watch_jobs(story: Iterator[Event], screen: Screen) -> Outcome:
-    """Listen to the end: with a line for each job at work, or with plain lines where nobody watches."""
-    failed: list[job_events.JobFailed] = []
-    with _listener(screen) as listen:
-        for event in story:
+def show_sweep(events: Iterator[Event], console: Console) -> SweepOutcome:
+    """Consume the events of a sweep and show a bar for each job, or lines if stderr is not a terminal."""
+    failed: list[JobFailed] = []
+    with _listener(console) as listen:
+        for event in events:
             listen(event)
-            if isinstance(event, job_events.JobFailed) and not event.again:
+            if isinstance(event, JobFailed) and not event.will_retry:
                 failed.append(event)
-    if not isinstance(event, job_events.Ended):
-        raise TypeError("a story of jobs ends with Ended")
-    return Outcome(event, failed)
+    if not isinstance(event, SweepEnded):
+        raise TypeError("the last event of a sweep must be SweepEnded")
+    return SweepOutcome(event, failed)
 
 
 @contextmanager
-def _listener(screen: Screen) -> Iterator[Listener]:
-    console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
-        yield (lambda event: None) if screen.as_json else say
+def _listener(console: Console) -> Iterator[Listener]:
+    stderr = RichConsole(stderr=True, highlight=False)
+    if not stderr.is_terminal:
+        yield (lambda event: None) if console.as_json else _print_line
         return
-    with bars.Progress(*progress_columns(), console=console, transient=True) as shown:
-        yield Bars(shown)
+    with bars.Progress(*progress_columns(), console=stderr, transient=True) as shown:
+        yield SweepBars(shown)
 
 
-def say(event: Event) -> None:
-    """One plain line for what a log ought to hold."""
-    if line := sentence(event):
+def _print_line(event: Event) -> None:
+    if line := message(event):
         print(line, file=sys.stderr, flush=True)
 
 
-def sentence(event: Event) -> str:
-    """An event for people; nothing for those that only move a bar.
+def message(event: Event) -> str:
+    """One line for an event; empty for progress.
 
     Example:
-        >>> sentence(job_events.JobFinished("er", "records/er", seconds=42.0, accuracy=0.875))
+        >>> message(JobFinished("er", "records/er", seconds=42.0, accuracy=0.875))
         'er: finished after 42 s, accuracy 0.875'
     """
     match event:
-        case job_events.Begun(n_jobs=n, n_finished=done, seconds=seconds):
-            return f"{done} of {n} runs are finished" + (f"; {_time(seconds)}" if done < n else "")
-        case job_events.JobStarted(job=job, attempt=attempt):
+        case SweepStarted(n_jobs=n, n_finished=done, seconds=seconds):
+            return f"{done} of {counted(n, 'run')} finished" + (
+                f"; {_remaining(seconds)}" if done < n else ""
+            )
+        case JobStarted(job=job, attempt=attempt):
             return f"{job}: started" + (f", attempt {attempt}" if attempt > 1 else "")
-        case job_events.JobFinished(job=job, seconds=seconds, accuracy=accuracy):
-            return f"{job}: finished after {format_duration(seconds)}{_judged(accuracy, ', ')}"
-        case job_events.JobFailed(job=job, reason=reason, again=again):
-            return f"{job}: failed: {reason}" + ("; it will be tried again" if again else "")
-        case job_events.Stopping(n_working=n):
-            return f"stopping: waiting for {n} to save; ask again to end them at once"
+        case JobFinished(job=job, seconds=seconds, accuracy=accuracy):
+            reached = "" if accuracy is None else f", {_accuracy(accuracy)}"
+            return f"{job}: finished after {format_duration(seconds)}{reached}"
+        case JobFailed(job=job, reason=reason, will_retry=will_retry):
+            return f"{job}: failed: {reason}" + ("; it will be retried" if will_retry else "")
+        case SweepStopping(n_running=n):
+            return f"stopping: waiting for {counted(n, 'run')} to save; repeat to end them immediately"
     return ""
 
 
-class Bars:
-    """A bar for each job at work, below what failed, and one for them all.
+class SweepBars:
+    """A progress bar for each running job and one for the sweep; failures are printed above.
 
     Args:
         shown: where they are drawn.
@@ -155,38 +132,38 @@ class Bars:
     def __init__(self, shown: bars.Progress) -> None:
         self._shown = shown
         self._rows: dict[str, bars.TaskID] = {}
-        self._all = shown.add_task("all runs", total=None, word="")
+        self._total = shown.add_task("all runs", total=None, note="")
 
     def __call__(self, event: Event) -> None:
-        """Show what happened."""
+        """Show an event."""
         match event:
-            case job_events.Begun():
-                self._shown.update(self._all, completed=event.n_finished, total=event.n_jobs)
-                self._shown.console.print(sentence(event), markup=False)
-            case job_events.JobStarted():
-                self._rows[event.record] = self._shown.add_task(escape(event.job), total=None, word="")
-            case job_events.JobProgress():
-                word = event.doing if event.doing != "playing" else _judged(event.accuracy)
+            case SweepStarted():
+                self._shown.update(self._total, completed=event.n_finished, total=event.n_jobs)
+                self._shown.console.print(message(event), markup=False)
+            case JobStarted():
+                self._rows[event.record] = self._shown.add_task(escape(event.job), total=None, note="")
+            case JobProgress():
+                note = event.stage if event.stage != "training" else _accuracy(event.accuracy)
                 row = self._rows[event.record]
-                self._shown.update(row, completed=event.done, total=event.n_tasks, word=word)
-            case job_events.JobFinished():
-                self._leave(event)
-                self._shown.advance(self._all)
-            case job_events.JobFailed():
-                self._leave(event)
-                self._shown.console.print(sentence(event), markup=False)
-            case job_events.Stopping():
-                self._shown.update(self._all, word=sentence(event))
+                self._shown.update(row, completed=event.done, total=event.n_tasks, note=note)
+            case JobFinished():
+                self._remove(event)
+                self._shown.advance(self._total)
+            case JobFailed():
+                self._remove(event)
+                self._shown.console.print(message(event), markup=False)
+            case SweepStopping():
+                self._shown.update(self._total, note=message(event))
 
-    def _leave(self, event: job_events.JobEvent) -> None:
+    def _remove(self, event: JobEvent) -> None:
         row = self._rows.pop(event.record, None)
         if row is not None:
             self._shown.remove_task(row)
 
 
-def _time(seconds: float | None) -> str:
-    return "time unknown" if seconds is None else f"about {format_duration(seconds)} to go"
+def _remaining(seconds: float | None) -> str:
+    return "remaining time unknown" if seconds is None else f"about {format_duration(seconds)} remaining"
 
 
-def _judged(accuracy: float | None, before: str = "") -> str:
-    return "" if accuracy is None else f"{before}accuracy {accuracy:.3f}"
+def _accuracy(accuracy: float | None) -> str:
+    return "" if accuracy is None else f"accuracy {accuracy:.3f}"

@@ -13,7 +13,7 @@ from cyclopts import App, Group, Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path
-from everlearn.cli.output import Answer, Screen, Shown
+from everlearn.cli.output import Console, ConsoleArg, Result
 from everlearn.errors import BadInput
 from everlearn.evaluation import protocols
 from everlearn.evaluation.formatting import DASH
@@ -24,8 +24,9 @@ from everlearn.evaluation.vlm_client import VLMOptions
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from everlearn.evaluation.protocols import Protocol, Result
-    from everlearn.runs import Play, Record
+    from everlearn.evaluation.protocols import Protocol
+    from everlearn.evaluation.protocols import Result as ProtocolResult
+    from everlearn.runs import Record, RunState
 
 MODEL = Group("Vision-language model", sort_key=1)
 Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
@@ -33,19 +34,19 @@ Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 app = App(name="evaluate", help="Evaluate a trained learner on a protocol.")
 
 
-def _evaluate(protocol: "type[Protocol]") -> Callable[..., Answer]:
+def _evaluate(protocol: "type[Protocol]") -> Callable[..., Result]:
     """The command of a protocol that needs nothing but a record."""
 
-    def command(record: Path, /, *, screen: Shown, **options: Any) -> Answer:
+    def command(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
         """The result is stored in the record.
 
         Args:
             record: Folder of the record.
-            screen: Where progress is shown.
+            console: Shows progress.
             options: Options of the protocol.
         """
-        result, data = _run(protocol(**options), _record(record), screen)
-        return Answer(save_result(_record(record), protocol.name, data), lambda: _table(result))
+        result, data = _run(protocol(**options), _record(record), console)
+        return Result(save_result(_record(record), protocol.name, data), lambda: _table(result))
 
     return command
 
@@ -56,16 +57,16 @@ def _multiple_choice(
     stream: StreamChoice = ANY_STREAM,
     *,
     out: Annotated[Path | None, Out] = None,
-    screen: Shown,
+    console: ConsoleArg,
     **options: Any,
-) -> Answer:
+) -> Result:
     """Without a record, questions are about a stream, and only pixels and the model are evaluated.
 
     Args:
         record: Folder of a record whose learner has an exemplar memory.
         stream: Stream of the questions, if there is no record.
         out: .svg, .pdf or .png file for a figure of the results.
-        screen: Where progress is shown.
+        console: Shows progress.
         options: Options of the protocol.
     """
     from everlearn.reports.figures import ENDINGS
@@ -77,25 +78,25 @@ def _multiple_choice(
         check_figure(check_path(out), ENDINGS)
     protocol = MultipleChoice(**options)
     if record is None:
-        with screen.progress("Evaluating multiple-choice") as progress:
-            result: Result = protocol.run(None, stream.build(), 0, progress=progress)
+        with console.progress("Evaluating multiple-choice") as progress:
+            result: ProtocolResult = protocol.run(None, stream.build(), 0, progress=progress)
         data = {"record": None, "learner": None, "tasks": 0, **result.to_json()}
     else:
-        result, data = _run(protocol, _record(record), screen)
+        result, data = _run(protocol, _record(record), console)
     data |= {"out": None if out is None else str(out)}
     if out is not None:
         _draw(protocol, result, out)
-    return Answer(
+    return Result(
         data if record is None else save_result(_record(record), protocol.name, data), lambda: _table(result)
     )
 
 
-def _online_offline(record: Path, /, *, screen: Shown, **options: Any) -> Answer:
+def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
     """The second record is stored next to the first.
 
     Args:
         record: Folder of the record.
-        screen: Where progress is shown.
+        console: Shows progress.
         options: Options of the protocol.
     """
     from everlearn.cli.run import rerun
@@ -104,19 +105,19 @@ def _online_offline(record: Path, /, *, screen: Shown, **options: Any) -> Answer
     first, protocol = _record(record), OnlineOffline(**options)
     epochs = 1 if first.spec["epochs"] > 1 else protocol.epochs
     both = sorted(
-        (first, rerun(first, epochs=epochs, screen=screen)), key=lambda each: int(each.spec["epochs"])
+        (first, rerun(first, epochs=epochs, console=console)), key=lambda each: int(each.spec["epochs"])
     )
     online, offline = (summary(RunResults.from_record(each)) for each in both)
     result = OnlineOfflineResult(online=online, offline=offline)
-    return Answer(save_result(first, protocol.name, result.to_json()), lambda: _table(result))
+    return Result(save_result(first, protocol.name, result.to_json()), lambda: _table(result))
 
 
-def load_trained(record: "Record") -> "Play":
+def load_trained(record: "Record") -> "RunState":
     """The run at its newest checkpoint; raises `BadInput` if no task is finished."""
-    from everlearn.runs.memory_edit import opened
+    from everlearn.runs.memory_edit import load_run
 
-    run = opened(record)
-    if not run.position.task:
+    run = load_run(record)
+    if not run.n_tasks_done:
         raise BadInput(
             f"{record.folder} has no finished task yet; continue it with `everlearn resume {record.folder}`"
         )
@@ -140,21 +141,21 @@ def _record(folder: Path) -> "Record":
     return Record(folder)
 
 
-def _run(protocol: "Protocol", record: "Record", screen: Screen) -> "tuple[Result, dict[str, Any]]":
+def _run(protocol: "Protocol", record: "Record", console: Console) -> "tuple[ProtocolResult, dict[str, Any]]":
     """The result of a protocol for the learner of a record, and its JSON."""
     from everlearn.reports.run_results import RunResults
 
     run = load_trained(record)
-    n_tasks, learner = run.position.task, run.spec.learner.name
+    n_tasks, learner = run.n_tasks_done, run.spec.learner.name
     n_batches = list(RunResults.from_record(record).n_batches.values())[:n_tasks]
-    with screen.progress(f"Evaluating {protocol.name}") as progress:
+    with console.progress(f"Evaluating {protocol.name}") as progress:
         result = protocol.run(
             run.learner, run.stream, n_tasks, n_batches=n_batches, learner_name=learner, progress=progress
         )
     return result, {"record": str(record.folder), "learner": learner, "tasks": n_tasks, **result.to_json()}
 
 
-def _draw(protocol: "Protocol", result: "Result", out: Path) -> None:
+def _draw(protocol: "Protocol", result: "ProtocolResult", out: Path) -> None:
     from everlearn.plotting import STYLES, draw_parts, encode_figure, use_style
 
     (part,) = protocol.figures().values()
@@ -163,7 +164,7 @@ def _draw(protocol: "Protocol", result: "Result", out: Path) -> None:
         files.write(out, encode_figure(figure, out.suffix[1:].lower()))
 
 
-def _table(result: "Result") -> Any:
+def _table(result: "ProtocolResult") -> Any:
     from everlearn.cli.output import table
 
     headers, rows = result.table()
@@ -174,7 +175,7 @@ def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _add_command(protocol: "type[Protocol]", command: Callable[..., Answer]) -> None:
+def _add_command(protocol: "type[Protocol]", command: Callable[..., Result]) -> None:
     """Add the command of a protocol, with its options as parameters and its description as help."""
     signature = inspect.signature(command)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]

@@ -7,35 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.arguments import Whole, check_path
-from everlearn.cli.output import Answer, Screen, Shown
-from everlearn.cli.sweep import Flag, Workers, planned
+from everlearn.cli.arguments import Flag, check_path
+from everlearn.cli.output import Console, ConsoleArg, Result, table
+from everlearn.cli.sweep import OptionalInt, plan
 from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
-    from everlearn.cli.progress import Outcome
+    from everlearn.cli.progress import SweepOutcome
     from everlearn.papers import Experiment, Paper, Scale
     from everlearn.papers.report import Reproduction
     from everlearn.runs.sweep import Job
 
 ALL = "all"
-RESULTS = Path("results")
+MAX_TASKS = 1_000_000
 
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False, metavar="DIR")]
 Folder = Annotated[Path, Parameter(metavar="DIR")]
-First = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
 
 
 def reproduce(
     *names: str,
     scale: str = "laptop",
-    records: Folder = RESULTS,
+    records: Folder = Path("results"),
     out: Out = None,
-    workers: Workers = None,
-    first: First = None,
+    workers: OptionalInt = None,
+    first: OptionalInt = None,
     dry_run: Flag = False,
-    screen: Shown,
-) -> Answer:
+    console: ConsoleArg,
+) -> Result:
     """Reproduce figures and tables of papers: run what is missing, draw the figures, check the claims.
 
     Ctrl-C saves and stops all runs; the same command resumes them. Writes a page with each claim of the
@@ -53,23 +52,22 @@ def reproduce(
         first: Only the first N tasks of each run, in separate records, on the GPU if there is one: a test
             before long runs.
         dry_run: Only list the runs and the estimated time.
-        screen: Where progress is shown.
+        console: Shows progress.
     """
-    from everlearn.cli.progress import watch_jobs
-    from everlearn.runs.sweep import Capacity, play_all
+    from everlearn.cli.progress import show_sweep
+    from everlearn.runs.sweep import Capacity, run_jobs
 
     requests = _requests(names, scale, first)
     jobs = _jobs(requests, check_path(records))
     capacity = Capacity(workers=workers)
     if dry_run:
-        return planned(jobs, records, capacity.here)
+        return plan(jobs, records, capacity.local_workers)
     folder = check_path(out or records)
-    events = play_all(jobs, capacity=capacity)
-    _pretrain(jobs, requests, screen)
-    outcome = watch_jobs(events, screen)
-    return _answer(
-        {folder / each.paper.page: _write_page(each, records, folder) for each in requests}, outcome
-    )
+    events = run_jobs(jobs, capacity=capacity)
+    _pretrain(jobs, requests, console)
+    outcome = show_sweep(events, console)
+    pages = {folder / each.paper.page: _write_page(each, records, folder) for each in requests}
+    return _result(pages, outcome)
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,8 @@ def _requests(names: Sequence[str], scale: str, first: int | None) -> list[_Requ
         experiments = [each for each in paper.experiments if is_whole or each.name in names]
         if experiments:
             size = paper.scale(scale)
-            requests.append(
-                _Request(paper, experiments, size if first is None else _first_tasks(size, first))
-            )
+            size = size if first is None else _first_tasks(size, first)
+            requests.append(_Request(paper, experiments, size))
     return requests
 
 
@@ -110,7 +107,7 @@ def _check_names(names: Sequence[str], papers: "Sequence[Paper]") -> None:
 def _first_tasks(scale: "Scale", n_tasks: int) -> "Scale":
     import torch
 
-    check_range("first", n_tasks, 1, 1_000_000)
+    check_range("first", n_tasks, 1, MAX_TASKS)
     return scale.first_tasks(n_tasks, "cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -120,21 +117,21 @@ def _jobs(requests: Sequence[_Request], records: Path) -> "list[Job]":
     return list({job.folder: job for job in jobs}.values())
 
 
-def _pretrain(jobs: "Sequence[Job]", requests: Sequence[_Request], screen: Screen) -> None:
-    """Pretrain the networks that missing runs start from, unless their files exist."""
+def _pretrain(jobs: "Sequence[Job]", requests: Sequence[_Request], console: Console) -> None:
+    """Pretrain the networks that pending runs start from, unless their files exist."""
     from everlearn import streams
-    from everlearn.cli.pretrain import CLOTHES, VIT, teach
+    from everlearn.cli.pretrain import FASHION, VIT, pretrain_backbone
     from everlearn.papers.experiment import PretrainSpec
-    from everlearn.runs.sweep import missing
+    from everlearn.runs.sweep import pending_commands
 
-    prompted = {_weights(job): PretrainSpec(VIT, CLOTHES) for job in jobs if job.spec.learner.name == "l2p"}
-    known = prompted | {path: spec for each in requests for path, spec in each.paper.pretrained.items()}
-    for path in sorted({_weights(job) for job in jobs if missing(job)}):
+    known = {_weights(job): PretrainSpec(VIT, FASHION) for job in jobs if job.spec.learner.name == "l2p"}
+    known |= {path: spec for each in requests for path, spec in each.paper.pretrained.items()}
+    for path in sorted({_weights(job) for job in jobs if pending_commands(job)}):
         spec = known.get(path)
         if spec and path and not path.startswith("hub:") and not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            how = {"epochs": spec.epochs, "learning_rate": spec.learning_rate}
-            teach(streams.build(spec.stream), Path(path), screen, spec.backbone, **how)
+            options = {"epochs": spec.epochs, "learning_rate": spec.learning_rate}
+            pretrain_backbone(streams.build(spec.stream), Path(path), console, spec.backbone, **options)
 
 
 def _weights(job: "Job") -> str:
@@ -153,7 +150,7 @@ def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reprodu
     return found
 
 
-def _answer(pages: "dict[Path, list[Reproduction]]", outcome: "Outcome") -> Answer:
+def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") -> Result:
     claims = [
         {
             "experiment": each.experiment.name,
@@ -165,19 +162,17 @@ def _answer(pages: "dict[Path, list[Reproduction]]", outcome: "Outcome") -> Answ
         for each in found
         for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
     ]
-    facts = {"pages": [str(page) for page in pages], "claims": claims, **outcome.facts()}
-    return Answer(facts, lambda: _view(facts, outcome), outcome.code)
+    data = {"pages": [str(page) for page in pages], "claims": claims, **outcome.data()}
+    return Result(data, lambda: _overview(data, outcome), outcome.exit_code)
 
 
-def _view(facts: dict[str, Any], outcome: "Outcome") -> Any:
+def _overview(data: dict[str, Any], outcome: "SweepOutcome") -> Any:
     from rich.console import Group
-
-    from everlearn.cli.output import table
 
     marks = {True: "yes", False: "no", None: "–"}
     rows = [
         (each["experiment"], each["claim"], marks[each["holds"]], each["observed"] or "")
-        for each in facts["claims"]
+        for each in data["claims"]
     ]
-    written = f"Wrote {' and '.join(facts['pages'])} and the figures"
-    return Group(table(("", "claim", "reproduced", "observed"), rows), *outcome.lines(), written)
+    written = f"Wrote {' and '.join(data['pages'])} and the figures"
+    return Group(table(("", "claim", "reproduced", "observed"), rows), *outcome.messages(), written)

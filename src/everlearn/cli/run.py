@@ -1,4 +1,4 @@
-"""A run inside another command: played, or gone on with, or found finished."""
+"""`everlearn run` and `everlearn resume`."""
 
 import sys
 import warnings
@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn import runs
-from everlearn.cli.arguments import ANY_RUN, HOW, RunChoice, Whole
-from everlearn.cli.output import KILLED, Answer, Screen, Shown
+from everlearn.cli.arguments import ANY_RUN, RUN, RunChoice, Whole
+from everlearn.cli.output import SIGNAL_OFFSET, Console, ConsoleArg, Result
 from everlearn.errors import BadInput
-from everlearn.runs import Record, RunSpec
 
 if TYPE_CHECKING:
     from everlearn.runs import Record, RunSpec, Stopped
     from everlearn.runs.events import Event
 
-
 RECORDS = Path("records")
-"""Where records go if nobody says where."""
+"""Default folder of records."""
 
 Folder = Annotated[
-    Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=HOW)
+    Path | None, Parameter(name=["--record", "-r"], show_default=False, metavar="DIR", group=RUN)
 ]
-Name = Annotated[str | None, Parameter(show_default=False, metavar="WORDS", group=HOW)]
-Processes = Annotated[Whole, Parameter(group=HOW)]
+Name = Annotated[str | None, Parameter(show_default=False, group=RUN)]
+Processes = Annotated[Whole, Parameter(metavar="N", group=RUN)]
+TensorBoard = Annotated[Path | None, Parameter(show_default=False, metavar="DIR", group=RUN)]
+WandB = Annotated[str | None, Parameter(show_default=False, metavar="PROJECT", group=RUN)]
 
 
 def run(
@@ -36,103 +35,129 @@ def run(
     record: Folder = None,
     name: Name = None,
     processes: Processes = 1,
-    screen: Shown,
-) -> Answer | None:
-    """Play a stream to a learner and keep a record that survives crashes.
+    tensorboard: TensorBoard = None,
+    wandb: WandB = None,
+    console: ConsoleArg,
+) -> Result | None:
+    """Train a learner on a stream. The run is recorded and can be resumed after a crash.
 
     Args:
-        choice: Which run.
-        record: The folder of the record; a new one in records/ if not said.
-        name: What you call the run; shown wherever the record is.
-        processes: How many share the work of each batch; under torchrun, as many as it started.
-        screen: Where progress is shown.
+        choice: The run.
+        record: Folder of the record; default: a new one in records/.
+        name: Name of the run in lists and figures.
+        processes: Data-parallel processes; under torchrun, those that it started.
+        tensorboard: Folder for TensorBoard logs of losses and accuracies.
+        wandb: Weights & Biases project for losses and accuracies.
+        console: Shows progress.
     """
     from everlearn import runs
+    from everlearn.runs import trackers
+    from everlearn.runs.run_record import check_folder, has_record
 
-    if _followed():
+    if _follow():
         return None
+    trackers.check_installed(tensorboard=tensorboard is not None, wandb=wandb is not None)
     spec = choice.build()
     folder = record or RECORDS / runs.folder_name(name or spec.title, spec.hash)
-    _check_unchanged(folder, spec)
-    with runs.together(spec, processes=processes):
-        story = runs.resume(folder) if _goes_on(folder) else runs.record(spec, folder, name=name)
-        kept = runs.Record(folder)
-        stop = played(story, kept, screen)
-    return _told(kept, stop)
+    exists = has_record(check_folder(folder))
+    if exists:
+        runs.Record(folder).check_spec(spec.to_mapping())
+    with runs.process_group(spec, processes=processes):
+        resumes = exists and _is_restarted()
+        events = runs.resume(folder) if resumes else runs.record(spec, folder, name=name)
+        if tensorboard is not None:
+            events = trackers.to_tensorboard(events, tensorboard)
+        if wandb is not None:
+            events = trackers.to_wandb(events, project=wandb, name=name or folder.name)
+        saved = runs.Record(folder)
+        stopped = run_events(events, saved, console)
+    return _result(saved, stopped)
 
 
-def resume(record: Path, /, *, processes: Processes = 1, screen: Shown) -> Answer | None:
-    """Play a record on from its newest checkpoint; ends as if it had never stopped.
+def resume(record: Path, /, *, processes: Processes = 1, console: ConsoleArg) -> Result | None:
+    """Resume a run from its newest checkpoint. The result is the same as without the interruption.
 
     Args:
-        record: The folder of the record.
-        processes: How many share the work of each batch; another number than before changes the last bits.
-        screen: Where progress is shown.
+        record: Folder of the record.
+        processes: Data-parallel processes; another number than before changes the last bits.
+        console: Shows progress.
     """
     from everlearn import runs
 
-    if _followed():
+    if _follow():
         return None
-    kept = runs.Record(record)
-    with runs.together(runs.RunSpec.from_mapping(kept.spec), processes=processes):
-        stop = played(runs.resume(record), kept, screen)
-    return _told(kept, stop)
+    saved = runs.Record(record)
+    with runs.process_group(runs.RunSpec.from_mapping(saved.spec), processes=processes):
+        stopped = run_events(runs.resume(record), saved, console)
+    return _result(saved, stopped)
 
 
-def played(story: "Iterator[Event]", record: "Record", screen: Screen) -> "Stopped | None":
-    """Play a story to its end behind a progress bar; what stopped it, if anything did."""
-    from everlearn.cli.progress import watch
+def run_events(events: "Iterator[Event]", record: "Record", console: Console) -> "Stopped | None":
+    """Run to the end behind a progress bar; returns why it stopped early, if it did."""
+    from everlearn.cli.progress import show_run
     from everlearn.runs import Stopped
 
-    with _plain_warnings(), screen.progress(f"{record.spec['learner']['name']}, task") as progress:
+    with _warnings_as_lines(), console.progress(f"{record.spec['learner']['name']}, task") as update:
         try:
-            watch(story, record, progress)
-        except Stopped as stop:
-            return stop
+            show_run(events, record, update)
+        except Stopped as stopped:
+            return stopped
     return None
 
 
-def _followed() -> bool:
-    """Whether this process was started to play along with another; if so, it has."""
-    from everlearn.runs.distributed import Place, follow, joined
+def run_or_resume(folder: Path, spec: "RunSpec", console: Console) -> "Record":
+    """The finished record of a spec; runs what is not in the folder yet."""
+    from everlearn import runs
+    from everlearn.runs.run_record import has_record
 
-    place = Place.here()
-    if place is None or place.rank == 0:
+    events = runs.resume(folder, spec) if has_record(folder) else runs.record(spec, folder)
+    record = runs.Record(folder)
+    stopped = run_events(events, record, console)
+    if stopped is not None:
+        raise BadInput(f"{stopped}, or repeat this command")
+    return record
+
+
+def rerun(record: "Record", *, console: Console, **change: Any) -> "Record":
+    """The finished record of a run with other settings, in a folder beside the original."""
+    from everlearn.runs import RunSpec
+
+    name = "-".join([record.folder.name, *(f"{key}-{value}" for key, value in change.items())])
+    spec = RunSpec.from_mapping({**record.spec, **change})
+    return run_or_resume(record.folder.parent / name, spec, console)
+
+
+def _follow() -> bool:
+    """Whether this process is another rank than 0 of a data-parallel run; if so, it has finished its part."""
+    from everlearn.runs.distributed import RankInfo, follow_rank_0, joined_group
+
+    info = RankInfo.from_environment()
+    if info is None or info.rank == 0:
         return False
-    with joined(place):
-        follow()
+    with joined_group(info):
+        follow_rank_0()
     return True
 
 
-def _goes_on(folder: Path) -> bool:
-    """Whether torchrun has started this very command again, after a process of it was lost."""
-    from everlearn.runs.distributed import Place
-    from everlearn.runs.run_record import SPEC
+def _is_restarted() -> bool:
+    """Whether torchrun has restarted this command after a process was lost."""
+    from everlearn.runs.distributed import RankInfo
 
-    place = Place.here()
-    return place is not None and place.attempt > 0 and (folder / SPEC).is_file()
-
-
-def _told(record: "Record", stop: "Stopped | None") -> Answer:
-    from everlearn.cli.records import answer
-
-    return answer(record) if stop is None else answer(record, note=str(stop), code=KILLED + stop.signal)
+    info = RankInfo.from_environment()
+    return info is not None and info.restart > 0
 
 
-def _check_unchanged(folder: Path, spec: "RunSpec") -> None:
-    """Say how a run differs from the one whose record is in its place already."""
-    from everlearn.runs.run_record import SPEC, Record
-    from everlearn.settings import differences
+def _result(record: "Record", stopped: "Stopped | None") -> Result:
+    from everlearn.cli.records import record_result
 
-    if "\0" not in str(folder) and (folder / SPEC).is_file():
-        changed = differences(Record(folder).spec, spec.to_mapping())
-        if changed:
-            raise BadInput(f"{folder} plays something else: {'; '.join(changed)}; choose a new folder")
+    if stopped is None:
+        return record_result(record)
+    return record_result(record, note=str(stopped), exit_code=SIGNAL_OFFSET + stopped.signal)
 
 
 @contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """What a person should know, in a line, while the run goes on."""
+def _warnings_as_lines() -> Iterator[None]:
+    """Print warnings about checkpoints as one line each."""
     from everlearn.runs import DamagedCheckpoint, InexactResume
 
     with warnings.catch_warnings():
@@ -140,19 +165,3 @@ def _plain_warnings() -> Iterator[None]:
             warnings.simplefilter("always", kind)
         warnings.showwarning = lambda message, *_: print(f"everlearn: {message}", file=sys.stderr)
         yield
-
-
-def play_into(folder: Path, spec: RunSpec, screen: Screen) -> Record:
-    """The finished record of a spec; what of it is in the folder already is not played again."""
-    story = runs.resume(folder, spec) if (folder / "spec.json").is_file() else runs.record(spec, folder)
-    record = Record(folder)
-    stopped = played(story, record, screen)
-    if stopped is not None:
-        raise BadInput(f"{stopped}, or ask again")
-    return record
-
-
-def rerun(record: Record, *, screen: Screen, **change: Any) -> Record:
-    """A record's spec with some settings changed, played into a folder beside it."""
-    name = "-".join([record.folder.name, *(f"{key}-{value}" for key, value in change.items())])
-    return play_into(record.folder.parent / name, RunSpec.from_mapping({**record.spec, **change}), screen)

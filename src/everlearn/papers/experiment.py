@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.errors import unknown
 from everlearn.reports.groups import Group
-from everlearn.runs.sweep import Job, missing
+from everlearn.runs.sweep import Job, pending_commands
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +109,7 @@ class Scale:
 
     def first_tasks(self, n_tasks: int, device: str) -> "Scale":
         """Only the first tasks of every run on some device, to test the setup and measure its speed."""
-        settings = {"n_tasks": n_tasks, "evaluation.every": 1, "device": device}
+        settings = {"n_tasks": n_tasks, "evaluation.every_n_tasks": 1, "device": device}
         description = f"{self.description} Only the first {n_tasks} tasks of each run, on {device}."
         return replace(self.with_overrides(settings, f"first-{n_tasks}"), description=description)
 
@@ -135,7 +135,7 @@ class Scale:
             Job(
                 spec=self.spec(name, seed),
                 folder=records / f"{folder}-seed-{seed}",
-                asks=tuple(
+                protocols=tuple(
                     (protocol, *self.protocol_options.get(protocol, ())) for protocol in series.protocols
                 ),
                 name=name,
@@ -150,7 +150,9 @@ class Scale:
         from everlearn.runs import Record
 
         runs = [
-            RunResults.from_record(Record(job.folder)) for job in self.jobs(name, records) if not missing(job)
+            RunResults.from_record(Record(job.folder))
+            for job in self.jobs(name, records)
+            if not pending_commands(job)
         ]
         return Group(name, name, tuple(runs)) if runs else None
 

@@ -112,7 +112,7 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
     yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
     for group in groups:
-        supervision = str(group.runs[0].started.get("given", ""))
+        supervision = str(group.runs[0].started.get("supervision", ""))
         cells = [group.short, supervision, *(column.cell(group) for column in columns)]
         yield "| " + " | ".join(cells) + " |"
 

@@ -182,7 +182,7 @@ def _row(group: Group) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": group.name,
         "learner": group.runs[0].record.spec["learner"]["name"],
-        "given": started[0].get("given"),
+        "supervision": started[0].get("supervision"),
         "stream": started[0].get("stream"),
         "fingerprints": sorted({start["fingerprint"] for start in started if start}),
         "tasks": group.n_tasks,

@@ -82,7 +82,7 @@ def _identity(run: RunResults) -> tuple[str, str]:
     """Keys of the settings and of the seeds of a run; edits of a memory belong to the settings."""
     settings = settings_of(run)
     seeds = [settings.pop(name, None) for name in SEEDS]
-    edits = [(edit["n_tasks"], edit["act"], edit["label"]) for edit in run.edits]
+    edits = [(edit["n_tasks"], edit["action"], edit["label"]) for edit in run.edits]
     return json.dumps([settings, edits], sort_keys=True), json.dumps(seeds)
 
 

@@ -133,7 +133,7 @@ def _table_row(number: int, group: Group, columns: Sequence[Column]) -> str:
 
 
 def _supervision(group: Group) -> str:
-    return str(group.runs[0].started.get("given", DASH))
+    return str(group.runs[0].started.get("supervision", DASH))
 
 
 def _figures(groups: Sequence[Group]) -> str:

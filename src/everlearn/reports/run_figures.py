@@ -102,7 +102,9 @@ def cost(groups: Groups, style: FigureStyle) -> "Figure":
 def within_tasks(groups: Groups, style: FigureStyle) -> "Figure":
     """Accuracy within tasks: on the task being learned, and on earlier tasks."""
     if not any(run.has_within_task_scores for each in groups for run in each.runs):
-        raise NothingToDraw("no run was evaluated within tasks; train with --set evaluation.inside_every=10")
+        raise NothingToDraw(
+            "no run was evaluated within tasks; train with --set evaluation.every_n_batches=10"
+        )
     figure, panels = canvas(2, columns=1, panel_height=1.6, share_x=True)
     for axes, earlier in zip(panels, (False, True), strict=True):
         series = [each.series(partial(RunResults.within_tasks, earlier=earlier)) for each in groups]

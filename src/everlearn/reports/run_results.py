@@ -78,7 +78,7 @@ class RunResults:
         """Read a record."""
         seconds = math.fsum(row["seconds"] for row in record.seconds())
         results = cls(record, tuple(map(_evaluation, record.scores())), seconds)
-        keys = ("task", "shown", "batch", "found")
+        keys = ("task", "environment", "n_batches", "results")
         results.probe_results = tuple(ProbeResults(*(row[key] for key in keys)) for row in record.probes())
         known: set[int] = set()
         for event in record.events():
@@ -87,10 +87,10 @@ class RunResults:
                 case "run-started":
                     results.started = event
                 case "task-started":
-                    if event["ahead"] is not None:
+                    if event["zero_shot_accuracy"] is not None:
                         results._add_before(event, is_new=known.isdisjoint(event["labels"]))
                     known.update(event["labels"])
-                case "learned":
+                case "train-step":
                     results.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
                 case "task-ended":
                     results.ended.append(event)
@@ -99,9 +99,11 @@ class RunResults:
         return results
 
     def _add_before(self, event: Mapping[str, Any], *, is_new: bool) -> None:
-        self.before[event["task"]] = event["ahead"]
+        self.before[event["task"]] = event["zero_shot_accuracy"]
         if not is_new:
-            self.chance[event["task"]] = event.get("chance", math.nan if event["ahead"] else 0.0)
+            self.chance[event["task"]] = event.get(
+                "chance_accuracy", math.nan if event["zero_shot_accuracy"] else 0.0
+            )
 
     @property
     def n_tasks(self) -> int:
@@ -251,15 +253,15 @@ def summary(results: RunResults) -> dict[str, Any]:
         "finished": record.is_finished,
         "exact": record.is_exact,
         **{name: None if math.isnan(value) else value for name, value in results.measures().items()},
-        "edits": [{name: edit[name] for name in ("n_tasks", "act", "label")} for edit in results.edits],
+        "edits": [{name: edit[name] for name in ("n_tasks", "action", "label")} for edit in results.edits],
         "spec": record.spec_hash[:16],
         "digest": record.digest,
     }
 
 
 def _evaluation(event: Mapping[str, Any]) -> Evaluation:
-    row = Row.from_counts(event["task"], event["tasks"], event["correct"], event["total"])
-    return Evaluation(row, event["batch"], event["factor_errors"])
+    row = Row.from_counts(event["task"], event["eval_tasks"], event["n_correct"], event["n_images"])
+    return Evaluation(row, event["n_batches"], event["factor_errors"])
 
 
 def _measured(points: Iterable[tuple[int, float]]) -> Curve:

@@ -1,7 +1,7 @@
-"""What happened when a learner met a stream.
+"""Runs: train a learner on a stream and record what happens.
 
-Takes a `RunSpec`; `play` tells what happens as events, `record` and `resume` also write it into a folder that
-survives crashes. Gives `Record`s that open without torch; progress bars, plots and writers only listen.
+Takes a `RunSpec`. `run` yields events; `record` and `resume` also write them to a folder that survives
+crashes. Gives `Record`s, which can be read without torch. Progress bars, plots and trackers consume events.
 """
 
 import importlib
@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from everlearn.runs import events
-    from everlearn.runs.distributed import together
-    from everlearn.runs.loop import Diverged, OutOfMemory, Play, play
+    from everlearn.runs.distributed import process_group
+    from everlearn.runs.loop import Diverged, OutOfMemory, RunState, run
     from everlearn.runs.recorder import DamagedCheckpoint, InexactResume, Stopped, record, resume
     from everlearn.runs.run_record import Record, folder_name, list_records
     from everlearn.runs.spec import RunSpec
     from everlearn.runs.trackers import to_tensorboard, to_wandb
 
-# A room to look into without torch: what plays is loaded when it is first asked for.
-_HOMES = {
+# Imported on first use, so that records can be read without torch.
+_MODULES = {
     "DamagedCheckpoint": "recorder",
     "Diverged": "loop",
     "InexactResume": "recorder",
     "OutOfMemory": "loop",
-    "Play": "loop",
     "Record": "run_record",
     "RunSpec": "spec",
+    "RunState": "loop",
     "Stopped": "recorder",
     "folder_name": "run_record",
     "list_records": "run_record",
-    "play": "loop",
+    "process_group": "distributed",
     "record": "recorder",
     "resume": "recorder",
+    "run": "loop",
     "to_tensorboard": "trackers",
     "to_wandb": "trackers",
-    "together": "distributed",
 }
 
 __all__ = [
@@ -41,27 +41,27 @@ __all__ = [
     "Diverged",
     "InexactResume",
     "OutOfMemory",
-    "Play",
     "Record",
     "RunSpec",
+    "RunState",
     "Stopped",
     "events",
     "folder_name",
     "list_records",
-    "play",
+    "process_group",
     "record",
     "resume",
+    "run",
     "to_tensorboard",
     "to_wandb",
-    "together",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "events":
         return importlib.import_module("everlearn.runs.events")
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"everlearn.runs.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"everlearn.runs.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'everlearn.runs' has no attribute {name!r}")
 
 

@@ -1,6 +1,7 @@
-"""One run in several processes: the first leads and keeps the record, the others play the same along.
+"""Data-parallel runs: one run in several processes.
 
-All of them play the whole loop with the same learner; only their networks share the work (`data_parallel`).
+Every rank runs the whole training loop with the same learner; only the networks split their batches. Rank 0
+writes the record. All ranks compare their events and agree on when to stop.
 """
 
 import hashlib
@@ -30,218 +31,212 @@ from everlearn.networks.distributed import (
     world_size,
 )
 from everlearn.rendering.render import available_cpus
+from everlearn.runs.child_process import ChildProcess
 from everlearn.runs.events import Event, RunEnded
-from everlearn.runs.loop import Play
-from everlearn.runs.signals import Wish
+from everlearn.runs.loop import RunState
+from everlearn.runs.signals import StopSignal
 from everlearn.runs.spec import RunSpec
-from everlearn.runs.sweep.executors import Child
 from everlearn.serialization import pack, unpack
 
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
 
+TIMEOUT = timedelta(minutes=10)
+"""How long to wait for a rank that does not answer."""
+N_JOINED = "joined"
+"""Key of the store that counts the ranks that have joined."""
+MAX_PROCESSES = 1024
+LOOPBACK = "127.0.0.1"
+GLOO_INTERFACE = "GLOO_SOCKET_IFNAME"
+EXIT_TIMEOUT = 5.0
+"""Seconds within which a lost rank should have ended."""
+POLL_INTERVAL = 0.05
 
-PATIENCE = timedelta(minutes=10)
-"""How long a process that says nothing, yet has not ended, is waited for."""
-ARRIVED = "arrived"
-"""Where it is counted how many have come."""
+
+class RanksDisagree(BadInput):
+    """Ranks that should compute the same do not."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Which of the processes of a run this one is, and where they meet.
+class RankInfo:
+    """Rank of this process, and the address of the rendezvous.
 
     Attributes:
-        rank: its number; 0 leads and keeps the record.
-        n: how many there are.
-        local_rank: its number among those on this machine.
-        n_local: how many are on this machine.
-        host: the machine where they meet.
-        port: and at which door of it.
-        attempt: how often torchrun has started all of them again.
+        rank: 0 writes the record.
+        world_size: number of processes.
+        local_rank: rank among the processes of this machine.
+        local_world_size: number of processes of this machine.
+        host: machine of the rendezvous.
+        port: its port there; 0 if it is not open yet.
+        restart: how often torchrun has restarted the processes.
     """
 
     rank: int
-    n: int
+    world_size: int
     local_rank: int
-    n_local: int
+    local_world_size: int
     host: str
     port: int
-    attempt: int = 0
+    restart: int = 0
 
     @classmethod
-    def here(cls) -> Self | None:
-        """The place that whoever started this process gave it; None if it plays alone."""
-        rank, n, host, port = map(_told, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
-        if not host or not all(number.isdecimal() for number in (rank, n, port)) or int(n) < 2:
+    def from_environment(cls) -> Self | None:
+        """The rank that torchrun, or the first process, gave this process; None outside a group."""
+        rank, world_size, host, port = map(_variable, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
+        if not host or not all(number.isdecimal() for number in (rank, world_size, port)):
+            return None
+        if int(world_size) < 2:
             return None
         return cls(
             rank=int(rank),
-            n=int(n),
-            local_rank=int(_told("LOCAL_RANK") or rank),
-            n_local=int(_told("LOCAL_WORLD_SIZE") or n),
+            world_size=int(world_size),
+            local_rank=int(_variable("LOCAL_RANK") or rank),
+            local_world_size=int(_variable("LOCAL_WORLD_SIZE") or world_size),
             host=host,
             port=int(port),
-            attempt=int(_told("TORCHELASTIC_RESTART_COUNT") or 0),
+            restart=int(_variable("TORCHELASTIC_RESTART_COUNT") or 0),
         )
 
     def environment(self) -> dict[str, str]:
-        """What a process must find in its environment to be in this place, as torchrun would put it."""
+        """The variables that `from_environment` reads."""
         return {
             "RANK": str(self.rank),
-            "WORLD_SIZE": str(self.n),
+            "WORLD_SIZE": str(self.world_size),
             "LOCAL_RANK": str(self.local_rank),
-            "LOCAL_WORLD_SIZE": str(self.n_local),
+            "LOCAL_WORLD_SIZE": str(self.local_world_size),
             "MASTER_ADDR": self.host,
             "MASTER_PORT": str(self.port),
-            "TORCHELASTIC_RESTART_COUNT": str(self.attempt),
+            "TORCHELASTIC_RESTART_COUNT": str(self.restart),
         }
 
 
 @contextmanager
-def joined(place: Place, store: "Store | None" = None) -> Iterator[None]:
-    """Meet the other processes; inside, they answer each other.
+def process_group(spec: RunSpec, *, processes: int = 1) -> Iterator[None]:
+    """Run `record` and `resume` inside this context in several processes of this machine, or under torchrun.
+
+    The record is the same as that of one process. The other processes end with this one.
 
     Args:
-        place: which of them this one is.
-        store: the meeting place, if it is open already.
+        spec: the run; its learner must support data parallelism.
+        processes: number of processes, including this one.
+
+    Example:
+        >>> spec = RunSpec.make(learner="er")
+        >>> with process_group(spec, processes=2):  # doctest: +SKIP
+        ...     for event in record(spec, "records/er"):
+        ...         pass
     """
-    has_card = torch.cuda.device_count() >= place.n_local
-    if has_card:
-        torch.cuda.set_device(place.local_rank)  # the one that `cuda` means from now on
-    backend = "cpu:gloo,cuda:nccl" if has_card else "gloo"
+    check_range("processes", processes, 1, MAX_PROCESSES)
+    info = RankInfo.from_environment()
+    if info is not None and processes > 1:
+        raise BadInput(f"processes is {processes}, but torchrun started {info.world_size}; omit it")
+    if info is None and processes == 1:
+        yield
+        return
+    info = info or RankInfo(
+        rank=0, world_size=processes, local_rank=0, local_world_size=processes, host=LOOPBACK, port=0
+    )
+    _check_data_parallel(spec, info)
+    with joined_group(info) if info.port else _launched_group(info):
+        yield
+        with suppress(RankLost):  # the run is recorded, so a lost rank does not matter any more
+            shutdown_workers()
+
+
+def _check_data_parallel(spec: RunSpec, info: RankInfo) -> None:
+    """Raise an error if the run cannot be split over the processes."""
+    name, n = spec.learner.name, info.world_size
+    if not learners.learner_class(name).supports_data_parallel:
+        able = [each for each in learners.names() if learners.learner_class(each).supports_data_parallel]
+        raise BadInput(
+            f"{name} does not support data parallelism; use one process, or one of {', '.join(able)}"
+        )
+    if spec.batch_size < n:
+        raise BadInput(f"batch_size is {spec.batch_size}, too small for {n} processes; increase it")
+    if spec.device not in ("cpu", "cuda"):
+        raise BadInput(f"device is {spec.device}; several processes need cpu, or cuda with a GPU each")
+    if spec.device == "cuda" and (n_gpus := torch.cuda.device_count()) < info.local_world_size:
+        raise BadInput(f"device is cuda, but {info.local_world_size} processes have only {n_gpus} GPUs")
+
+
+@contextmanager
+def joined_group(info: RankInfo, store: "Store | None" = None) -> Iterator[None]:
+    """Join the process group.
+
+    Args:
+        info: the rank of this process.
+        store: the rendezvous store, if it is open already.
+    """
+    has_gpu = torch.cuda.device_count() >= info.local_world_size
+    if has_gpu:
+        torch.cuda.set_device(info.local_rank)  # from now on the device of "cuda"
+    backend = "cpu:gloo,cuda:nccl" if has_gpu else "gloo"
     try:
-        met = store or open_store(place)
-        met.add(ARRIVED, 1)
-        dist.init_process_group(backend, store=met, rank=place.rank, world_size=place.n, timeout=PATIENCE)
+        store = store or open_store(info)
+        store.add(N_JOINED, 1)
+        dist.init_process_group(
+            backend, store=store, rank=info.rank, world_size=info.world_size, timeout=TIMEOUT
+        )
     except RuntimeError as error:
-        raise RankLost(f"the processes of this run did not find each other ({error!s:.200})") from error
+        raise RankLost(f"the processes of this run cannot connect ({error!s:.200})") from error
     try:
         yield
     finally:
         dist.destroy_process_group()
 
 
-def open_store(place: Place, door: int | None = None) -> "Store":
-    """The meeting place; the first process keeps it, unless torchrun does.
+def open_store(info: RankInfo, listen_fd: int | None = None) -> "Store":
+    """The rendezvous store; rank 0 hosts it, unless torchrun does.
 
     Args:
-        place: which process this one is.
-        door: the number of a socket that listens already, for the first process.
+        info: the rank of this process.
+        listen_fd: file descriptor of a listening socket, for rank 0.
     """
-    is_host = place.rank == 0 and _told("TORCHELASTIC_USE_AGENT_STORE") != str(True)
-    store = dist.TCPStore(  # type: ignore[attr-defined]  # torch exports it, yet not by name
-        place.host,
-        place.port,
+    is_host = info.rank == 0 and _variable("TORCHELASTIC_USE_AGENT_STORE") != str(True)
+    store = dist.TCPStore(  # type: ignore[attr-defined]  # exported by torch, but not by name
+        info.host,
+        info.port,
         is_master=is_host,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         wait_for_workers=False,
-        master_listen_fd=door,
+        master_listen_fd=listen_fd,
     )
-    # A process that was started again must not find the addresses of the attempt before.
-    return dist.PrefixStore(f"attempt {place.attempt}", store)  # type: ignore[attr-defined]  # as above
-
-
-def _told(name: str) -> str:
-    return os.environ.get(name, "")
-
-
-MOST = 1024
-LOOPBACK = "127.0.0.1"
-INTERFACE = "GLOO_SOCKET_IFNAME"
-"""Where gloo reads over which network it is to speak."""
-LAST_WORDS = 5.0
-"""Seconds in which a process that was lost can be expected to have ended."""
-POLL = 0.05
+    # A restarted process must not find the addresses of the previous attempt.
+    return dist.PrefixStore(f"attempt {info.restart}", store)  # type: ignore[attr-defined]  # as above
 
 
 @contextmanager
-def together(spec: RunSpec, *, processes: int = 1) -> Iterator[None]:
-    """Play a run in several processes of this machine, or in those that torchrun started.
-
-    Inside, `record` and `resume` lead the others; what they write is the same as ever. Processes that were
-    started end when this one does, in whatever way.
-
-    Args:
-        spec: what will be played; refused if its learner cannot share its work.
-        processes: how many, this one among them.
-
-    Example:
-        >>> spec = RunSpec.make(learner="er")
-        >>> with together(spec, processes=2):  # doctest: +SKIP
-        ...     for event in record(spec, "records/er"):
-        ...         pass
-    """
-    check_range("processes", processes, 1, MOST)
-    place = Place.here()
-    if place is not None and processes > 1:
-        raise BadInput(f"processes is {processes}, but {place.n} were started already; leave it out")
-    place = place or _first_of(processes)
-    if place.n == 1:
-        yield
-        return
-    check_shareable(spec, place)
-    with joined(place) if place.port else _started(place):
-        yield
-        with suppress(RankLost):  # all is played and recorded; nobody is needed any more
-            shutdown_workers()
-
-
-def check_shareable(spec: RunSpec, place: Place) -> None:
-    """Complain if so many processes cannot share the work of a run."""
-    name, n = spec.learner.name, place.n
-    if not learners.learner_class(name).supports_data_parallel:
-        able = [each for each in learners.names() if learners.learner_class(each).supports_data_parallel]
-        raise BadInput(
-            f"{name} cannot share its work, so {n} processes would all do the same; use one, or a learner "
-            f"that can ({', '.join(able)})"
-        )
-    if spec.batch_size < n:
-        raise BadInput(f"batch_size is {spec.batch_size}, too few for {n} processes to share; make it larger")
-    if spec.device not in ("cpu", "cuda"):
-        raise BadInput(f"device is {spec.device}; several processes compute on cpu or on cuda, a card each")
-    if spec.device == "cuda" and (n_cards := torch.cuda.device_count()) < place.n_local:
-        raise BadInput(f"device is cuda, but {n_cards} cards are too few for {place.n_local} processes")
-
-
-def _first_of(n: int) -> Place:
-    """The place of this process among those that it will start."""
-    return Place(rank=0, n=n, local_rank=0, n_local=n, host=LOOPBACK, port=0)
-
-
-@contextmanager
-def _started(place: Place) -> Iterator[None]:
-    """Start the others, lead them, and see that none is left behind."""
-    door = socket.create_server((place.host, 0))  # a free one, so that it does not matter who has which
-    place = replace(place, port=door.getsockname()[1])
-    store = open_store(place, door.detach())
+def _launched_group(info: RankInfo) -> Iterator[None]:
+    """Launch the other ranks on this machine and join them; none outlives this context."""
+    server = socket.create_server((info.host, 0))  # a free port, held until the store takes it over
+    info = replace(info, port=server.getsockname()[1])
+    store = open_store(info, server.detach())
     with ExitStack() as stack:
-        threads = stack.enter_context(_fewer_threads(place.n))
-        stack.enter_context(_on_loopback())
-        others = [replace(place, rank=rank, local_rank=rank) for rank in range(1, place.n)]
-        children = [
-            stack.enter_context(closing(Child(["run"], threads=threads, environment=other.environment())))
-            for other in others
-        ]
+        threads = stack.enter_context(_split_threads(info.world_size))
+        stack.enter_context(_loopback_only())
+        children = []
+        for rank in range(1, info.world_size):
+            variables = replace(info, rank=rank, local_rank=rank).environment()
+            child = ChildProcess(["run"], threads=threads, environment=variables)
+            children.append(stack.enter_context(closing(child)))
         try:
-            _await(store, children)
-            with joined(place, store):
+            _wait_for_ranks(store, children)
+            with joined_group(info, store):
                 yield
         except RankLost as error:
-            raise RankLost(f"{_reason(children)}{error}") from error
+            raise RankLost(f"{_exit_reason(children)}{error}") from error
 
 
-def _await(store: "Store", children: Sequence[Child]) -> None:
-    """Wait until all have come, but not for one that has ended."""
-    while store.add(ARRIVED, 0) < len(children):
+def _wait_for_ranks(store: "Store", children: Sequence[ChildProcess]) -> None:
+    while store.add(N_JOINED, 0) < len(children):
         if not all(child.is_alive for child in children):
-            raise RankLost("the run cannot begin")
-        time.sleep(POLL)
+            raise RankLost("the run cannot start")
+        time.sleep(POLL_INTERVAL)
 
 
 @contextmanager
-def _fewer_threads(n: int) -> Iterator[int]:
-    """As many threads of arithmetic in each process as let all together have the machine, and not more."""
+def _split_threads(n: int) -> Iterator[int]:
+    """Limit the threads of each process so that all together do not exceed the cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(min(before, max(1, available_cpus() // n)))
     try:
@@ -251,78 +246,80 @@ def _fewer_threads(n: int) -> Iterator[int]:
 
 
 @contextmanager
-def _on_loopback() -> Iterator[None]:
-    """Let nobody outside this machine listen or speak; nor does it matter what the machine is called."""
-    before = os.environ.get(INTERFACE)
-    os.environ[INTERFACE] = socket.if_indextoname(1)
+def _loopback_only() -> Iterator[None]:
+    """Let gloo use the loopback interface, which other machines cannot reach."""
+    before = os.environ.get(GLOO_INTERFACE)
+    os.environ[GLOO_INTERFACE] = socket.if_indextoname(1)
     try:
         yield
     finally:
-        del os.environ[INTERFACE]
-        os.environ |= {} if before is None else {INTERFACE: before}
+        del os.environ[GLOO_INTERFACE]
+        os.environ |= {} if before is None else {GLOO_INTERFACE: before}
 
 
-def _reason(children: Sequence[Child]) -> str:
-    """Which of the others ended, and why, as far as one can tell."""
+def _exit_reason(children: Sequence[ChildProcess]) -> str:
+    """Which rank ended and why, if known."""
     for rank, child in enumerate(children, start=1):
-        if child.ends_within(LAST_WORDS / len(children)):
-            return f"process {rank} of {len(children) + 1} ended ({child.reason()}): "
+        if child.wait(EXIT_TIMEOUT / len(children)) is not None:
+            return f"rank {rank} of {len(children) + 1} ended ({child.error()}): "
     return ""
 
 
-class PartnersDisagree(BadInput):
-    """Processes that should compute the same do not."""
-
-
-def lead(play: Play) -> None:
-    """Let the other processes, if there are any, play along from where the play is."""
+def broadcast_run(run: RunState) -> None:
+    """Rank 0: send the state of a run to the other ranks, if there are any."""
     if world_size() > 1:
-        broadcast_bytes(pack({"spec": play.spec.to_mapping(), "state": play.state()}))
+        broadcast_bytes(pack({"spec": run.spec.to_mapping(), "state": run.state()}))
 
 
-def follow() -> None:
-    """Play along with the first process until it dismisses us, or until anybody is asked to stop."""
-    with Wish() as wish, suppress(ShutDown):
+def follow_rank_0() -> None:
+    """Other ranks: take part in the runs of rank 0 until it shuts down, or a rank receives a stop signal."""
+    with StopSignal() as stop, suppress(ShutDown):
         while True:
-            given = unpack(broadcast_bytes(b""))
-            play = Play(RunSpec.from_mapping(given["spec"]))
-            play.load(given["state"])
-            for event in play.events():
-                if agreed(event, wish.received):
+            received = unpack(broadcast_bytes(b""))
+            run = RunState(RunSpec.from_mapping(received["spec"]))
+            run.load(received["state"])
+            for event in run.events():
+                if agree_on_stop(event, stop.received):
                     return
 
 
-def agreed(event: Event, received: signal.Signals | None) -> signal.Signals | None:
-    """What asked to stop here, if anything did, whichever process it asked.
+def agree_on_stop(event: Event, received: signal.Signals | None) -> signal.Signals | None:
+    """The stop signal that any rank has received, if the run can be checkpointed after this event.
 
-    All come together at every event, and find out if they do not tell the same story.
+    Raises an error if the ranks have different events.
     """
     if world_size() > 1 and not isinstance(event, RunEnded):
-        everybody = all_gather_ints(received or 0, _fingerprint(event))
-        if len({fingerprint for _, fingerprint in everybody}) > 1:
-            raise PartnersDisagree(
-                f"the processes of this run do not agree on what happened ({event.kind}); let all of them "
-                "have the same everlearn, torch and kind of processor"
+        ranks = all_gather_ints(received or 0, _fingerprint(event))
+        if len({fingerprint for _, fingerprint in ranks}) > 1:
+            raise RanksDisagree(
+                f"the processes of this run have different results ({event.kind}); use the same versions of "
+                "everlearn and torch, and the same kind of processor, for all of them"
             )
-        asked, _ = max(everybody)
-        received = signal.Signals(asked) if asked else None
-    return received if event.safe else None
-
-
-@contextmanager
-def told_of_partners(folder: Path) -> Iterator[None]:
-    """Say how to go on when a process of the run was lost."""
-    try:
-        yield
-    except (RankLost, PartnersDisagree) as error:
-        raise type(error)(f"{error}; nothing saved was lost: go on with `{to_resume(folder)}`") from error
-
-
-def to_resume(folder: Path) -> str:
-    """The command that plays a record on as exactly as it was begun."""
-    return f"everlearn resume {folder}" + (f" --processes {world_size()}" if world_size() > 1 else "")
+        number, _ = max(ranks)
+        received = signal.Signals(number) if number else None
+    return received if event.checkpointable else None
 
 
 def _fingerprint(event: Event) -> int:
-    told = json.dumps(event.to_json(), sort_keys=True).encode()
-    return int.from_bytes(hashlib.blake2b(told, digest_size=7).digest())
+    text = json.dumps(event.to_json(), sort_keys=True).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest())
+
+
+@contextmanager
+def rank_error_context(folder: Path) -> Iterator[None]:
+    """Add to errors of lost ranks how to continue."""
+    try:
+        yield
+    except (RankLost, RanksDisagree) as error:
+        raise type(error)(
+            f"{error}; the record is intact: continue with `{resume_command(folder)}`"
+        ) from error
+
+
+def resume_command(folder: Path) -> str:
+    """The command that resumes a run with the same number of processes."""
+    return f"everlearn resume {folder}" + (f" --processes {world_size()}" if world_size() > 1 else "")
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name, "")

@@ -1,100 +1,108 @@
-"""How a learner is judged along the way."""
+"""Evaluation of a learner during a run.
+
+Each function yields progress every few images, so that a run can be checkpointed and stopped in between.
+"""
 
 from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from everlearn.evaluation import factor_errors
-from everlearn.evaluation.environment_data import EnvironmentData, probe_scores
 from everlearn.factors import Factors
 from everlearn.learners import EstimatesFactors, HasPosterior, Learner
 from everlearn.rng import IntArray
-from everlearn.runs import events as tell
+from everlearn.runs.events import EvaluationProgress, Event, Probed, Scored
 from everlearn.streams import Batch, Stream, Task
 
-PIECE = 128
-"""Images scored between two events, so that progress shows and a signal is heard soon."""
+if TYPE_CHECKING:
+    from everlearn.evaluation.environment_data import EnvironmentData
+
+BATCH_SIZE = 128
+"""Images evaluated between two progress events."""
 
 
-def score(learner: Learner, stream: Stream, k: int, size: int, inside: int | None) -> Iterator[tell.Event]:
-    """Judge a learner on a sample of all tasks up to k; `inside` counts the batches if k is not over yet."""
-    probe = stream.eval_sample(k + 1, size)
-    answers, estimates = [np.zeros(0, np.int64)], []
-    for piece in probe.batches(PIECE):
-        answers.append(answer(learner, stream, piece))
-        if isinstance(learner, EstimatesFactors) and inside is None:
-            estimates.append(learner.estimate(piece.images))
-        yield tell.Scoring(k, sum(map(len, answers)), len(probe))
-    yield _scored(k, probe, np.concatenate(answers), estimates, inside)
+def predict(learner: Learner, stream: Stream, batch: Batch) -> IntArray:
+    """Predicted labels; the learner gets task ids only if the stream provides them."""
+    return learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
 
 
-def probe(
+def evaluate_seen_tasks(
+    learner: Learner, stream: Stream, k: int, size: int, n_batches: int | None
+) -> Iterator[Event]:
+    """Evaluate a classifier on a test sample of tasks 0 to k; see `Scored` for `n_batches`."""
+    sample = stream.eval_sample(k + 1, size)
+    predictions, estimates = [np.zeros(0, np.int64)], []
+    for batch in sample.batches(BATCH_SIZE):
+        predictions.append(predict(learner, stream, batch))
+        if isinstance(learner, EstimatesFactors) and n_batches is None:
+            estimates.append(learner.estimate(batch.images))
+        yield EvaluationProgress(k, sum(map(len, predictions)), len(sample))
+    yield _scored(k, sample, np.concatenate(predictions), estimates, n_batches)
+
+
+def evaluate_probes(
     learner: HasPosterior,
-    scenes: Sequence[EnvironmentData],
+    environments: "Sequence[EnvironmentData]",
     k: int,
     *,
-    shown: str,
+    environment: str,
     seed: int,
-    inside: int | None,
-) -> Iterator[tell.Event]:
-    """Ask what can be read from the codes of a learner that answers nothing, of all that the run shows."""
-    found: dict[str, dict[str, float]] = {}
-    for scene in scenes:
-        found[scene.name] = probe_scores(learner, scene, seed)
-        yield tell.Scoring(k, len(found), len(scenes))
-    yield tell.Probed(k, shown, found, inside)
+    n_batches: int | None,
+) -> Iterator[Event]:
+    """Fit probes to a learner's codes in every environment of the run; see `Probed`."""
+    from everlearn.evaluation.environment_data import probe_scores
+
+    results: dict[str, dict[str, float]] = {}
+    for each in environments:
+        results[each.name] = probe_scores(learner, each, seed)
+        yield EvaluationProgress(k, len(results), len(environments))
+    yield Probed(k, environment, results, n_batches)
 
 
-def look_ahead(learner: Learner, stream: Stream, task: Task) -> Generator[tell.Event, None, dict[str, float]]:
-    """Accuracy on a task before it is learned, and that of chance, for forward transfer.
+def evaluate_zero_shot(
+    learner: Learner, stream: Stream, task: Task
+) -> Generator[Event, None, dict[str, float]]:
+    """Accuracy on a task before training on it, and chance accuracy, for forward transfer.
 
-    A learner that knows nothing answers nothing, so its accuracy would be a baseline of 0 and guessing
-    would pass for transfer; chance is instead what the very same answers score when they are dealt to
-    the images at random. Nothing without test images.
+    An untrained learner predicts no label, so its accuracy of 0 is no baseline for guessing. Chance accuracy
+    is the expected accuracy of the same predictions in random order. Empty without test images.
     """
     if not len(task.test):
         return {}
     if not stream.labels_recur:
-        return {"ahead": 0.0}  # nobody can name what nobody has met; asking would only take time
-    answers = np.zeros(0, np.int64)
-    for piece in task.test.batches(PIECE):
-        answers = np.concatenate([answers, answer(learner, stream, piece)])
-        yield tell.LookingAhead(task.index, len(answers), len(task.test))
-    chance = _chance(answers, task.test.labels)
-    return {"ahead": float(np.mean(answers == task.test.labels))} | ({"chance": chance} if chance else {})
+        return {"zero_shot_accuracy": 0.0}  # all labels of the task are new
+    predictions = np.zeros(0, np.int64)
+    for batch in task.test.batches(BATCH_SIZE):
+        predictions = np.concatenate([predictions, predict(learner, stream, batch)])
+        yield EvaluationProgress(task.index, len(predictions), len(task.test), before_training=True)
+    accuracy = {"zero_shot_accuracy": float(np.mean(predictions == task.test.labels))}
+    chance = _chance_accuracy(predictions, task.test.labels)
+    return accuracy | ({"chance_accuracy": chance} if chance else {})
 
 
-def _chance(answers: IntArray, labels: IntArray) -> float:
-    """The expected share of right answers over all orders of the answers."""
+def _chance_accuracy(predictions: IntArray, labels: IntArray) -> float:
+    """Expected accuracy over all orders of the predictions."""
     known, n_images = np.unique(labels, return_counts=True)
-    n_answers = (answers[:, None] == known).sum(axis=0)
-    return float((n_answers * n_images).sum() / len(labels) ** 2)
-
-
-def answer(learner: Learner, stream: Stream, batch: Batch) -> IntArray:
-    """What a learner says that the images are."""
-    return learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
+    n_predicted = (predictions[:, None] == known).sum(axis=0)
+    return float((n_predicted * n_images).sum() / len(labels) ** 2)
 
 
 def _scored(
-    k: int, probe: Batch, answers: IntArray, estimates: list[Factors], inside: int | None
-) -> tell.Scored:
-    tasks, rows = np.unique(_tasks_of(probe), return_inverse=True)
-    correct = np.bincount(rows[answers == probe.labels], minlength=len(tasks))
+    k: int, sample: Batch, predictions: IntArray, estimates: list[Factors], n_batches: int | None
+) -> Scored:
+    if sample.tasks is None:
+        raise TypeError("an evaluation sample of a stream must have task indices")
+    tasks, rows = np.unique(sample.tasks, return_inverse=True)
+    n_correct = np.bincount(rows[predictions == sample.labels], minlength=len(tasks))
     errors: dict[str, float] = {}
-    if estimates and probe.factors is not None:
-        errors = factor_errors(Factors.concatenate(estimates), probe.factors)
-    return tell.Scored(
+    if estimates and sample.factors is not None:
+        errors = factor_errors(Factors.concatenate(estimates), sample.factors)
+    return Scored(
         task=k,
-        tasks=tuple(tasks.tolist()),
-        correct=tuple(correct.tolist()),
-        total=tuple(np.bincount(rows, minlength=len(tasks)).tolist()),
-        batch=inside,
+        eval_tasks=tuple(tasks.tolist()),
+        n_correct=tuple(n_correct.tolist()),
+        n_images=tuple(np.bincount(rows, minlength=len(tasks)).tolist()),
+        n_batches=n_batches,
         factor_errors=errors,
     )
-
-
-def _tasks_of(probe: Batch) -> IntArray:
-    if probe.tasks is None:
-        raise TypeError("a stream's probe must say which task each of its images came from")
-    return probe.tasks

@@ -1,22 +1,28 @@
-"""What happens in a run, as it is told to whoever listens.
+"""Events of a run and of a sweep.
 
-Events carry nothing that depends on the clock or the machine: the same spec tells the same story, byte
-for byte, however often it was interrupted. Seconds are measured by the listeners.
+Events of a run contain nothing that depends on the clock or the machine: equal specs yield equal events,
+byte for byte, however often a run is interrupted. Listeners measure time themselves.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
-Act = Literal["add", "rename", "forget"]
-"""What people can do to a class that is remembered."""
+MemoryAction = Literal["add", "rename", "forget"]
+"""Edits of a class in an exemplar memory."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened. `safe` events are moments at which a checkpoint can be taken."""
+    """Base class of events.
+
+    Attributes:
+        kind: the name of the event in logs.
+        checkpointable: whether a run can be checkpointed right after this event.
+    """
 
     kind: ClassVar[str] = "event"
-    safe: ClassVar[bool] = False
+    checkpointable: ClassVar[bool] = False
 
     def to_json(self) -> dict[str, Any]:
         """The event as plain JSON values."""
@@ -25,47 +31,47 @@ class Event:
 
 @dataclass(frozen=True)
 class RunStarted(Event):
-    """The run is about to play its first task. `given` says what the learner is given beyond its rivals."""
+    """First event of a run. `supervision` is what the learner gets besides labelled images."""
 
     kind = "run-started"
     spec: str
     stream: str
     fingerprint: str
     learner: str
-    given: str
+    supervision: str
     n_tasks: int
 
 
 @dataclass(frozen=True)
 class TaskStarted(Event):
-    """A task is about to be learned.
+    """Training on a task starts.
 
     Attributes:
-        task: which one.
-        labels: the labels that occur in it.
-        ahead: accuracy on it before anything of it was seen.
-        chance: what the same answers would score if they were dealt to the images at random; None if
-            that is nothing, as where all labels are new.
+        task: index of the task.
+        labels: labels that occur in it.
+        zero_shot_accuracy: accuracy on it before training on it.
+        chance_accuracy: expected accuracy of the same predictions in random order; None if it is zero.
     """
 
     kind = "task-started"
     task: int
     labels: tuple[int, ...]
-    ahead: float | None = None
-    chance: float | None = None
+    zero_shot_accuracy: float | None = None
+    chance_accuracy: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The event as plain JSON values, as it was before there was `chance` where there is none."""
-        told = super().to_json()
-        return told if self.chance is not None else {k: v for k, v in told.items() if k != "chance"}
+        values = super().to_json()
+        if self.chance_accuracy is None:
+            del values["chance_accuracy"]
+        return values
 
 
 @dataclass(frozen=True)
-class Learned(Event):
-    """The learner took in one batch."""
+class TrainStep(Event):
+    """The learner was trained on one batch."""
 
-    kind = "learned"
-    safe = True
+    kind = "train-step"
+    checkpointable = True
     task: int
     epoch: int
     batch: int
@@ -75,94 +81,89 @@ class Learned(Event):
 
 
 @dataclass(frozen=True)
-class LookingAhead(Event):
-    """The learner is asked about a task it has not met: so many of so many images are answered."""
+class EvaluationProgress(Event):
+    """`done` of `total` images (of environments, for probes) are evaluated."""
 
-    kind = "looking-ahead"
-    safe = True
+    kind = "evaluation-progress"
+    checkpointable = True
     task: int
     done: int
     total: int
-
-
-@dataclass(frozen=True)
-class Scoring(Event):
-    """An evaluation is under way: so many of so many images (or environments, for probes) are done."""
-
-    kind = "scoring"
-    safe = True
-    task: int
-    done: int
-    total: int
+    before_training: bool = False
 
 
 @dataclass(frozen=True)
 class Scored(Event):
-    """Right answers on images of past tasks, after (or, with `batch`, inside) a task.
+    """Accuracy on tasks seen so far, after or (with `n_batches`) within a task.
 
     Attributes:
-        task: the task that was just learned.
-        tasks: the tasks the images came from, in order.
-        correct: right answers for each of `tasks`.
-        total: images of each of `tasks`.
-        batch: batches of this task learned so far, if it is not over yet.
-        factor_errors: mean error in each factor, for learners that estimate factors.
+        task: the last task trained on.
+        eval_tasks: the tasks that the images come from.
+        n_correct: correct predictions for each of `eval_tasks`.
+        n_images: images of each of `eval_tasks`.
+        n_batches: training batches of the task before this evaluation; None after the task.
+        factor_errors: mean error of each factor, for learners that estimate factors.
     """
 
     kind = "scored"
     task: int
-    tasks: tuple[int, ...]
-    correct: tuple[int, ...]
-    total: tuple[int, ...]
-    batch: int | None = None
+    eval_tasks: tuple[int, ...]
+    n_correct: tuple[int, ...]
+    n_images: tuple[int, ...]
+    n_batches: int | None = None
     factor_errors: dict[str, float] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers over all images."""
-        return sum(self.correct) / max(1, sum(self.total))
+        """Accuracy over all images."""
+        return accuracy(self.n_correct, self.n_images)
+
+
+def accuracy(n_correct: Sequence[int], n_images: Sequence[int]) -> float:
+    """Accuracy over all images of an evaluation; 0 without images."""
+    return sum(n_correct) / max(1, sum(n_images))
 
 
 @dataclass(frozen=True)
 class Probed(Event):
-    """What can be read from the codes of a learner that answers nothing, after (or inside) a task.
+    """Probes of the codes of a learner without a classifier, after or (with `n_batches`) within a task.
 
     Attributes:
-        task: the task that was just learned.
-        shown: the environment that it shows.
-        found: for each environment of the run, met or not, how well "object", "position" and whatever else
-            varies there is read: the share of right labels, mean squared errors of all others.
-        batch: batches of this task learned so far, if it is not over yet.
+        task: the last task trained on.
+        environment: the environment of that task.
+        results: for each environment of the run, seen or not, the accuracy of labels ("object") and the mean
+            squared error of each other factor that varies in it.
+        n_batches: training batches of the task before this evaluation; None after the task.
     """
 
     kind = "probed"
     task: int
-    shown: str
-    found: dict[str, dict[str, float]]
-    batch: int | None = None
+    environment: str
+    results: dict[str, dict[str, float]]
+    n_batches: int | None = None
 
     @property
     def accuracy(self) -> float:
-        """The share of labels that are read rightly, mean over environments."""
-        shares = [found["object"] for found in self.found.values() if "object" in found]
-        return sum(shares) / max(1, len(shares))
+        """Mean accuracy of labels over environments."""
+        values = [result["object"] for result in self.results.values() if "object" in result]
+        return sum(values) / max(1, len(values))
 
 
 @dataclass(frozen=True)
 class TaskEnded(Event):
-    """A task is learned and scored.
+    """A task was trained on and evaluated.
 
     Attributes:
-        task: which one.
-        n_images: images learned from, each as often as it was shown.
-        losses: the mean of each loss over the batches of the task.
-        weights_bytes: what the learner holds in weights.
-        memory_bytes: what it holds in memory.
-        flops: estimated operations spent on learning since the run began.
+        task: index of the task.
+        n_images: training images, each counted once per epoch.
+        losses: mean of each loss over the batches of the task.
+        weights_bytes: size of the learner's weights.
+        memory_bytes: size of its memory.
+        flops: estimated training FLOPs since the start of the run.
     """
 
     kind = "task-ended"
-    safe = True
+    checkpointable = True
     task: int
     n_images: int
     losses: dict[str, float]
@@ -173,21 +174,19 @@ class TaskEnded(Event):
 
 @dataclass(frozen=True)
 class MemoryEdited(Event):
-    """Somebody changed by hand what the learner remembers; from here on the run is another.
-
-    It says nothing that a class to be forgotten could be known by: neither its name nor its images.
+    """A user edited the exemplar memory. Contains neither the name nor images of the class.
 
     Attributes:
-        n_tasks: tasks that were learned before.
-        act: what was done.
-        label: the class it was done to.
-        n_images: images of it that are kept since.
-        memory_bytes: what the learner holds in memory since.
+        n_tasks: tasks trained on before the edit.
+        action: the edit.
+        label: the class.
+        n_images: images of the class in memory after the edit.
+        memory_bytes: size of the memory after the edit.
     """
 
     kind = "memory-edited"
     n_tasks: int
-    act: Act
+    action: MemoryAction
     label: int
     n_images: int
     memory_bytes: int
@@ -195,8 +194,105 @@ class MemoryEdited(Event):
 
 @dataclass(frozen=True)
 class RunEnded(Event):
-    """Every task was played. `digest` is equal for equal runs whatever interrupted them."""
+    """Last event of a run. `digest` is equal for equal runs, interrupted or not."""
 
     kind = "run-ended"
     n_tasks: int
     digest: str
+
+
+@dataclass(frozen=True)
+class SweepStarted(Event):
+    """All jobs were checked.
+
+    Attributes:
+        n_jobs: number of jobs.
+        n_finished: jobs that were finished before.
+        seconds: estimated time for the others, if known for every job.
+    """
+
+    kind = "sweep-started"
+    n_jobs: int
+    n_finished: int
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class JobEvent(Event):
+    """Base class of events of one job: its name and the folder of its record."""
+
+    job: str
+    record: str
+
+
+@dataclass(frozen=True)
+class JobStarted(JobEvent):
+    """A process was started for a job. `attempt` counts from 1."""
+
+    kind = "job-started"
+    attempt: int
+
+
+@dataclass(frozen=True)
+class JobProgress(JobEvent):
+    """A job made progress.
+
+    Attributes:
+        stage: "training" or the protocol being evaluated.
+        done: tasks finished.
+        n_tasks: tasks of the run; None until it starts.
+        accuracy: accuracy of the latest evaluation, if any.
+    """
+
+    kind = "job-progress"
+    stage: str
+    done: int
+    n_tasks: int | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class JobFinished(JobEvent):
+    """The run and its protocols are finished, `seconds` after the job was started."""
+
+    kind = "job-finished"
+    seconds: float
+    accuracy: float | None
+
+
+@dataclass(frozen=True)
+class JobFailed(JobEvent):
+    """A job failed with an error message. `will_retry` says whether it is started again."""
+
+    kind = "job-failed"
+    reason: str
+    will_retry: bool
+
+
+@dataclass(frozen=True)
+class SweepStopping(Event):
+    """A stop signal was received; `n_running` jobs save a checkpoint and end."""
+
+    kind = "sweep-stopping"
+    signal: int
+    n_running: int
+
+
+@dataclass(frozen=True)
+class SweepEnded(Event):
+    """No job is running any more.
+
+    Attributes:
+        n_finished: finished jobs, including those finished before.
+        n_failed: failed jobs.
+        n_left: jobs that were stopped or not started.
+        seconds: duration of the sweep.
+        signal: the stop signal, if any.
+    """
+
+    kind = "sweep-ended"
+    n_finished: int
+    n_failed: int
+    n_left: int
+    seconds: float
+    signal: int | None

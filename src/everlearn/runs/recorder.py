@@ -1,4 +1,4 @@
-"""Playing into a record: write down what happens, checkpoint, stop cleanly, go on exactly."""
+"""Recorded runs: write events to a record, save checkpoints, stop cleanly, resume exactly."""
 
 import json
 import platform
@@ -14,9 +14,9 @@ from typing import Any, Self
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.networks.distributed import world_size
-from everlearn.runs import events as tell
-from everlearn.runs.distributed import agreed, lead, to_resume, told_of_partners
-from everlearn.runs.loop import Play, told_of_memory
+from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
+from everlearn.runs.events import EvaluationProgress, Event, Probed, RunEnded, Scored, TaskEnded, TrainStep
+from everlearn.runs.loop import RunState, memory_error_context
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -25,74 +25,35 @@ from everlearn.runs.run_record import (
     SECONDS,
     Record,
     RecordLock,
-    begin,
+    check_can_create,
     check_folder,
-    check_free,
     check_name,
-    lines,
+    create_record,
 )
-from everlearn.runs.signals import StepGivenUp, StopRequests
+from everlearn.runs.signals import StepTimeout, StopSignal
 from everlearn.runs.spec import RunSpec
-from everlearn.runs.storage import START, Log
+from everlearn.runs.storage import START, Log, read_log
 from everlearn.serialization import Tree
 from everlearn.settings import differences
 
-
-class Pace:
-    """Says when a run ought to be saved.
-
-    After a task it ought to, if both the time since the last save and that of the whole run are long enough
-    for another to be no more than a share of them, and one at the very end as well; short tasks share a
-    checkpoint because of it. Once an interval has passed, after a task or inside one, it ought to be saved
-    whatever that costs.
-
-    Args:
-        interval: seconds of work that may be lost at most.
-        share: the part of the time that saving may take.
-        clock: tells seconds that never run backwards.
-    """
-
-    def __init__(self, *, interval: float, share: float, clock: Callable[[], float]) -> None:
-        self._interval, self._share, self._clock = interval, share, clock
-        self._began = self._saved_at = clock()
-        self._spent = self._last = 0.0
-
-    def is_time(self, *, after_task: bool) -> bool:
-        """Whether to save now."""
-        now = self._clock()
-        waited, played = now - self._saved_at, now - self._began
-        if waited >= self._interval:
-            return True
-        is_cheap = self._last <= self._share * waited and self._spent + 2 * self._last <= self._share * played
-        return after_task and is_cheap
-
-    @contextmanager
-    def saving(self) -> Iterator[None]:
-        """Learn from how long a save takes; one that fails teaches nothing."""
-        started = self._clock()
-        yield
-        self._saved_at = self._clock()
-        self._last = self._saved_at - started
-        self._spent += self._last
-
-
-INTERVAL = 60.0
-"""Seconds of work that may be lost at most."""
-SAVING_SHARE = 0.02
-"""The part of the time that saving may take, unless more than INTERVAL would be lost."""
-LEARNED_EVERY = 20
-"""Of the batches of a task, which are written down."""
+CHECKPOINT_INTERVAL = 60.0
+"""Seconds of work that an interruption may cost at most."""
+MAX_CHECKPOINT_OVERHEAD = 0.02
+"""Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
+LOG_EVERY_N_BATCHES = 20
+STEP_TIMEOUT = 4.0
+"""Seconds that a step may take after a stop signal, so that a run ends within five."""
 
 
 class Stopped(Exception):
-    """The run was asked to stop and can be resumed, from here or, where a step took too long, from before it.
+    """The run received a stop signal and can be resumed.
 
     Attributes:
-        signal: what asked.
+        signal: the stop signal.
     """
 
     def __init__(self, folder: Path, received: signal.Signals, how: str = "and saved") -> None:
-        super().__init__(f"stopped by {received.name} {how}; go on with `{to_resume(folder)}`")
+        super().__init__(f"stopped by {received.name} {how}; continue with `{resume_command(folder)}`")
         self.signal = received
 
 
@@ -101,91 +62,137 @@ class DamagedCheckpoint(UserWarning):
 
 
 class InexactResume(UserWarning):
-    """The run goes on under another torch, device, thread or process count; its last bits may differ."""
+    """The run continues with other versions or hardware, so its result may differ in the last bits."""
 
 
-def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[tell.Event]:
-    """Play a spec from the beginning into a new folder; tell what happens.
+def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[Event]:
+    """Run a spec, write it to a new record and yield events.
 
-    Everything is checked, and the folder made, before the first event is asked for.
+    The spec is checked and the record created before the first event is requested.
 
     Args:
-        spec: what to play.
-        folder: where the record goes.
-        name: what people call the run; it decides nothing.
+        spec: the run.
+        folder: folder of the record.
+        name: a name for people; it does not affect the run.
     """
     path = check_folder(folder)
     if name is not None:
         check_name(name)
-    check_free(path)
-    play = Play(spec)
-    begin(path, spec.to_json(), name)
-    return _recorded(Record(path), play)
+    check_can_create(path)
+    run = RunState(spec)
+    lock = create_record(path, spec.to_json(), name)
+    return _record_events(Record(path), run, lock)
 
 
-def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[tell.Event]:
-    """Play a record on from its newest checkpoint to the end; tell what happens.
+def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
+    """Continue a recorded run from its newest checkpoint and yield events.
 
     Args:
         folder: the record.
-        spec: what it is expected to play; if it plays anything else, that is refused.
+        spec: the expected spec; raises an error if the record has another.
     """
     saved = Record(folder)
-    if spec is not None and (changed := differences(saved.spec, spec.to_mapping())):
-        raise BadInput(f"{saved.folder} plays something else: {'; '.join(changed)}; choose a new folder")
-    return _recorded(saved, Play(RunSpec.from_mapping(saved.spec)))
+    if spec is not None:
+        saved.check_spec(spec.to_mapping())
+    return _record_events(saved, RunState(RunSpec.from_mapping(saved.spec)), RecordLock(saved.folder))
 
 
-def _recorded(saved: Record, play: Play) -> Iterator[tell.Event]:
+def _record_events(saved: Record, run: RunState, lock: RecordLock) -> Iterator[Event]:
     folder = saved.folder
-    with told_of_memory(folder), told_of_partners(folder), RecordLock(folder), StopRequests() as requests:
+    with (
+        memory_error_context(folder),
+        rank_error_context(folder),
+        lock,
+        StopSignal(STEP_TIMEOUT) as stop,
+    ):
         last = saved.last_event
-        if last is not None and last["event"] == tell.RunEnded.kind:
-            yield tell.RunEnded(last["n_tasks"], last["digest"])
+        if last is not None and last["event"] == RunEnded.kind:
+            yield RunEnded(last["n_tasks"], last["digest"])
             return
-        with Recorder(saved, play) as recorder:
-            lead(play)
+        with Recorder(saved, run) as recorder:
+            broadcast_run(run)
             try:
-                yield from _heedful(recorder, requests)
-            except StepGivenUp as end:
-                how = "inside a long step, which will be done again from the last checkpoint"
-                raise Stopped(folder, end.received, how) from None
+                yield from _events_until_stopped(recorder, stop)
+            except StepTimeout as timeout:
+                how = "within a long step, which will be repeated from the last checkpoint"
+                raise Stopped(folder, timeout.received, how) from None
 
 
-def _heedful(recorder: "Recorder", requests: StopRequests) -> Iterator[tell.Event]:
-    """Play and record until the end, or until somebody asks to stop."""
-    for event in recorder.play.events():
-        recorder.take(event)
-        with requests.aside():
+def _events_until_stopped(recorder: "Recorder", stop: StopSignal) -> Iterator[Event]:
+    for event in recorder.run.events():
+        recorder.handle(event)
+        with stop.paused():
             yield event
-        if asked := agreed(event, requests.received):
-            requests.be_patient()
-            recorder.checkpoint()
-            raise Stopped(recorder.record.folder, asked)
+        if received := agree_on_stop(event, stop.received):
+            stop.cancel_timeout()
+            recorder.save_checkpoint()
+            raise Stopped(recorder.record.folder, received)
+
+
+class CheckpointSchedule:
+    """Decides when to save a checkpoint.
+
+    After a task, a checkpoint is due if another save (and one at the end) keeps the time spent on saving
+    below a fraction of the time since the last save and of the whole run; so short tasks share checkpoints.
+    Once an interval has passed, after or within a task, a checkpoint is due at any cost.
+
+    Args:
+        interval: seconds of work that may be lost at most.
+        max_overhead: fraction of time that saving may take.
+        clock: monotonic clock in seconds.
+    """
+
+    def __init__(self, *, interval: float, max_overhead: float, clock: Callable[[], float]) -> None:
+        self._interval, self._max_overhead, self._clock = interval, max_overhead, clock
+        self._started = self._saved_at = clock()
+        self._total_cost = self._last_cost = 0.0
+
+    def is_due(self, *, after_task: bool) -> bool:
+        """Whether to save now."""
+        now = self._clock()
+        since_save, since_start = now - self._saved_at, now - self._started
+        if since_save >= self._interval:
+            return True
+        is_cheap = (
+            self._last_cost <= self._max_overhead * since_save
+            and self._total_cost + 2 * self._last_cost <= self._max_overhead * since_start
+        )
+        return after_task and is_cheap
+
+    @contextmanager
+    def measure_save(self) -> Iterator[None]:
+        """Context of a save; one that fails does not count."""
+        started = self._clock()
+        yield
+        self._saved_at = self._clock()
+        self._last_cost = self._saved_at - started
+        self._total_cost += self._last_cost
 
 
 class Recorder:
-    """Listens to a play and keeps its record.
+    """Writes the events of a run to its record and saves checkpoints.
 
     Args:
-        saved: the record to continue.
-        play: the run, which is taken back to where the record can go on.
+        saved: the record.
+        run: the run; it is set to the newest usable checkpoint of the record.
     """
 
-    def __init__(self, saved: Record, play: Play) -> None:
-        self.record, self.play = saved, play
+    def __init__(self, saved: Record, run: RunState) -> None:
+        self.record, self.run = saved, run
         self.exact = True
-        self._pace = Pace(interval=INTERVAL, share=SAVING_SHARE, clock=time.monotonic)
-        self._task_at = time.monotonic()
+        self._schedule = CheckpointSchedule(
+            interval=CHECKPOINT_INTERVAL, max_overhead=MAX_CHECKPOINT_OVERHEAD, clock=time.monotonic
+        )
+        self._task_started = time.monotonic()
 
     def __enter__(self) -> Self:
-        judged = SCORES if self.play.learner.is_classifier else PROBES
-        self.logs = {name: Log(self.record.folder / name) for name in (EVENTS, judged, SECONDS)}
+        results = SCORES if self.run.learner.is_classifier else PROBES
+        self.logs = {name: Log(self.record.folder / name) for name in (EVENTS, results, SECONDS)}
         try:
-            # A checkpoint must never outlive the names of the logs that it speaks of.
+            # A checkpoint must not reach the disk before the names of the logs that it refers to.
             files.sync_folder(self.record.folder)
-            self.number = self._go_back()
-            self._note_machine()
+            self.number = self._restore()
+            self._write_machine()
         except BaseException:
             self._close()
             raise
@@ -196,48 +203,48 @@ class Recorder:
     ) -> None:
         self._close()
 
-    def take(self, event: tell.Event) -> None:
-        """Write an event down, and save if it is time."""
-        if isinstance(event, tell.RunEnded):
-            self._sync()  # the word that all is told must not reach the disk before the rest
-        if isinstance(event, tell.Scored):
+    def handle(self, event: Event) -> None:
+        """Log an event, and save a checkpoint if it is due."""
+        if isinstance(event, RunEnded):
+            self._sync()  # the end must not reach the disk before the rest
+        if isinstance(event, Scored):
             self.logs[SCORES].append(event.to_json())
-        elif isinstance(event, tell.Probed):
+        elif isinstance(event, Probed):
             self.logs[PROBES].append(event.to_json())
-        elif not _is_minor(event):
+        elif _is_logged(event):
             self.logs[EVENTS].append(event.to_json())
-        if isinstance(event, tell.TaskEnded):
-            self._note_seconds(event.task)
-        if isinstance(event, tell.RunEnded):
+        if isinstance(event, TaskEnded):
+            self._log_seconds(event.task)
+        if isinstance(event, RunEnded):
             self._sync()
-        elif event.safe and self._is_time(event):
-            self.checkpoint()
+        elif event.checkpointable and self._is_due(event):
+            self.save_checkpoint()
 
-    def checkpoint(self) -> None:
-        """Save everything the rest of the run depends on."""
-        with self._pace.saving():
+    def save_checkpoint(self) -> None:
+        """Save everything that the rest of the run depends on."""
+        with self._schedule.measure_save():
             self._sync()
-            tree = {
-                "play": self.play.state(),
+            state = {
+                "run": self.run.state(),
                 "logs": {name: log.mark() for name, log in self.logs.items()},
-                "machine": machine(self.play.spec.device),
+                "machine": machine(self.run.spec.device),
                 "exact": self.exact,
-                "seconds": time.monotonic() - self._task_at,
+                "seconds": time.monotonic() - self._task_started,
             }
-            self.record.checkpoints.save(self.number + 1, tree)
+            self.record.checkpoints.save(self.number + 1, state)
             self.number += 1
 
-    def _is_time(self, event: tell.Event) -> bool:
-        is_end = isinstance(event, tell.TaskEnded)
-        is_last = is_end and self.play.position.task == self.play.n_tasks
-        return is_last or self._pace.is_time(after_task=is_end)
+    def _is_due(self, event: Event) -> bool:
+        after_task = isinstance(event, TaskEnded)
+        is_last = after_task and self.run.n_tasks_done == self.run.n_tasks
+        return is_last or self._schedule.is_due(after_task=after_task)
 
-    def _go_back(self) -> int:
-        """Return to the newest checkpoint that can be used, or to the very beginning."""
+    def _restore(self) -> int:
+        """Load the newest usable checkpoint and return its number; 0 at the start of a run."""
         checkpoints, problems = self.record.checkpoints, []
         for number in checkpoints.newest_first():
             try:
-                self._return_to(checkpoints.read(number))
+                self._load(checkpoints.read(number))
             except BadInput as error:
                 problems.append(f"checkpoint {number}: {error}")
             else:
@@ -245,49 +252,46 @@ class Recorder:
                     warnings.warn(f"{'; '.join(problems)}; used {number}", DamagedCheckpoint, stacklevel=5)
                 return number
         if problems:
-            raise checkpoints.lost("; ".join(problems))
-        self._begin_again()
+            raise checkpoints.unusable("; ".join(problems))
+        self._restart()
         return 0
 
-    def _return_to(self, tree: Tree) -> None:
+    def _load(self, state: Tree) -> None:
         try:
-            # A record from before there were probes has no mark in their log, which is then empty.
-            marks = {PROBES: START, **tree["logs"]}
             for name, log in self.logs.items():
-                log.check(marks[name])
-            self.play.load(tree["play"])
-            self.exact = tree["exact"] and self._is_same_machine(tree["machine"])
-            self._task_at = time.monotonic() - tree["seconds"]
+                log.check(state["logs"][name])
+            self.run.load(state["run"])
+            self.exact = state["exact"] and self._is_same_machine(state["machine"])
+            self._task_started = time.monotonic() - state["seconds"]
         except BadInput:
             raise
-        except Exception as error:  # whatever a strange state makes a learner raise, an older one may do
+        except Exception as error:  # learners raise any error on a malformed state; try an older one
             raise BadInput(f"it does not fit this run: {error!r:.100}") from error
         for name, log in self.logs.items():
-            log.rewind(marks[name])
+            log.rewind(state["logs"][name])
 
-    def _begin_again(self) -> None:
-        """Forget what was logged before the first checkpoint, which is taken after the first task."""
-        ended = sum(event["event"] == "task-ended" for event in lines(self.logs[EVENTS].path))
-        if ended > 1:
-            raise self.record.checkpoints.lost(f"they are missing, though {ended} tasks were played")
+    def _restart(self) -> None:
+        """Delete log lines from before the first checkpoint, which is saved after the first task."""
+        n_ended = sum(event["event"] == TaskEnded.kind for event in read_log(self.logs[EVENTS].path))
+        if n_ended > 1:
+            raise self.record.checkpoints.unusable(f"they are missing, but {n_ended} tasks are finished")
         for log in self.logs.values():
             log.rewind(START)
 
-    def _is_same_machine(self, then: dict[str, Any]) -> bool:
-        now = machine(self.play.spec.device)
-        changed = differences({"processes": 1, **then}, now)
+    def _is_same_machine(self, saved: dict[str, Any]) -> bool:
+        changed = differences(saved, machine(self.run.spec.device))
         if changed:
             warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
 
-    def _note_machine(self) -> None:
-        about = {**machine(self.play.spec.device), "exact": self.exact}
-        files.write(self.record.folder / MACHINE, json.dumps(about, indent=1).encode() + b"\n")
+    def _write_machine(self) -> None:
+        values = {**machine(self.run.spec.device), "exact": self.exact}
+        files.write(self.record.folder / MACHINE, json.dumps(values, indent=1).encode() + b"\n")
 
-    def _note_seconds(self, task: int) -> None:
+    def _log_seconds(self, task: int) -> None:
         now = time.monotonic()
-        self.logs[SECONDS].append({"task": task, "seconds": round(now - self._task_at, 4)})
-        self._task_at = now
+        self.logs[SECONDS].append({"task": task, "seconds": round(now - self._task_started, 4)})
+        self._task_started = now
 
     def _sync(self) -> None:
         for log in self.logs.values():
@@ -299,7 +303,7 @@ class Recorder:
 
 
 def machine(device: str) -> dict[str, Any]:
-    """What the exactness of a resume depends on."""
+    """Versions and hardware that exact results depend on."""
     import torch
 
     return {
@@ -311,7 +315,7 @@ def machine(device: str) -> dict[str, Any]:
     }
 
 
-def _is_minor(event: tell.Event) -> bool:
-    if isinstance(event, tell.Learned):
-        return event.batch % LEARNED_EVERY != 0
-    return isinstance(event, tell.LookingAhead | tell.Scoring)
+def _is_logged(event: Event) -> bool:
+    if isinstance(event, TrainStep):
+        return event.batch % LOG_EVERY_N_BATCHES == 0
+    return not isinstance(event, EvaluationProgress)

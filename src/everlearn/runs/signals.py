@@ -1,4 +1,4 @@
-"""Asked to stop: the first time it is noted, the second time it is as if nobody listened."""
+"""Stop signals: finish the current step, then stop."""
 
 import signal
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-PATIENCE = 4.0
-"""Seconds that a step may still take after a request, so that five are enough for everything."""
-AGAIN = 0.1
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+REPEAT = 0.1
+"""Seconds until a timeout in a paused context is raised again."""
 
 
-class StepGivenUp(BaseException):
-    """A step was not over when patience ended; not an `Exception`, so that no learner can swallow it.
+class StepTimeout(BaseException):
+    """A step took too long after a stop signal; no `Exception`, so that a learner cannot catch it.
 
     Attributes:
-        received: what asked to stop.
+        received: the stop signal.
     """
 
     def __init__(self, received: signal.Signals) -> None:
@@ -23,89 +23,67 @@ class StepGivenUp(BaseException):
         self.received = received
 
 
-class StopRequests:
-    """Notes SIGINT and SIGTERM while it is open; the second one ends the process at once.
+class StopSignal:
+    """Context that stores the first SIGINT or SIGTERM instead of acting on it.
 
-    When a request was noted and `PATIENCE` is over, whatever is being done ends with `StepGivenUp`, except
-    while somebody else is at work (`aside`).
+    Without a timeout, a second signal has its previous effect. With a timeout, a second signal terminates
+    the process immediately, and a step that takes longer than the timeout is interrupted by `StepTimeout`.
+    Outside the main thread, where Python cannot handle signals, nothing is received.
+
+    Args:
+        step_timeout: seconds that a step may take after the signal.
+
+    Attributes:
+        received: the signal, if any.
     """
 
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-    def __init__(self) -> None:
+    def __init__(self, step_timeout: float | None = None) -> None:
         self.received: signal.Signals | None = None
-        self._is_aside = False
-        self._before: dict[signal.Signals, Any] = {}
+        self._timeout = step_timeout
+        self._is_paused = False
+        self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         try:
-            self._before = {number: signal.signal(number, self._note) for number in self.SIGNALS}
-            self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._give_up)
+            self._previous = {number: signal.signal(number, self._receive) for number in SIGNALS}
+            if self._timeout is not None:
+                self._previous[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._interrupt)
         except ValueError:
-            self._before = {}  # not the main thread: whoever runs the main thread hears the signals
+            self._previous = {}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.be_patient()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        self.cancel_timeout()
+        self._restore()
 
-    def be_patient(self) -> None:
-        """Let what comes now take its time, such as the save that was asked for."""
-        if self.received is not None:
+    def cancel_timeout(self) -> None:
+        """Allow the following steps any time, such as saving a checkpoint."""
+        if self.received is not None and self._timeout is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """While others are at work, whose doings are not ours to end."""
-        self._is_aside = True
+    def paused(self) -> Iterator[None]:
+        """Context in which other code runs that must not be interrupted."""
+        self._is_paused = True
         yield
-        self._is_aside = False
+        self._is_paused = False
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
-        for each in self.SIGNALS:  # from now on the system itself answers, even in the middle of a long sum
+        if self._timeout is None:
+            self._restore()
+            return
+        for each in SIGNALS:  # the system acts on a second signal, even within a long C function
             signal.signal(each, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, self._timeout, REPEAT)
 
-    def _give_up(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None and not self._is_aside:
-            self.be_patient()
-            raise StepGivenUp(self.received)
-
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class Wish:
-    """Notes the first SIGINT or SIGTERM while it is open.
-
-    Attributes:
-        received: what asked to stop, if anything did.
-    """
-
-    def __init__(self) -> None:
-        self.received: signal.Signals | None = None
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> Self:
-        try:
-            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
-        except ValueError:
-            self._before = {}  # not the main thread: whoever runs the main thread hears the signals
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._restore()
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.received = signal.Signals(number)
-        self._restore()
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None and not self._is_paused:
+            self.cancel_timeout()
+            raise StepTimeout(self.received)
 
     def _restore(self) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""What to play: a stream, a learner, and how they meet."""
+"""Specification of a run: stream, learner, training and evaluation settings."""
 
 import json
 import re
@@ -16,18 +16,18 @@ from everlearn.rng import MAX_SEED
 from everlearn.settings import FORMAT, Settings, check_format, from_dotted, read_json, read_toml, write_toml
 from everlearn.streams.settings import StreamSettings
 
-PARTS = ("stream", "learner", "evaluation")
+SECTIONS = ("stream", "learner", "evaluation")
 
 
 class LearnerSpec(Settings):
-    """A learner by name, with all of its settings."""
+    """A learner's name and all of its settings."""
 
     kind: ClassVar[str] = "learner"
 
     name: str = "dcl"
-    """who learns"""
+    """short name of the learner"""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """what differs from the defaults of its constructor; the rest is filled in"""
+    """its settings; defaults are filled in"""
 
     @field_validator("name")
     @classmethod
@@ -42,25 +42,24 @@ class LearnerSpec(Settings):
 
 
 class Evaluation(Settings):
-    """When and on how much a learner is judged."""
+    """When and on how many images a learner is evaluated."""
 
     kind: ClassVar[str] = "evaluation"
 
-    probe_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    """test images over all tasks seen so far; of learners that answer nothing, of each environment"""
-    lesson_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """training images of each environment that probes of codes learn from; if not said, validation images,
-    five for each that is judged"""
-    every: Annotated[int, Field(ge=1, le=10_000_000)] = 1
-    """score after every so many tasks, and after the last"""
-    inside_every: Annotated[int, Field(ge=0, le=10_000_000)] = 0
-    """score inside a task after so many batches; 0 means never"""
-    ahead: bool = True
-    """score each task before it is learned, for forward transfer"""
+    n_images: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    """test images over all tasks seen so far; for probes, of each environment"""
+    n_probe_images: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """training images of each environment for fitting probes; default: 5 validation images per test image"""
+    every_n_tasks: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+    """evaluate after every N tasks, and after the last"""
+    every_n_batches: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    """also evaluate within tasks after every N batches; 0: never"""
+    forward_transfer: bool = True
+    """also evaluate each task before training on it"""
 
 
 class RunSpec(Settings):
-    """All that decides what a run does; equal specs give equal runs.
+    """Everything that determines a run; equal specs give equal runs.
 
     Example:
         >>> spec = RunSpec.make(stream="sprites", learner="er", settings={"learner.memory_size": 500})
@@ -73,46 +72,46 @@ class RunSpec(Settings):
     kind: ClassVar[str] = "run"
 
     stream: SerializeAsAny[StreamSettings]
-    """what arrives"""
+    """the stream"""
     learner: LearnerSpec = Field(default_factory=LearnerSpec)
-    """who learns"""
+    """the learner"""
     n_tasks: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """how many tasks to play; all of the stream's if not said, or 20 of an endless one"""
+    """number of tasks; default: all of the stream, 20 of an infinite stream"""
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """passes over each task; 1 is online, every image is seen once"""
+    """passes over each task; 1 is online learning"""
     batch_size: Annotated[int, Field(ge=1, le=65_536)] = 64
-    """images per step"""
+    """images per training step"""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """decides the order of images and everything the learner leaves to chance"""
+    """seed of the order of images and of the learner"""
     device: str = "cpu"
-    """where torch computes: cpu, cuda, cuda:N or mps"""
+    """torch device: cpu, cuda, cuda:N or mps"""
     evaluation: Evaluation = Evaluation()
-    """when and on how much the learner is judged"""
+    """when and on how many images the learner is evaluated"""
 
     @classmethod
     def make(
         cls, *, stream: str = "sprites", learner: str = "dcl", settings: Mapping[str, Any] | None = None
     ) -> Self:
-        """A spec from names and dotted settings, such as {"stream.image_size": 32, "epochs": 1}."""
-        nested = from_dotted(settings or {}, PARTS)
+        """Build a spec from names and dotted settings, such as {"stream.image_size": 32, "epochs": 1}."""
+        nested = from_dotted(settings or {}, SECTIONS)
         nested["stream"] = {"stream": stream, **nested["stream"]}
         nested["learner"] = {"name": learner, "settings": nested["learner"]}
         return cls(**nested)
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
-        """The spec in a plain dictionary."""
+        """Read a spec from a plain dictionary."""
         check_format(settings, "the spec")
         return cls(**{name: value for name, value in settings.items() if name != "format"})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The spec that `to_json` wrote."""
+        """Read a spec from JSON."""
         return cls.from_mapping(read_json(text, "the spec"))
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """The spec that `to_toml` wrote."""
+        """Read a spec from TOML."""
         return cls.from_mapping(read_toml(text, "the spec"))
 
     def to_mapping(self) -> dict[str, Any]:
@@ -124,34 +123,34 @@ class RunSpec(Settings):
         return json.dumps(self.to_mapping(), sort_keys=True, indent=1)
 
     def to_toml(self) -> str:
-        """The spec as TOML, without settings that are not set."""
+        """The spec as TOML, without settings that are None."""
         return write_toml(self.to_mapping())
 
     @property
     def title(self) -> str:
-        """What it is called if nobody gives it a name."""
+        """Default name of the run."""
         return f"{self.learner.name} {self.stream.kind} seed {self.seed}"
 
     @property
     def hash(self) -> str:
-        """One hash over everything that decides the run."""
+        """Hash of the whole spec."""
         return sha256(self.to_json().encode())
 
     def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
-        """A fresh learner for images of a shape."""
+        """Build an untrained learner for images of a shape."""
         with self._device():
             return learners.build(
                 self.learner.name, image_shape=image_shape, seed=self.seed, **self.learner.settings
             )
 
     def _device(self) -> Any:
-        """The place where torch makes new weights; learners send their images after them."""
+        """Context in which torch creates new weights on the device."""
         if self.device == "cpu":
             return nullcontext()
         import torch
 
         if not torch.get_device_module(self.device.partition(":")[0]).is_available():
-            raise BadInput(f"device is {self.device}, but torch finds none here; use cpu")
+            raise BadInput(f"device is {self.device}, but torch finds no such device; use cpu")
         return torch.device(self.device)
 
     @field_validator("stream", mode="before")

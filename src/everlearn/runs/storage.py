@@ -1,6 +1,7 @@
-"""Checkpoints: the newest two, each a safetensors file and its checksum, as `sha256sum -c` reads it.
+"""Files of a record: append-only logs of JSON lines, and checkpoints with checksums.
 
-The checksum file is written last and makes the checkpoint valid.
+A checkpoint is a safetensors file and a checksum file in the format of `sha256sum -c`. The checksum is
+written last and makes the checkpoint valid. The newest two are kept.
 """
 
 import hashlib
@@ -15,23 +16,26 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.serialization import Tree, pack, unpack
 
+RESTORE = "restore the record from a backup"
+KEPT = 2
+FORMAT = 1
+
 
 class Mark(TypedDict):
-    """A place in a log: its length up to there, and the checksum of all before it."""
+    """A position in a log: its length up to there and the checksum of that part."""
 
     bytes: int
     sha256: str
 
 
 START: Mark = {"bytes": 0, "sha256": files.sha256(b"")}
-"""The mark before anything was written."""
 
 
 class Log:
-    """A file of JSON lines that remembers its length and checksum.
+    """A file of JSON lines with a running length and checksum.
 
     Args:
-        path: the file; made if missing. What it holds already counts after `rewind` only.
+        path: the file; created if missing. Lines that it has already count only after `rewind`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +46,7 @@ class Log:
         self._size = 0
 
     def append(self, line: dict[str, Any]) -> None:
-        """Write one object; readers see it at once, the disk has it after `sync`."""
+        """Write one object; readers see it immediately, it is on disk after `sync`."""
         data = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         with files.os_error_context(self.path):
             files.write_all(self._file, data)
@@ -50,28 +54,28 @@ class Log:
         self._size += len(data)
 
     def sync(self) -> None:
-        """Force everything so far to the disk."""
+        """Force all lines to disk."""
         with files.os_error_context(self.path):
             files.disk.sync(self._file)
 
     def mark(self) -> Mark:
-        """The place to come back to."""
+        """The present end of the log."""
         return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
     def check(self, mark: Mark) -> None:
-        """Complain if what is before a mark has changed since."""
+        """Raise an error if the part before a mark has changed."""
         is_short = os.fstat(self._file).st_size < mark["bytes"]
         if is_short or self._digest_until(mark["bytes"]).hexdigest() != mark["sha256"]:
             raise BadInput(f"{self.path.name} was changed after it was saved")
 
     def rewind(self, mark: Mark) -> None:
-        """Forget everything after a mark that was checked."""
+        """Delete everything after a mark."""
         with files.os_error_context(self.path):
             files.disk.truncate(self._file, mark["bytes"])
         self._digest, self._size = self._digest_until(mark["bytes"]), mark["bytes"]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)
 
     def _digest_until(self, size: int) -> "hashlib._Hash":
@@ -81,8 +85,42 @@ class Log:
         return digest
 
 
-KEPT = 2
-FORMAT = 1
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a log, without an incomplete last line."""
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        for number, line in enumerate(log, 1):
+            if line.endswith(b"\n"):
+                yield _parse(line, f"{path}, line {number},")
+
+
+def read_log_reversed(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a log, last first; reads only as much of the file as is needed."""
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        end, rest = log.seek(0, os.SEEK_END), b""
+        is_tail = True
+        while end > 0:
+            start = max(0, end - files.CHUNK_BYTES)
+            log.seek(start)
+            first, *complete = (log.read(end - start) + rest).split(b"\n")
+            for line in reversed(complete[:-1] if is_tail else complete):
+                yield _parse(line, str(path))
+            end, rest, is_tail = start, first, False if complete else is_tail
+        if rest and not is_tail:
+            yield _parse(rest, str(path))
+
+
+def _parse(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{where} is damaged: {error}; {RESTORE}") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{where} is damaged: it is not a JSON object; {RESTORE}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -90,57 +128,57 @@ class Checkpoints:
     """The checkpoints in a folder.
 
     Args:
-        folder: where they lie; made when the first is saved.
-        run: the hash of the run they belong to; those of another run are refused.
+        folder: created with the first checkpoint.
+        run: hash of the run's spec; checkpoints of other runs are rejected.
     """
 
     folder: Path
     run: str
 
-    def save(self, number: int, tree: Tree) -> None:
-        """Keep a state under a number; forget all but this one and the one before it."""
+    def save(self, number: int, state: Tree) -> None:
+        """Write a checkpoint and delete all but this and the previous one."""
         self._check_folder()
         files.make_folder(self.folder)
-        data = pack({"format": FORMAT, "run": self.run, "number": number, "state": tree})
+        data = pack({"format": FORMAT, "run": self.run, "number": number, "state": state})
         path = self._data_path(number)
         files.write(path, data)
         files.write(path.with_suffix(".sha256"), _checksum(path, data))
-        self._keep(set(self.numbers()[-KEPT:]))
+        self._delete_except(set(self.numbers()[-KEPT:]))
 
     def numbers(self) -> list[int]:
-        """The numbers of all checkpoints that were completed, oldest first."""
-        return sorted(_number(path) for path in self._named() if path.suffix == ".sha256")
+        """Numbers of all completed checkpoints, oldest first."""
+        return sorted(_number(path) for path in self._files() if path.suffix == ".sha256")
 
     def newest_first(self) -> Iterator[int]:
-        """The numbers of the checkpoints that ought to be readable."""
+        """Numbers of the checkpoints to try when resuming."""
         numbers = self.numbers()
-        # Before the first checksum there may be the first data file, and nothing else.
-        if not numbers and any(_number(path) > 1 for path in self._named()):
-            raise self.lost("their checksums are gone")
+        # Before the first checksum file there can only be the data file of checkpoint 1.
+        if not numbers and any(_number(path) > 1 for path in self._files()):
+            raise self.unusable("their checksums are missing")
         return reversed(numbers)
 
     def read(self, number: int) -> Tree:
-        """The state under a number; anything wrong with it is a complaint."""
+        """The state in a checkpoint; raises an error if anything about it is wrong."""
         self._check_folder()
         path = self._data_path(number)
         try:
             data = path.read_bytes()
-            written = path.with_suffix(".sha256").read_bytes()
+            checksum = path.with_suffix(".sha256").read_bytes()
         except OSError as error:
             raise BadInput(f"it cannot be read: {error}") from None
-        if written != _checksum(path, data):
-            raise BadInput("its checksum does not fit")
+        if checksum != _checksum(path, data):
+            raise BadInput("its checksum is wrong")
         return self._state(number, unpack(data))
 
-    def forget_older(self) -> None:
-        """Remove all but the newest, after an edit that must leave no trace."""
-        self._keep(set(self.numbers()[-1:]))
+    def delete_older(self) -> None:
+        """Delete all but the newest, after an edit that must leave no copy of deleted images."""
+        self._delete_except(set(self.numbers()[-1:]))
 
-    def lost(self, why: str) -> BadInput:
-        """The complaint when there is no way back into the run."""
+    def unusable(self, reason: str) -> BadInput:
+        """The error if no checkpoint can be used."""
         return BadInput(
-            f"none of the checkpoints in {self.folder} can be used ({why}); "
-            "restore the folder from a copy, or start a new record"
+            f"none of the checkpoints in {self.folder} can be used ({reason}); "
+            "restore the folder from a backup, or start a new record"
         )
 
     def _state(self, number: int, tree: Tree) -> Tree:
@@ -150,25 +188,22 @@ class Checkpoints:
         if tree.get("run") != self.run:
             raise BadInput("it belongs to another run")
         if tree.get("number") != number:
-            raise BadInput("it belongs in another place")
+            raise BadInput("its number does not match its file name")
         state = tree.get("state")
         if not isinstance(state, dict):
-            raise BadInput("it holds no state")
+            raise BadInput("it has no state")
         return state
 
-    def _keep(self, numbers: set[int]) -> None:
-        # A checksum goes first: without it the data file is no checkpoint any more.
-        old = [path for path in self._named() if _number(path) not in numbers]
+    def _delete_except(self, numbers: set[int]) -> None:
+        # The checksum goes first: without it a data file is not a checkpoint.
+        old = [path for path in self._files() if _number(path) not in numbers]
         for path in sorted(old, key=lambda each: (each.suffix != ".sha256", each.name)):
             files.remove(path)
 
-    def _named(self) -> list[Path]:
-        """Files named as ours are, and what an interrupted save left of one."""
-        found = [
-            *self.folder.glob("*.safetensors"),
-            *self.folder.glob("*.sha256"),
-            *self.folder.glob(".*.new"),
-        ]
+    def _files(self) -> list[Path]:
+        """Files of checkpoints, including those of an interrupted save."""
+        patterns = ("*.safetensors", "*.sha256", ".*.new")
+        found = [path for pattern in patterns for path in self.folder.glob(pattern)]
         return [path for path in found if _stem(path).isdecimal()]
 
     def _data_path(self, number: int) -> Path:
@@ -176,7 +211,7 @@ class Checkpoints:
 
     def _check_folder(self) -> None:
         if self.folder.is_symlink():
-            raise BadInput(f"{self.folder} is a link; a record's checkpoints must lie inside it")
+            raise BadInput(f"{self.folder} is a symbolic link; checkpoints must be inside the record")
 
 
 def _checksum(path: Path, data: bytes) -> bytes:

@@ -1,85 +1,90 @@
-"""Other people's instruments: they listen to a run and change nothing in it."""
+"""Experiment trackers: TensorBoard and Weights & Biases."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from everlearn.errors import BadInput
-from everlearn.runs import events as tell
+from everlearn.errors import import_optional
+from everlearn.runs.events import Event, Probed, Scored, TaskEnded, TrainStep
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
     from wandb import Run
 
 
-def to_tensorboard(story: Iterator[tell.Event], folder: Path | str) -> Iterator[tell.Event]:
-    """Pass events on, writing losses and accuracies where TensorBoard finds them.
+def check_installed(*, tensorboard: bool = False, wandb: bool = False) -> None:
+    """Raise an error with advice if a package is not installed."""
+    for package, is_needed in (("tensorboard", tensorboard), ("wandb", wandb)):
+        if is_needed:
+            import_optional(package, f"pip install 'everlearn[{package}]'")
+
+
+def to_tensorboard(events: Iterator[Event], folder: Path | str) -> Iterator[Event]:
+    """Pass events on and write losses and accuracies for TensorBoard.
 
     Example:
         >>> spec = RunSpec.make(learner="er")  # doctest: +SKIP
         >>> for event in to_tensorboard(record(spec, "records/er"), "tensorboard/er"):  # doctest: +SKIP
         ...     pass
     """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise BadInput(
-            "TensorBoard is not installed; install the package tensorboard, or do without"
-        ) from None
-    return _to_tensorboard(story, SummaryWriter(str(folder)))
+    check_installed(tensorboard=True)
+    from torch.utils.tensorboard import SummaryWriter
+
+    return _to_tensorboard(events, SummaryWriter(str(folder)))
 
 
 def to_wandb(
-    story: Iterator[tell.Event],
+    events: Iterator[Event],
     *,
     project: str = "everlearn",
-    mode: Literal["online", "offline", "disabled"] = "online",
-) -> Iterator[tell.Event]:
-    """Pass events on, writing losses and accuracies to Weights & Biases."""
-    try:
-        import wandb
-    except ImportError:
-        raise BadInput(
-            "Weights & Biases is not installed; install the package wandb, or do without"
-        ) from None
-    return _to_wandb(story, wandb.init(project=project, mode=mode))
+    name: str | None = None,
+    mode: Literal["online", "offline", "disabled"] | None = None,
+) -> Iterator[Event]:
+    """Pass events on and log losses and accuracies to Weights & Biases."""
+    check_installed(wandb=True)
+    import wandb
+
+    return _to_wandb(events, wandb.init(project=project, name=name, mode=mode))
 
 
-def figures(event: tell.Event) -> dict[str, float]:
-    """The numbers in an event that are worth a curve.
+def scalars(event: Event) -> dict[str, float]:
+    """The scalars that a tracker logs for an event.
 
     Example:
-        >>> figures(tell.Scored(task=1, tasks=(0, 1), correct=(3, 4), total=(4, 4)))
+        >>> scalars(Scored(task=1, eval_tasks=(0, 1), n_correct=(3, 4), n_images=(4, 4)))
         {'accuracy': 0.875}
     """
     match event:
-        case tell.Learned():
-            return {f"learn/{name}": value for name, value in event.losses.items()}
-        case tell.Scored(batch=None):
+        case TrainStep():
+            return {f"train/{name}": value for name, value in event.losses.items()}
+        case Scored(n_batches=None):
             errors = {f"error/{name}": value for name, value in event.factor_errors.items()}
             return {"accuracy": event.accuracy, **errors}
-        case tell.Scored():
-            return {"inside/accuracy": event.accuracy}
-        case tell.Probed():
-            read = event.found.items()
-            return {f"probe/{place}/{name}": value for place, found in read for name, value in found.items()}
-        case tell.TaskEnded():
-            held = {"weights_bytes": event.weights_bytes, "memory_bytes": event.memory_bytes}
-            return {**held, "flops": event.flops}
+        case Scored():
+            return {"within_task/accuracy": event.accuracy}
+        case Probed():
+            return {
+                f"probe/{environment}/{name}": value
+                for environment, result in event.results.items()
+                for name, value in result.items()
+            }
+        case TaskEnded():
+            sizes = {"weights_bytes": event.weights_bytes, "memory_bytes": event.memory_bytes}
+            return {**sizes, "flops": event.flops}
     return {}
 
 
-def _to_tensorboard(story: Iterator[tell.Event], writer: "SummaryWriter") -> Iterator[tell.Event]:
+def _to_tensorboard(events: Iterator[Event], writer: "SummaryWriter") -> Iterator[Event]:
     with writer:
-        for moment, event in enumerate(story):
-            for name, value in figures(event).items():
-                writer.add_scalar(name, value, moment)
+        for step, event in enumerate(events):
+            for name, value in scalars(event).items():
+                writer.add_scalar(name, value, step)
             yield event
 
 
-def _to_wandb(story: Iterator[tell.Event], run: "Run") -> Iterator[tell.Event]:
+def _to_wandb(events: Iterator[Event], run: "Run") -> Iterator[Event]:
     with run:
-        for event in story:
-            if found := figures(event):
-                run.log(found)
+        for event in events:
+            if values := scalars(event):
+                run.log(values)
             yield event

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import BadInput
+from everlearn.runs.progress import tasks_trained
 from everlearn.runs.run_record import EVENTS, SCORES, SECONDS, Record
 
 Point = tuple[float, float]
@@ -76,10 +77,10 @@ class LiveCurves:
     def _measure(self, log: str, line: dict[str, Any]) -> dict[str, Point]:
         """The points that one line of a log adds."""
         if log == SCORES:
-            return self._scores(line) if line["batch"] is None else {}
+            return self._scores(line) if line["n_batches"] is None else {}
         if log == SECONDS:
             return {"seconds": (line["task"] + 1, line["seconds"])}
-        if line["event"] == "learned" and line["losses"]:
+        if line["event"] == "train-step" and line["losses"]:
             # The first loss of a learner is the one that it minimizes.
             x = tasks_trained(line, self.record.spec["epochs"])
             return {"loss": (x, next(iter(line["losses"].values())))}
@@ -90,7 +91,7 @@ class LiveCurves:
     def _scores(self, row: dict[str, Any]) -> dict[str, Point]:
         """Mean accuracy on seen tasks, and the mean drop from the best accuracy on earlier tasks."""
         task, points = row["task"], {}
-        counts = zip(row["tasks"], row["correct"], row["total"], strict=True)
+        counts = zip(row["eval_tasks"], row["n_correct"], row["n_images"], strict=True)
         scores = {index: n_correct / n_images for index, n_correct, n_images in counts if n_images}
         seen = [score for index, score in scores.items() if index <= task]
         drops = [self._best[index] - score for index, score in scores.items() if index < task]
@@ -131,17 +132,6 @@ class LogReader:
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{self._path.name} of this record is damaged: {error}") from None
         return lines
-
-
-def tasks_trained(event: dict[str, Any], epochs: int) -> float:
-    """Tasks trained on after a batch, with a fraction for the present task.
-
-    Example:
-        >>> tasks_trained({"task": 3, "epoch": 0, "batch": 4, "n_batches": 10}, epochs=1)
-        3.5
-    """
-    done = event["epoch"] * event["n_batches"] + event["batch"] + 1
-    return float(event["task"] + done / (epochs * event["n_batches"]))
 
 
 def downsample(points: Sequence[Point], n_columns: int = N_COLUMNS) -> list[Point]:

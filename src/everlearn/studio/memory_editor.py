@@ -15,9 +15,9 @@ from everlearn.files import lock_holder
 from everlearn.learners import Learner
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record
-from everlearn.runs.evaluate import answer
-from everlearn.runs.events import Act, MemoryEdited
-from everlearn.runs.memory_edit import edited, opened
+from everlearn.runs.evaluate import predict
+from everlearn.runs.events import MemoryAction, MemoryEdited
+from everlearn.runs.memory_edit import edit_memory, load_run
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 from everlearn.studio.security import Conflict, NotFound
@@ -37,7 +37,7 @@ class Add:
         name: display name of the class.
     """
 
-    action: ClassVar[Act] = "add"
+    action: ClassVar[MemoryAction] = "add"
     image: Images
     label: int
     name: str | None = None
@@ -57,7 +57,7 @@ class Add:
 class Rename:
     """Change the display name of a class."""
 
-    action: ClassVar[Act] = "rename"
+    action: ClassVar[MemoryAction] = "rename"
     label: int
     name: str
 
@@ -71,7 +71,7 @@ class Rename:
 class Forget:
     """Erase a class."""
 
-    action: ClassVar[Act] = "forget"
+    action: ClassVar[MemoryAction] = "forget"
     label: int
 
     def apply(self, memory: ExemplarMemory) -> int:
@@ -156,7 +156,7 @@ class Session:
         if lock_holder(self.record.folder) is not None:
             raise Conflict("this run is running; stop it, save, and resume it")
         self.refresh()  # an edit that does not apply any more is found before a file changes
-        events = edited(self.record, [(edit.action, edit.apply) for edit in self.edits])
+        events = edit_memory(self.record, [(edit.action, edit.apply) for edit in self.edits])
         self.edits = []
         self._load_record()
         self.version += 1
@@ -164,13 +164,13 @@ class Session:
 
     def accuracy(self) -> tuple[float, float, int]:
         """Accuracy without the edits and with them, and the number of test images."""
-        n_tasks = self.run.position.task
+        n_tasks = self.run.n_tasks_done
         if not n_tasks:
             raise BadInput("this run has not finished a task yet, so there are no test images")
         sample = self.run.stream.eval_sample(n_tasks, N_EVAL_IMAGES)
 
         def accuracy() -> float:
-            return float((answer(self.learner, self.run.stream, sample) == sample.labels).mean())
+            return float((predict(self.learner, self.run.stream, sample) == sample.labels).mean())
 
         after, edits = accuracy(), self.edits
         self._restore([])
@@ -194,7 +194,7 @@ class Session:
 
     def _load_record(self) -> None:
         self._checkpoint = self._newest_checkpoint()
-        self.run = opened(self.record)
+        self.run = load_run(self.record)
         self._saved_state = self.run.state()["learner"]
 
     def _newest_checkpoint(self) -> int:

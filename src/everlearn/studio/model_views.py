@@ -13,10 +13,11 @@ from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
 from everlearn.networks.pose import poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
-from everlearn.runs import Play, Record
+from everlearn.runs import Record, RunState
+from everlearn.runs.progress import tasks_trained
 from everlearn.streams.stream import Images
 from everlearn.studio.image_decoder import data_url
-from everlearn.studio.live_curves import Curves, downsample, tasks_trained
+from everlearn.studio.live_curves import Curves, downsample
 from everlearn.studio.security import NotFound
 
 N_CANDIDATES = 6
@@ -107,14 +108,14 @@ def environment_curves(record: Record) -> Curves:
     """The inferred environment, active latents, capacity and reconstruction error over training."""
     curves: Curves = {name: [] for name in ENVIRONMENT_CURVES}
     for event in record.events():
-        if event["event"] == "learned":
+        if event["event"] == "train-step":
             x, values = tasks_trained(event, record.spec["epochs"]), event["losses"]
             for name in curves.keys() & values.keys():
                 curves[name].append((x, values[name]))
     return {name: downsample(points) for name, points in curves.items()}
 
 
-def environment_table(run: Play) -> dict[str, Any]:
+def environment_table(run: RunState) -> dict[str, Any]:
     """The environments that a learner has inferred, and the names of the tasks it was trained on."""
     learner = environment_learner(run.learner)
     changes = learner.environment_changes()
@@ -129,14 +130,14 @@ def environment_table(run: Play) -> dict[str, Any]:
         }
         for index, each in enumerate(learner.environment_info())
     ]
-    tasks = [run.stream.task(index) for index in range(max(1, run.position.task))]
+    tasks = [run.stream.task(index) for index in range(max(1, run.n_tasks_done))]
     names = [task.name or f"task {index + 1}" for index, task in enumerate(tasks)]
     return {"environments": rows, "current": changes[-1][1] if changes else 0, "tasks": names}
 
 
-def task_image(run: Play, task: int, index: int) -> Images:
+def task_image(run: RunState, task: int, index: int) -> Images:
     """A test image of a task that was trained on; indices wrap around."""
-    if task >= max(1, run.position.task):
+    if task >= max(1, run.n_tasks_done):
         raise NotFound(f"task {task + 1} has not been trained on yet")
     images = run.stream.task(task).test.images
     image: Images = images[index % len(images)]

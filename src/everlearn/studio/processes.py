@@ -3,19 +3,17 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.files import lock_holder
 from everlearn.runs import Record, RunSpec, folder_name
-from everlearn.runs.run_record import SPEC
+from everlearn.runs.child_process import ChildProcess
+from everlearn.runs.run_record import has_record
 from everlearn.studio.security import Conflict
 
 START_TIMEOUT = 60.0
@@ -38,14 +36,14 @@ class RunLauncher:
         spec = RunSpec.make(stream=stream, learner=learner, settings=settings)
         record = folder_name(name or f"{learner} {stream} seed {spec.seed}", spec.hash)
         folder = self._root / record
-        if (folder / SPEC).exists():
+        if has_record(folder):
             raise Conflict(f"the record {record} has exactly these settings already; change the seed")
         command = ["run", "--stream", stream, "--learner", learner, "--record", str(folder)]
         for key, value in settings.items():
             command += ["--set", f"{key}={json.dumps(value)}"]
         if name:
             command += ["--name", name]
-        _spawn(command, lambda _: (folder / SPEC).exists())
+        _spawn(command, lambda _: has_record(folder))
         return record
 
     @staticmethod
@@ -71,23 +69,13 @@ class RunLauncher:
 
 def _spawn(command: Sequence[str], has_started: Callable[[int], bool]) -> None:
     """Start an everlearn command and wait until it has started; if it fails, raise its error."""
-    with tempfile.TemporaryFile() as stderr:
-        child = subprocess.Popen(  # noqa: S603  (no shell; the settings were validated)
-            [sys.executable, "-P", "-m", "everlearn", *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            start_new_session=True,
-        )
-        threading.Thread(target=child.wait, daemon=True).start()  # otherwise it would remain as a zombie
+    child = ChildProcess(command, detached=True)
+    threading.Thread(target=child.wait, daemon=True).start()  # otherwise it would remain as a zombie
+    try:
         end = time.monotonic() + START_TIMEOUT
         while time.monotonic() < end and not has_started(child.pid):
-            if child.poll():
-                raise BadInput(_last_line(stderr))
+            if child.exit_code:
+                raise BadInput(child.error())
             time.sleep(POLL_INTERVAL)
-
-
-def _last_line(stderr: IO[bytes]) -> str:
-    stderr.seek(0)
-    lines = stderr.read().decode(errors="replace").strip().splitlines() or ["the run ended immediately"]
-    return lines[-1].removeprefix("everlearn: ")
+    finally:
+        child.release()

@@ -9,7 +9,8 @@ from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.files import lock_holder
-from everlearn.runs.run_record import EVENTS, NAME, SCORES, SPEC, Record, lines_backwards
+from everlearn.runs.run_record import EVENTS, NAME, SCORES, SPEC, Record
+from everlearn.runs.storage import read_log_reversed
 from everlearn.studio.security import NotFound
 
 MAX_DEPTH = 2
@@ -99,14 +100,14 @@ def _summarize(name: str, record: Record) -> Summary:
 def _state(record: Record) -> Summary:
     spec, last = record.spec, record.last_event or {"event": None}
     is_finished = last["event"] == "run-ended"
-    score = next((row for row in lines_backwards(record.folder / SCORES) if row["batch"] is None), None)
-    pairs = zip(score["correct"], score["total"], strict=True) if score else ()
+    score = next((row for row in read_log_reversed(record.folder / SCORES) if row["n_batches"] is None), None)
+    pairs = zip(score["n_correct"], score["n_images"], strict=True) if score else ()
     accuracies = [n_correct / max(1, n_images) for n_correct, n_images in pairs]
     return {
         "learner": spec["learner"]["name"],
         "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
         "seed": spec["seed"],
-        "n_tasks": last["n_tasks"] if is_finished else record.n_tasks_played,
+        "n_tasks": last["n_tasks"] if is_finished else record.n_tasks_done,
         "n_tasks_planned": spec["n_tasks"],
         "finished": is_finished,
         "accuracy": sum(accuracies) / len(accuracies) if accuracies else None,

@@ -10,9 +10,9 @@ import pytest
 
 from everlearn import files
 from everlearn.memory.on_disk import OnDiskMemory
-from tests.crash.disks import FullDisk, KeepingDisk
+from tests.crash.disks import FullDisk, SnapshotDisk
 from tests.crash.harness import SEED
-from tests.crash.power import Platter, RememberingDisk
+from tests.crash.power_loss import JournalingDisk, SimulatedDisk
 
 from .edits import SHAPE, STEPS, Content, content_of, expected, small_fits, traces
 
@@ -37,17 +37,17 @@ def opened(folder: Path) -> Content | None:
 def test_crash_at_any_disk_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     states, folder, kept = expected(tmp_path / "uninterrupted"), tmp_path / "memory", tmp_path / "kept"
     kept.mkdir()
-    disk = KeepingDisk(folder, kept)
+    disk = SnapshotDisk(folder, kept)
     with monkeypatch.context() as patch:
         patch.setattr(files, "disk", disk)
         memory = OnDiskMemory.create(folder, image_shape=SHAPE)
-        acknowledged = [disk.n_acts]
+        acknowledged = [disk.n_operations]
         for step in STEPS:
             step(memory)
-            acknowledged.append(disk.n_acts)
+            acknowledged.append(disk.n_operations)
         memory.close()
     moments: dict[str, set[int]] = {}
-    for at, _, state in disk.moments:
+    for at, _, state in disk.crash_points:
         moments.setdefault(state, set()).add(sum(at > done for done in acknowledged))
     assert len(moments) > 50
     for state, done in moments.items():
@@ -58,23 +58,23 @@ def test_crash_at_any_disk_operation(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_power_loss_at_any_disk_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    states, root, diary = expected(tmp_path / "uninterrupted"), tmp_path / "disk", tmp_path / "diary"
+    states, root, journal = expected(tmp_path / "uninterrupted"), tmp_path / "disk", tmp_path / "journal"
     root.mkdir()
     acknowledged = []
     with monkeypatch.context() as patch:
-        patch.setattr(files, "disk", RememberingDisk(diary, root))
+        patch.setattr(files, "disk", JournalingDisk(journal, root))
         memory = OnDiskMemory.create(root / "memory", image_shape=SHAPE)
         for step in (lambda _: None, *STEPS):
             step(memory)
-            acknowledged.append(len(diary.read_text().splitlines()))
+            acknowledged.append(len(journal.read_text().splitlines()))
         memory.close()
-    acts, chance = [json.loads(line) for line in diary.read_text().splitlines()], random.Random(SEED)
-    platter = Platter()
-    for n, act in enumerate(acts, 1):
-        platter.replay(act)
+    operations, rng = [json.loads(line) for line in journal.read_text().splitlines()], random.Random(SEED)
+    simulated = SimulatedDisk()
+    for n, operation in enumerate(operations, 1):
+        simulated.replay(operation)
         done = sum(n >= each for each in acknowledged)
-        for toss in (None, chance):
-            platter.cut_power(tmp_path / "cut", toss)
+        for source in (None, rng):
+            simulated.lose_power(tmp_path / "cut", source)
             found = opened(tmp_path / "cut" / "memory")
             assert found in states[max(0, done - 1) : done + 1] or (found is None and not done), (n, done)
 

@@ -91,7 +91,7 @@ PAPER_NC_REPLAY = {
 }
 PAPER_NIC = {
     **NIC,
-    "evaluation.every": 17,
+    "evaluation.every_n_tasks": 17,
     "learner.learning_rate": 1e-3,
     "learner.backbone_lr": 1e-4,
     "learner.head_lr": 1e-3,
@@ -102,7 +102,7 @@ WITHOUT_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     "nc": ({}, {}, PAPER_NC),
     "nic": (
         {**NIC, "n_tasks": 5},
-        {**NIC, "evaluation.every": 17},
+        {**NIC, "evaluation.every_n_tasks": 17},
         {**PAPER_NC, **PAPER_NIC, "learner.strength": 23.0, "learner.max_importance": 50.0},
     ),
 }
@@ -114,7 +114,13 @@ WITH_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     ),
     "nic": (
         {**SMOKE_REPLAY, **NIC, "n_tasks": 5},
-        {**LAPTOP_REPLAY, **NIC, "evaluation.every": 17, "batch_size": 32, "learner.memory_size": 300},
+        {
+            **LAPTOP_REPLAY,
+            **NIC,
+            "evaluation.every_n_tasks": 17,
+            "batch_size": 32,
+            "learner.memory_size": 300,
+        },
         {
             **PAPER_NC_REPLAY,
             **PAPER_NIC,
@@ -204,7 +210,7 @@ SCALES = (
             "stream.n_classes": 4,
             "stream.classes_per_task": 1,
             "stream.first_classes": 2,
-            "evaluation.ahead": False,
+            "evaluation.forward_transfer": False,
             "batch_size": 16,
             "learner.backbone": "small-renorm",
         },
@@ -218,8 +224,8 @@ SCALES = (
         settings={
             "stream.image_size": 32,
             "epochs": 4,
-            "evaluation.ahead": False,
-            "evaluation.probe_size": 4000,
+            "evaluation.forward_transfer": False,
+            "evaluation.n_images": 4000,
             "learner.backbone": "pooled-relu-renorm",
             "learner.weights": WEIGHTS,
             "learner.learning_rate": 2e-3,
@@ -234,8 +240,8 @@ SCALES = (
         settings={
             "device": "cuda",
             "epochs": 4,
-            "evaluation.ahead": False,
-            "evaluation.probe_size": 50_000,
+            "evaluation.forward_transfer": False,
+            "evaluation.n_images": 50_000,
             "learner.backbone": "mobile",
             "learner.weights": "results/mobile-imagenet.safetensors",
             "learner.weight_decay": 1e-4,

@@ -15,7 +15,7 @@ NONE: Settings = {}
 ONE, TWO, THREE = (0,), (0, 1), (0, 1, 2)
 """Seeds."""
 PROTOCOLS = ("one-shot", "open-set", "multiple-choice")
-DCL_200 = {"n_tasks": 200, "evaluation.every": 10}
+DCL_200 = {"n_tasks": 200, "evaluation.every_n_tasks": 10}
 DER = {"learner.alpha": 0.1, "learner.beta": 0.5, "learner.memory_size": 5000}
 REPLAY = {"epochs": 1, "learner.replay_size": 96}
 VIT, TIMM_VIT = "results/vit-fashion.safetensors", "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k"
@@ -146,8 +146,8 @@ SCALES = (
             "stream.image_size": 16,
             "stream.factor_values": 2,
             "stream.classes_per_task": 2,
-            "evaluation.ahead": False,
-            "evaluation.probe_size": 20,
+            "evaluation.forward_transfer": False,
+            "evaluation.n_images": 20,
             "batch_size": 16,
             "n_tasks": 3,
         },
@@ -163,7 +163,7 @@ SCALES = (
         "the machine at the same time, so the times are upper bounds.",
         TABLE,
         folder="sprites",
-        settings={"evaluation.ahead": False},
+        settings={"evaluation.forward_transfer": False},
     ),
     Scale(
         "paper",
@@ -172,8 +172,8 @@ SCALES = (
         folder="paper",
         settings={
             "stream.image_size": 224,
-            "evaluation.ahead": False,
-            "evaluation.probe_size": 10_000,
+            "evaluation.forward_transfer": False,
+            "evaluation.n_images": 10_000,
             "batch_size": 256,
             "epochs": 5,
             "n_tasks": 500,

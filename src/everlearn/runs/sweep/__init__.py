@@ -1,54 +1,49 @@
-"""Many runs side by side, on the cores of one machine or the nodes of a cluster.
+"""Sweeps: many runs side by side, on the cores of one machine or the nodes of a Ray cluster.
 
-Takes `Job`s: runs, the folders of their records, and what is asked of their learners afterwards; a `Sweep`
-says many of them in a few lines. `play_all` does what is missing, each job in a process of its own, and tells
-what happens as events. Gives nothing but ordinary records, the only place where it is kept what is done.
+Takes `Job`s: runs, the folders of their records, and evaluation protocols to run afterwards; a `Sweep`
+describes many of them in a few lines. `run_jobs` does what is not finished, each job in its own process, and
+yields events. Gives ordinary records, which are also the only state of a sweep.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from everlearn.runs.sweep import events
-    from everlearn.runs.sweep.executors import Capacity, Where, this_machine
-    from everlearn.runs.sweep.jobs import Act, Job, estimate, missing, timed
-    from everlearn.runs.sweep.scheduler import play_all
+    from everlearn.runs.sweep.executors import Capacity, ExecutorFactory, local_executor
+    from everlearn.runs.sweep.jobs import Command, Job, estimate_seconds, pending_commands, with_durations
+    from everlearn.runs.sweep.scheduler import run_jobs
     from everlearn.runs.sweep.sweep import Sweep
 
-# A child is leashed before anything slow is loaded, so each part is loaded when it is first asked for.
-_HOMES = {
-    "Act": "jobs",
+_MODULES = {
     "Capacity": "executors",
+    "Command": "jobs",
+    "ExecutorFactory": "executors",
     "Job": "jobs",
     "Sweep": "sweep",
-    "Where": "executors",
-    "estimate": "jobs",
-    "missing": "jobs",
-    "play_all": "scheduler",
-    "this_machine": "executors",
-    "timed": "jobs",
+    "estimate_seconds": "jobs",
+    "local_executor": "executors",
+    "pending_commands": "jobs",
+    "run_jobs": "scheduler",
+    "with_durations": "jobs",
 }
 
 __all__ = [
-    "Act",
     "Capacity",
+    "Command",
+    "ExecutorFactory",
     "Job",
     "Sweep",
-    "Where",
-    "estimate",
-    "events",
-    "missing",
-    "play_all",
-    "this_machine",
-    "timed",
+    "estimate_seconds",
+    "local_executor",
+    "pending_commands",
+    "run_jobs",
+    "with_durations",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "events":
-        return importlib.import_module("everlearn.runs.sweep.events")
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"everlearn.runs.sweep.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"everlearn.runs.sweep.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'everlearn.runs.sweep' has no attribute {name!r}")
 
 

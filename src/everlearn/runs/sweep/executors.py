@@ -1,167 +1,65 @@
-"""Where commands are carried out: the processes of this machine, or those of a cluster."""
+"""Executors run commands: in processes of this machine, or on a cluster."""
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Protocol
 
 from everlearn.errors import check_range
 from everlearn.rendering.render import available_cpus
+from everlearn.runs.child_process import ChildProcess
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""What is read when torch and numpy are loaded, and not later."""
-NOTHING: Mapping[str, str] = MappingProxyType({})
-LAST_WORDS = 4096
-"""Bytes at the end of what a child complained, in which its last sentence is."""
-SHELL = 128
-"""What a command adds to the number of the signal that it heeded."""
-
-
-class Child:
-    """A process that ends soon after it is let go, or after whoever started it is gone.
-
-    Args:
-        words: a command of everlearn.
-        threads: of arithmetic.
-        environment: what it finds there beside our own.
-        folder: where it works; where we do if not said.
-    """
-
-    def __init__(
-        self,
-        words: Sequence[str],
-        *,
-        threads: int,
-        environment: Mapping[str, str] = NOTHING,
-        folder: Path | None = None,
-    ) -> None:
-        # Without a name, so that nothing stays behind, whoever is killed; `close` closes it.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(  # noqa: S603  # our own words, and no shell
-            [sys.executable, "-P", "-m", "everlearn.runs.sweep.child_main", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._said,
-            cwd=folder,
-            env={**os.environ, **dict.fromkeys(THREADS, str(threads)), **environment},
-            start_new_session=True,  # Ctrl-C in a terminal is for the parent, who passes it on once
-        )
-
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it is still at work."""
-        return self._process.poll() is None
-
-    def ends_within(self, seconds: float) -> bool:
-        """Whether it ends by itself in that time."""
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    @property
-    def code(self) -> int | None:
-        """With what it ended; 0 if all is well."""
-        return self._process.poll()
-
-    def wait(self) -> int:
-        """With what it ended, once it has."""
-        return self._process.wait()
-
-    def let_go(self) -> None:
-        """Ask it to save and end."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-
-    def close(self) -> None:
-        """End it at once, unless it has ended."""
-        self.let_go()
-        self._process.kill()
-        self._process.wait()
-        self._said.close()
-
-    def reason(self) -> str:
-        """Why it ended, in a sentence."""
-        code = self._process.returncode
-        if code < 0 or code > SHELL:
-            return _signalled(code)
-        self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, self._said.tell() - LAST_WORDS))
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
-        last = "".join(letter for letter in lines[-1] if letter.isprintable()) if lines else ""
-        return last.removeprefix("everlearn: ") or f"it ended with code {code} and said nothing"
-
-
-def _signalled(code: int) -> str:
-    number = -code if code < 0 else code - SHELL
-    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    if number == signal.SIGKILL:
-        return f"it was ended by {name}, as the system does when memory runs out"
-    return f"it was ended by {name}"
-
-
-MEMORY = 1_000_000_000
-"""Bytes that a run of the usual size takes, torch included."""
-MAX_WORKERS, MAX_GPUS = 4096, 1024
+DEFAULT_MEMORY = 1_000_000_000
+"""Bytes that a typical run needs, including torch."""
+MAX_WORKERS, MAX_GPUS, MAX_MEMORY = 4096, 1024, 2**60
 MEMINFO = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How many processes may work side by side, and what each of them may take.
+    """How many processes run at a time, and the resources of each.
 
     Attributes:
-        workers: processes at a time; as many as there is room for if not said.
-        threads: of arithmetic in each of them.
-        memory: bytes that each may come to need; none is started beside others while less is free.
-        gpus: that each takes, or which share of one; only a cluster deals them out.
+        workers: processes at a time; default: as many as fit.
+        threads: CPU threads of each.
+        memory: bytes that each may need; on this machine none is started beside others while less is free.
+        gpus: GPUs, or the fraction of a GPU, of each; only for clusters.
 
     Example:
-        >>> Capacity(workers=2).has_room([])
+        >>> Capacity(workers=2).has_capacity([])
         True
-        >>> Capacity(workers=2).has_room([11, 12])
+        >>> Capacity(workers=2).has_capacity([11, 12])
         False
     """
 
     workers: int | None = None
     threads: int = 1
-    memory: int = MEMORY
+    memory: int = DEFAULT_MEMORY
     gpus: float = 0.0
 
     def __post_init__(self) -> None:
         check_range("workers", 1 if self.workers is None else self.workers, 1, MAX_WORKERS)
         check_range("threads", self.threads, 1, MAX_WORKERS)
-        check_range("memory", self.memory, 0, 2**60)
+        check_range("memory", self.memory, 0, MAX_MEMORY)
         check_range("gpus", self.gpus, 0, MAX_GPUS)
 
     @property
-    def here(self) -> int:
-        """Processes at a time on this machine; as many as there are cores for if not said."""
+    def local_workers(self) -> int:
+        """Processes at a time on this machine; default: one per core."""
         return available_cpus() if self.workers is None else self.workers
 
-    def has_room(self, pids: Sequence[int]) -> bool:
-        """Whether one more may start beside these processes."""
+    def has_capacity(self, pids: Sequence[int]) -> bool:
+        """Whether one more process may start beside these on this machine."""
         if not pids:
             return True
-        to_come = sum(max(0, self.memory - resident_bytes(pid)) for pid in pids)
-        return len(pids) < self.here and free_bytes() - to_come >= self.memory
+        reserved = sum(max(0, self.memory - resident_bytes(pid)) for pid in pids)
+        return len(pids) < self.local_workers and available_bytes() - reserved >= self.memory
 
 
-def free_bytes() -> float:
-    """Memory that can be had without taking it from others; endless where the system does not say."""
+def available_bytes() -> float:
+    """Available memory of this machine; infinite if unknown."""
     if MEMINFO.is_file():
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -170,7 +68,7 @@ def free_bytes() -> float:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that a process has already; 0 where the system does not say."""
+    """Resident memory of a process; 0 if unknown."""
     try:
         pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
     except OSError:
@@ -178,74 +76,71 @@ def resident_bytes(pid: int) -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-class AtWork(Protocol):
-    """A command of everlearn that is carried out somewhere."""
+class ProcessHandle(Protocol):
+    """A process that runs a command somewhere."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it is still running."""
 
     @property
-    def code(self) -> int | None:
-        """With what it ended, 0 if all is well; None of one that is lost with whatever had it."""
+    def exit_code(self) -> int | None:
+        """The exit code of a process that has ended; None if it was lost with its machine."""
 
-    def let_go(self) -> None:
-        """Ask it to save and end."""
+    def terminate(self) -> None:
+        """Request that it saves and ends."""
 
     def close(self) -> None:
-        """End it at once, unless it has ended."""
+        """Kill it if it is still running."""
 
-    def reason(self) -> str:
-        """Why it ended, in a sentence."""
+    def error(self) -> str:
+        """Why it ended."""
 
 
-class Workshop(Protocol):
-    """A place with room for some commands at a time."""
+class Executor(Protocol):
+    """Runs a limited number of commands at a time."""
 
     @property
     def workers(self) -> int:
-        """How many it has room for in all."""
+        """Commands that fit at a time."""
 
-    def has_room(self) -> bool:
-        """Whether one more may be started now."""
+    def has_capacity(self) -> bool:
+        """Whether one more command may start now."""
 
-    def start(self, words: Sequence[str]) -> AtWork:
-        """Begin a command."""
-
-
-Where = Callable[[Capacity, Sequence[Path]], AbstractContextManager[Workshop]]
-"""Opens a workshop that can do so much at once and is to write into these folders."""
+    def start(self, command: Sequence[str]) -> ProcessHandle:
+        """Start a command, given as arguments of `everlearn`."""
 
 
-class ThisMachine:
-    """Processes side by side on the cores of this machine.
+ExecutorFactory = Callable[[Capacity, Sequence[Path]], AbstractContextManager[Executor]]
+"""Opens an executor of a capacity whose commands write to these folders."""
+
+
+class LocalExecutor:
+    """Runs commands in processes of this machine.
 
     Args:
-        capacity: how many, and what each may take.
+        capacity: how many at a time, and the resources of each.
     """
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._children: list[Child] = []
+        self._children: list[ChildProcess] = []
 
     @property
     def workers(self) -> int:
-        """How many it has room for in all."""
-        return self._capacity.here
+        return self._capacity.local_workers
 
-    def has_room(self) -> bool:
-        """Whether one more may be started now."""
+    def has_capacity(self) -> bool:
         self._children = [child for child in self._children if child.is_alive]
-        return self._capacity.has_room([child.pid for child in self._children])
+        return self._capacity.has_capacity([child.pid for child in self._children])
 
-    def start(self, words: Sequence[str]) -> Child:
-        """Begin a command."""
-        child = Child(words, threads=self._capacity.threads)
+    def start(self, command: Sequence[str]) -> ChildProcess:
+        child = ChildProcess(command, threads=self._capacity.threads)
         self._children.append(child)
         return child
 
 
 @contextmanager
-def this_machine(capacity: Capacity, folders: Sequence[Path]) -> Iterator[Workshop]:
-    """The processes of this machine, which sees its own folders."""
-    yield ThisMachine(capacity)
+def local_executor(capacity: Capacity, folders: Sequence[Path]) -> Iterator[Executor]:
+    """An `ExecutorFactory` for this machine."""
+    yield LocalExecutor(capacity)

@@ -1,4 +1,4 @@
-"""An export made by many: each has a share of the tasks, and one signs the whole."""
+"""Parallel export: worker processes write tasks, the calling process assembles them in order."""
 
 import time
 from collections import deque
@@ -6,90 +6,89 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from everlearn.runs.sweep.executors import AtWork, Capacity, Where, Workshop
-from everlearn.runs.sweep.scheduler import MAX_LOSSES, TICK
+from everlearn.runs.sweep.executors import Capacity, Executor, ExecutorFactory, ProcessHandle
+from everlearn.runs.sweep.scheduler import MAX_LOSSES, POLL_INTERVAL
 from everlearn.streams.exports import Workers
 from everlearn.streams.exports.staging import receipt_path
 from everlearn.streams.exports.write import Wait
 
-LARGEST = 64
-"""Tasks in a share at most, so that little is lost with whoever had it."""
-ROUNDS = 2
-"""Shares for each worker at least, so that nobody waits long for the slowest."""
+MAX_CHUNK = 64
+"""Tasks per chunk at most, so that little is lost with a worker."""
+MIN_CHUNKS_PER_WORKER = 2
 
 
-def shared_among(capacity: Capacity, where: Where) -> Workers:
-    """Processes that make the tasks of an export, for `everlearn.streams.exports`.
+def export_workers(capacity: Capacity, executor: ExecutorFactory) -> Workers:
+    """Workers for `everlearn.streams.export`.
 
     Args:
-        capacity: how many at a time, and what each takes.
-        where: they work.
+        capacity: workers at a time and their resources.
+        executor: where they run.
     """
 
     @contextmanager
-    def others(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
+    def workers(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
         shared = folder.resolve()
-        with where(capacity, (shared,)) as workshop:
-            shares = Shares(workshop, shared, tasks)
+        with executor(capacity, (shared,)) as opened:
+            chunks = ChunkQueue(opened, shared, tasks)
             try:
-                yield shares.wait
+                yield chunks.wait
             finally:
-                shares.close()
+                chunks.close()
 
-    return others
+    return workers
 
 
-class Shares:
-    """The tasks of an export, shared out in the order in which they are waited for.
+class ChunkQueue:
+    """Tasks of an export in chunks, in the order in which they are needed.
 
-    What ends badly, other than by being lost, is not tried again: whoever waits makes its tasks, and hears
-    what is wrong.
+    A chunk whose worker fails, unless its machine was lost, is not retried: the caller writes its tasks and
+    gets the error.
 
     Args:
-        workshop: where they are made.
-        folder: of the export.
-        tasks: which; those that were made before are looked through.
+        executor: runs the workers.
+        folder: folder of the export.
+        tasks: the tasks; workers also verify those that are written already.
     """
 
-    def __init__(self, workshop: Workshop, folder: Path, tasks: Sequence[int]) -> None:
-        self._workshop, self._folder, self._losses = workshop, folder, 0
+    def __init__(self, executor: Executor, folder: Path, tasks: Sequence[int]) -> None:
+        self._executor, self._folder, self._n_losses = executor, folder, 0
         self._new = {k for k in tasks if not receipt_path(folder, k).is_file()}
-        self._expected, self._sound = set(tasks), set[int]()
-        size = max(1, min(LARGEST, len(tasks) // (ROUNDS * workshop.workers)))
-        self._waiting = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
-        self._working: list[tuple[AtWork, Sequence[int]]] = []
+        self._pending, self._verified = set(tasks), set[int]()
+        size = max(1, min(MAX_CHUNK, len(tasks) // (MIN_CHUNKS_PER_WORKER * executor.workers)))
+        self._queue = deque(tasks[at : at + size] for at in range(0, len(tasks), size))
+        self._running: list[tuple[ProcessHandle, Sequence[int]]] = []
 
     def wait(self, k: int) -> bool:
-        """Whether a task is whole, once that is known; False if nobody is left who would see to it."""
-        self._look()
-        while k in self._expected and not self._is_made(k):
-            time.sleep(TICK)
-            self._look()
-        return k in self._sound or self._is_made(k)
+        """Wait for a task and return whether it is complete; False if no worker is left for it."""
+        self._poll()
+        while k in self._pending and not self._is_written(k):
+            time.sleep(POLL_INTERVAL)
+            self._poll()
+        return k in self._verified or self._is_written(k)
 
     def close(self) -> None:
-        """End whatever is still at work; what it has made stays."""
-        for work, _ in self._working:
-            work.close()
+        """End the workers; the tasks that they have written remain."""
+        for process, _ in self._running:
+            process.close()
 
-    def _is_made(self, k: int) -> bool:
-        """A receipt from earlier times tells nothing about what became of the files since."""
+    def _is_written(self, k: int) -> bool:
+        """Whether a worker wrote a task; a receipt from before does not prove that its files are intact."""
         return k in self._new and receipt_path(self._folder, k).is_file()
 
-    def _look(self) -> None:
-        for ended in [each for each in self._working if not each[0].is_alive]:
-            self._working.remove(ended)
-            self._take_back(*ended)
-        while self._waiting and self._workshop.has_room():
-            share = self._waiting.popleft()
-            words = ("stream", "share", str(self._folder), "--tasks", ",".join(map(str, share)))
-            self._working.append((self._workshop.start(words), share))
+    def _poll(self) -> None:
+        for ended in [each for each in self._running if not each[0].is_alive]:
+            self._running.remove(ended)
+            self._finish(*ended)
+        while self._queue and self._executor.has_capacity():
+            chunk = self._queue.popleft()
+            command = ("stream", "export-chunk", str(self._folder), "--tasks", ",".join(map(str, chunk)))
+            self._running.append((self._executor.start(command), chunk))
 
-    def _take_back(self, work: AtWork, share: Sequence[int]) -> None:
-        if work.code is None and self._losses < MAX_LOSSES:
-            self._losses += 1
-            self._waiting.appendleft(share)
+    def _finish(self, process: ProcessHandle, chunk: Sequence[int]) -> None:
+        if process.exit_code is None and self._n_losses < MAX_LOSSES:
+            self._n_losses += 1
+            self._queue.appendleft(chunk)
         else:
-            self._expected.difference_update(share)
-            self._sound.update(share if work.code == 0 else ())
-        work.close()
+            self._pending.difference_update(chunk)
+            self._verified.update(chunk if process.exit_code == 0 else ())
+        process.close()

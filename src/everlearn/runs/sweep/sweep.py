@@ -1,4 +1,4 @@
-"""Many runs, said in a few lines: learners x streams x seeds x settings."""
+"""Sweeps: all combinations of learners, streams, seeds and settings, from a short description."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,162 +12,125 @@ from everlearn import learners, streams
 from everlearn.errors import BadInput, unknown
 from everlearn.rng import MAX_SEED, check_seed, rng_at
 from everlearn.runs.run_record import folder_name
-from everlearn.runs.spec import PARTS, RunSpec
+from everlearn.runs.spec import SECTIONS, RunSpec
 from everlearn.runs.sweep.jobs import Job
 from everlearn.settings import Settings, to_dotted
 
-SHAPES: dict[str, tuple[type, str]] = {
+MAX_RUNS = 100_000
+MAX_SAMPLES = 100_000
+DIGITS = 4
+"""Significant digits of sampled settings: few enough for all machines to agree on a power."""
+KEYS: dict[str, tuple[type, str]] = {
     "learners": (list, 'a list such as ["dcl", "er"]'),
     "streams": (list, 'a list such as ["sprites", "mnist"]'),
     "seeds": (list, "a list such as [0, 1, 2]"),
     "settings": (dict, "a table of settings, such as n_tasks = 20"),
     "grid": (dict, "a table of lists, such as epochs = [1, 5]"),
     "variants": (list, "tables of settings under [[variants]]"),
-    "resources": (
-        dict,
-        "a table of threads, memory (gigabytes) and gpus that each run takes, such as threads = 2",
-    ),
-    "random": (dict, "a table, such as draws = 5 and epochs = { low = 1, high = 10 }"),
+    "random": (dict, "a table, such as n_samples = 5 and epochs = { low = 1, high = 10 }"),
+    "resources": (dict, "a table of threads, memory (gigabytes) and gpus of each run, such as threads = 2"),
 }
-"""What stands under each key."""
+"""Type and an example of each key."""
+RESOURCES: dict[str, Any] = {"threads": int, "memory": int | float, "gpus": int | float}
+SETTINGS_CLASS: dict[str, Callable[[str], type[Settings]]] = {
+    "learner": learners.settings_class,
+    "stream": streams.settings_class,
+}
 
-Dotted = dict[str, Any]
+DottedSettings = dict[str, Any]
 """Settings by names such as stream.image_size."""
 
 
 class Entry(Settings):
-    """A learner or a stream, with settings of its own if it has any."""
+    """A learner or a stream with its own settings."""
 
     kind: ClassVar[str] = "entry"
 
     name: str
-    """which one"""
+    """short name"""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """what only it has"""
-
-
-def check_shape(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, or a complaint about a key that is unknown or holds the wrong kind of thing."""
-    for name in given:
-        if name not in SHAPES:
-            raise unknown("key of a sweep", name, SHAPES)
-    if "learners" not in given:
-        raise BadInput(f"a sweep needs learners; write {SHAPES['learners'][1]}")
-    for name, value in given.items():
-        shape, example = SHAPES[name]
-        if not isinstance(value, shape) or (value == [] and name != "variants"):
-            raise BadInput(f"{name} is {value!r:.60}; write {example}")
-    return dict(given)
-
-
-def entry(given: Any) -> Any:
-    """A learner or a stream, from its name or a table with its name and settings."""
-    if isinstance(given, Entry):
-        return given
-    if isinstance(given, str):
-        return {"name": given}
-    if isinstance(given, Mapping) and isinstance(given.get("name"), str):
-        return {"name": given["name"], "settings": {name: given[name] for name in given if name != "name"}}
-    raise BadInput(f'cannot tell what {given!r:.60} is; write "er" or {{ name = "er", memory_size = 500 }}')
-
-
-def dotted(table: Any) -> Dotted:
-    """Settings in the tables of their parts, by dotted names.
-
-    Example:
-        >>> dotted({"n_tasks": 20, "stream": {"image_size": 32}})
-        {'n_tasks': 20, 'stream.image_size': 32}
-    """
-    if not isinstance(table, Mapping):
-        raise BadInput(f"cannot tell what {table!r:.60} is; write a table of settings, such as n_tasks = 20")
-    return to_dotted(table, PARTS)
-
-
-DIGITS = 4
-"""Digits that are kept: enough for a setting, too few for two machines to disagree about a power."""
-MAX_DRAWS = 100_000
+    """settings of this entry only"""
 
 
 class Range(Settings):
-    """Numbers from `low` to `high`, both of them possible."""
+    """Numbers from `low` to `high`, both included."""
 
     kind: ClassVar[str] = "range"
 
     low: int | float
-    """the least"""
+    """minimum"""
     high: int | float
-    """the most"""
+    """maximum"""
     log: bool = False
-    """whether 1 to 10 is as likely as 10 to 100"""
+    """sample uniformly on a logarithmic scale"""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.low > self.high:
-            raise BadInput(f"low is {self.low} and high is {self.high}; low must not be the larger")
+            raise BadInput(f"low is {self.low} and high is {self.high}; low must not exceed high")
         if self.log and self.low <= 0:
             raise BadInput(f"low is {self.low}; with log it must be above 0")
         return self
 
-    def at(self, share: float) -> int | float:
-        """The number at a share of the way, whole if both ends are.
+    def at(self, fraction: float) -> int | float:
+        """The number at a fraction of the range, an integer if both ends are.
 
         Example:
             >>> Range(low=1, high=5).at(0.5), Range(low=1e-4, high=1e-2, log=True).at(0.5)
             (3, 0.001)
         """
         low, high = self.low, self.high
-        is_whole = isinstance(low, int) and isinstance(high, int)
-        if is_whole and not self.log:
-            return min(int(low + share * (high - low + 1)), int(high))
-        value = low * (high / low) ** share if self.log else low + share * (high - low)
+        is_integer = isinstance(low, int) and isinstance(high, int)
+        if is_integer and not self.log:
+            return min(int(low + fraction * (high - low + 1)), int(high))
+        value = low * (high / low) ** fraction if self.log else low + fraction * (high - low)
         value = min(max(float(f"{value:.{DIGITS}g}"), low), high)
-        return round(value) if is_whole else value
+        return round(value) if is_integer else value
 
 
-class RandomSettings(Settings):
-    """Some settings, each drawn so many times."""
+class RandomSearch(Settings):
+    """Settings that are sampled at random."""
 
     kind: ClassVar[str] = "random"
 
-    rng_at: Annotated[int, Field(ge=1, le=MAX_DRAWS)] = 1
-    """how often to draw"""
+    n_samples: Annotated[int, Field(ge=1, le=MAX_SAMPLES)] = 1
+    """number of samples"""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """decides what is drawn"""
+    """seed of the samples"""
     settings: dict[str, Range | list[Any]] = Field(default_factory=dict)
-    """from what each is drawn: the values of a list, or a range"""
+    """the values of each setting: a list or a range"""
 
     @classmethod
-    def read(cls, table: Mapping[str, Any]) -> Self:
-        """How often, by which seed, and settings beside them."""
-        how = {name: table[name] for name in ("draws", "seed") if name in table}
-        settings = {name: _among(name, value) for name, value in table.items() if name not in how}
-        return cls(**how, settings=settings)
+    def from_table(cls, table: Mapping[str, Any]) -> Self:
+        """Read a table in which settings stand beside n_samples and seed."""
+        own = {name: table[name] for name in ("n_samples", "seed") if name in table}
+        return cls(**own, settings={name: _values(name, table[name]) for name in table if name not in own})
 
     @property
-    def n_draws(self) -> int:
-        """How many combinations there are."""
-        return self.rng_at if self.settings else 1
+    def n_combinations(self) -> int:
+        """Number of combinations."""
+        return self.n_samples if self.settings else 1
 
-    def drawn(self) -> list[dict[str, Any]]:
-        """The settings of each draw."""
+    def samples(self) -> list[DottedSettings]:
+        """The settings of each sample."""
         return [
-            {name: draw(self.seed, name, number, among) for name, among in self.settings.items()}
-            for number in range(self.n_draws)
+            {name: sample(self.seed, name, number, values) for name, values in self.settings.items()}
+            for number in range(self.n_combinations)
         ]
 
 
-def draw(seed: int, name: str, number: int, among: Range | Sequence[Any]) -> Any:
-    """Draw so-and-so-many of a setting; no other setting and no other number has a say in it.
+def sample(seed: int, name: str, number: int, values: Range | Sequence[Any]) -> Any:
+    """Sample `number` of a setting; independent of other settings and other samples.
 
     Example:
-        >>> [draw(0, "epochs", number, [1, 5, 20]) for number in range(5)]
+        >>> [sample(0, "epochs", number, [1, 5, 20]) for number in range(5)]
         [20, 5, 5, 1, 20]
     """
-    share = float(rng_at(seed, f"sweep {name}", number).uniform(1)[0])
-    return among.at(share) if isinstance(among, Range) else among[int(share * len(among))]
+    fraction = float(rng_at(seed, f"sweep {name}", number).uniform(1)[0])
+    return values.at(fraction) if isinstance(values, Range) else values[int(fraction * len(values))]
 
 
-def _among(name: str, value: Any) -> Any:
+def _values(name: str, value: Any) -> Any:
     if isinstance(value, list) and value:
         return value
     if not isinstance(value, Mapping) or not {"low", "high"} <= value.keys() <= Range.model_fields.keys():
@@ -178,20 +141,10 @@ def _among(name: str, value: Any) -> Any:
         raise BadInput(f"random.{name}: {error}") from None
 
 
-MAX_RUNS = 100_000
-SETTINGS_OF: dict[str, Callable[[str], type[Settings]]] = {
-    "learner": learners.settings_class,
-    "stream": streams.settings_class,
-}
-
-SPRITES = Entry(name="sprites")
-RESOURCES: dict[str, Any] = {"threads": int, "memory": int | float, "gpus": int | float}
-
-
 class Sweep(Settings):
-    """Every combination of some learners, streams, seeds and settings, each of which is a run.
+    """All combinations of learners, streams, seeds and settings; each is a run.
 
-    A setting that only some of the learners (or streams) know is only set for those.
+    A setting that only some of the learners (or streams) have is set for those.
 
     Example:
         >>> sweep = Sweep(
@@ -209,51 +162,55 @@ class Sweep(Settings):
     kind: ClassVar[str] = "sweep"
 
     learners: list[Entry]
-    """who learns: names, or tables of a name and settings that only this one has"""
-    streams: list[Entry] = Field(default_factory=lambda: [SPRITES])
-    """what arrives: names, or tables as for learners"""
+    """names, or tables of a name and settings"""
+    streams: list[Entry] = Field(default_factory=lambda: [Entry(name="sprites")])
+    """names, or tables of a name and settings"""
     seeds: list[int] = Field(default_factory=lambda: [0])
-    """each for a run and its stream"""
-    settings: Dotted = Field(default_factory=dict)
-    """what all runs have in common"""
+    """seeds of runs and streams"""
+    settings: DottedSettings = Field(default_factory=dict)
+    """settings of all runs"""
     grid: dict[str, list[Any]] = Field(default_factory=dict)
-    """several values for each setting, of which every combination is played"""
-    variants: list[Dotted] = Field(default_factory=list)
-    """settings that change together, one table for each variant"""
-    random: RandomSettings = RandomSettings()
-    """settings that are drawn at random"""
+    """several values of each setting, for all combinations"""
+    variants: list[DottedSettings] = Field(default_factory=list)
+    """settings that change together"""
+    random: RandomSearch = RandomSearch()
+    """settings that are sampled at random"""
     resources: dict[str, int | float] = Field(default_factory=dict)
-    """what each run takes while it is played: threads, memory in gigabytes, gpus"""
+    """resources of each run: threads, memory in gigabytes, gpus"""
 
     def specs(self) -> list[RunSpec]:
-        """Every run once; all with the first seed come before those with the next."""
-        made = {
-            spec.hash: spec
-            for seed, stream, learner, settings in product(
-                self.seeds, self.streams, self.learners, self._combinations()
-            )
-            for spec in [_spec(stream, learner, seed, settings)]
-        }
-        return list(made.values())
+        """The runs without duplicates, sorted by seed."""
+        combinations = product(self.seeds, self.streams, self.learners, self._combinations())
+        specs = (_spec(stream, learner, seed, settings) for seed, stream, learner, settings in combinations)
+        return list({spec.hash: spec for spec in specs}.values())
 
     def jobs(self, records: Path) -> list[Job]:
-        """A job for each run, whose record goes into a folder of its own."""
+        """A job for each run, whose record is a subfolder of `records`."""
         return [Job(spec=spec, folder=records / folder_name(spec.title, spec.hash)) for spec in self.specs()]
 
-    def _combinations(self) -> list[Dotted]:
+    def _combinations(self) -> list[DottedSettings]:
         cells = [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
-        several = product(cells, self.variants or [{}], self.random.drawn())
-        return [{**self.settings, **cell, **variant, **drawn} for cell, variant, drawn in several]
+        combinations = product(cells, self.variants or [{}], self.random.samples())
+        return [{**self.settings, **cell, **variant, **sampled} for cell, variant, sampled in combinations]
 
     @model_validator(mode="before")
     @classmethod
-    def _check_shape(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return check_shape(given)
+    def _check_keys(cls, table: dict[str, Any]) -> dict[str, Any]:
+        for name in table:
+            if name not in KEYS:
+                raise unknown("key of a sweep", name, KEYS)
+        if "learners" not in table:
+            raise BadInput(f"a sweep needs learners; write {KEYS['learners'][1]}")
+        for name, value in table.items():
+            expected, example = KEYS[name]
+            if not isinstance(value, expected) or (value == [] and name != "variants"):
+                raise BadInput(f"{name} is {value!r:.60}; write {example}")
+        return table
 
     @field_validator("learners", "streams", mode="before")
     @classmethod
     def _read_entries(cls, entries: list[Any]) -> list[Any]:
-        return [entry(each) for each in entries]
+        return [_read_entry(each) for each in entries]
 
     @field_validator("seeds", mode="before")
     @classmethod
@@ -262,13 +219,13 @@ class Sweep(Settings):
 
     @field_validator("settings", mode="before")
     @classmethod
-    def _read_settings(cls, table: Mapping[str, Any]) -> Dotted:
-        return dotted(table)
+    def _read_settings(cls, table: Mapping[str, Any]) -> DottedSettings:
+        return _dotted(table)
 
     @field_validator("grid", mode="before")
     @classmethod
-    def _read_grid(cls, table: Mapping[str, Any]) -> Dotted:
-        grid = dotted(table)
+    def _read_grid(cls, table: Mapping[str, Any]) -> DottedSettings:
+        grid = _dotted(table)
         for name, values in grid.items():
             if not isinstance(values, list) or not values:
                 raise BadInput(f"grid.{name} is {values!r:.60}; give a list of values, such as [1, 5]")
@@ -276,23 +233,23 @@ class Sweep(Settings):
 
     @field_validator("variants", mode="before")
     @classmethod
-    def _read_variants(cls, tables: list[Any]) -> list[Dotted]:
-        return [dotted(table) for table in tables]
+    def _read_variants(cls, tables: list[Any]) -> list[DottedSettings]:
+        return [_dotted(table) for table in tables]
+
+    @field_validator("random", mode="before")
+    @classmethod
+    def _read_random(cls, table: Any) -> Any:
+        return RandomSearch.from_table(_dotted(table)) if isinstance(table, Mapping) else table
 
     @field_validator("resources", mode="before")
     @classmethod
     def _check_resources(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
         for name, value in table.items():
             if name not in RESOURCES:
-                raise BadInput(f"unknown resource {name!r}; name threads (one CPU each), memory or gpus")
+                raise BadInput(f"unknown resource {name!r}; use threads (one CPU each), memory or gpus")
             if isinstance(value, bool) or not isinstance(value, RESOURCES[name]):
                 raise BadInput(f"resources.{name} is {value!r:.60}; it must be a number such as 1")
         return table
-
-    @field_validator("random", mode="before")
-    @classmethod
-    def _read_random(cls, table: Any) -> Any:
-        return RandomSettings.read(dotted(table)) if isinstance(table, Mapping) else table
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -308,33 +265,52 @@ class Sweep(Settings):
         return self
 
     def _check_known(self, names: Iterable[str]) -> None:
-        """A setting that nobody knows is a mistake, one that somebody does not know is none."""
+        """Raise an error for a setting that none of the learners (or streams) has."""
         for part, entries in (("learner", self.learners), ("stream", self.streams)):
-            known = {field for each in entries for field in SETTINGS_OF[part](each.name).model_fields}
+            known = {field for each in entries for field in SETTINGS_CLASS[part](each.name).model_fields}
             for name in names:
                 of, _, field = name.partition(".")
                 if of == part and field and field not in known:
                     raise unknown(f"{part} setting", field, known)
 
     def _check_size(self) -> None:
-        counts = map(
-            len, (self.seeds, self.streams, self.learners, self.variants or "-", *self.grid.values())
-        )
-        n_runs = math.prod(counts) * self.random.n_draws
+        parts = (self.seeds, self.streams, self.learners, self.variants or "-", *self.grid.values())
+        n_runs = math.prod(map(len, parts)) * self.random.n_combinations
         if n_runs > MAX_RUNS:
-            raise BadInput(f"the sweep has {n_runs:,} runs; at most {MAX_RUNS:,} are possible, say less")
+            raise BadInput(f"the sweep has {n_runs:,} runs; at most {MAX_RUNS:,} are possible")
 
 
-def _spec(stream: Entry, learner: Entry, seed: int, settings: Dotted) -> RunSpec:
-    """One run; what a learner or a stream has of its own goes before what is said for all."""
+def _read_entry(value: Any) -> Any:
+    if isinstance(value, Entry):
+        return value
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
+        return {"name": value["name"], "settings": {name: value[name] for name in value if name != "name"}}
+    raise BadInput(f'cannot read {value!r:.60}; write "er" or {{ name = "er", memory_size = 500 }}')
+
+
+def _dotted(table: Any) -> DottedSettings:
+    if not isinstance(table, Mapping):
+        raise BadInput(f"cannot read {table!r:.60}; write a table of settings, such as n_tasks = 20")
+    return to_dotted(table, SECTIONS)
+
+
+def _spec(stream: Entry, learner: Entry, seed: int, settings: DottedSettings) -> RunSpec:
+    """One run; settings of an entry take precedence over settings of the sweep."""
     own = {f"stream.{name}": value for name, value in stream.settings.items()}
     own |= {f"learner.{name}": value for name, value in learner.settings.items()}
-    fitting = {name: value for name, value in settings.items() if _fits(name, stream, learner)}
-    chosen = {"stream.seed": seed, **fitting, **own, "seed": seed}
-    return RunSpec.make(stream=stream.name, learner=learner.name, settings=chosen)
+    entries = {"stream": stream, "learner": learner}
+    common = {name: value for name, value in settings.items() if _is_known(name, entries)}
+    return RunSpec.make(
+        stream=stream.name,
+        learner=learner.name,
+        settings={"stream.seed": seed, **common, **own, "seed": seed},
+    )
 
 
-def _fits(name: str, stream: Entry, learner: Entry) -> bool:
+def _is_known(name: str, entries: Mapping[str, Entry]) -> bool:
     part, _, field = name.partition(".")
-    whose = {"stream": stream, "learner": learner}.get(part)
-    return whose is None or not field or field in SETTINGS_OF[part](whose.name).model_fields
+    if part not in entries or not field:
+        return True
+    return field in SETTINGS_CLASS[part](entries[part].name).model_fields
