@@ -48,12 +48,12 @@ def tune(case: Case) -> None:
 
 def validation_accuracy(spec: RunSpec) -> float:
     """Accuracy in percent on the validation images of all tasks, after the last."""
-    playing = RunState(spec)
-    for _ in playing.events():
+    state = RunState(spec)
+    for _ in state.events():
         continue
     right = total = 0
-    for task in playing.stream.take(playing.n_tasks):
-        right += int((playing.learner.predict(task.val.images) == task.val.labels).sum())
+    for task in state.stream.take(state.n_tasks):
+        right += int((state.learner.predict(task.val.images) == task.val.labels).sum())
         total += len(task.val)
     return 100.0 * right / total
 

@@ -15,7 +15,7 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 SUFFIXES = (".py", ".md", ".js", ".html", ".css", ".toml")
 PURPOSE = re.compile(r"(?:draws|rng_at|philox_key)\((?:[^\"()]|\([^()]*\))*\"[^\"]*\"")
 
-FOREIGN = re.compile(r"bbox_to_anchor|\banchor=|\"anchor\"")
+FOREIGN = re.compile(r"bbox_to_anchor|\banchor=|\"anchor\"")  # check-words: allow
 """Arguments of matplotlib and Pillow."""
 
 

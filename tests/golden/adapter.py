@@ -204,7 +204,7 @@ LEARNERS: dict[str, Case] = {
     "vase, encoder only": vase(decoder_weight=0.0, encoder_weight=2.0),
     "vase, reconstruction": vase(selector="reconstruction", excess_nll=False),
     "vase, noise": vase(usage_criterion="noise"),
-    "vase, spare masked": vase(mask_unused=True),
+    "vase, unused masked": vase(mask_unused=True),
     "vase, capacity goes on": vase(restart_capacity=False, max_environments=2),
 }
 

@@ -1,6 +1,6 @@
-"""Make the record of today's format that must resume for ever: python tests/golden/make_record.py FOLDER
+"""Create the record of the current format: python tests/golden/make_record.py FOLDER
 
-One folder per released format is kept; an old one is never made again.
+It must stay resumable. One folder per released format is kept; an old one is never created again.
 """
 
 import shutil
@@ -22,12 +22,12 @@ SETTINGS = {
 
 
 def main(folder: Path) -> None:
-    """Leave a run in the middle, and finish a copy of it."""
+    """Interrupt a run, and finish a copy of it."""
     recorder.MAX_CHECKPOINT_OVERHEAD = 1e12
-    story = record(RunSpec.make(learner="nearest", settings=SETTINGS), folder)
-    while not (isinstance(event := next(story), TaskEnded) and event.task == 2):
+    events = record(RunSpec.make(learner="nearest", settings=SETTINGS), folder)
+    while not (isinstance(event := next(events), TaskEnded) and event.task == 2):
         pass
-    del story
+    del events
     (folder / ".lock").unlink()
     finished = folder.with_name(f"{folder.name}-finished")
     shutil.copytree(folder, finished)

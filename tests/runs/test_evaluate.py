@@ -127,7 +127,7 @@ def test_probes_do_not_change_the_run() -> None:
 
 def test_n_probe_images_sets_the_training_images_of_probes() -> None:
     data = RunState(vase(**{"evaluation.n_probe_images": 20}))._probe_data
-    assert [len(each.lesson) for each in data] == [20, 20]
+    assert [len(each.train) for each in data] == [20, 20]
 
 
 def test_streams_without_environments_are_probed_as_one() -> None:
