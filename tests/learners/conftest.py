@@ -1,4 +1,4 @@
-"""A network so small that everything about it can be worked out by hand."""
+"""A network that is small enough for calculations by hand."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from everlearn.networks.backbones import BACKBONES, Backbone
 
 
 class Flat(Backbone):
-    """Pixels as they are, times one weight: with the head on top, softmax regression."""
+    """Pixels times one weight; with a head, softmax regression."""
 
     def __init__(self, image_shape: tuple[int, ...]) -> None:
         super().__init__()

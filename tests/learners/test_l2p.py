@@ -135,7 +135,7 @@ def test_state_excludes_the_frozen_transformer() -> None:
     assert learner.footprint().weights > n_bytes(learner.vit)
 
 
-def test_prompts_learned_with_another_transformer_are_refused(tmp_path: Path) -> None:
+def test_load_refuses_prompts_of_another_transformer(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     for seed in (1, 2):
         with seeded(seed):

@@ -1,4 +1,4 @@
-"""Do the rivals do what they are for? A few minutes on a tiny stream: who remembers, and who does not."""
+"""Which methods forget and which do not, on a tiny stream; takes a few minutes."""
 
 from functools import cache
 
@@ -30,17 +30,17 @@ def accuracies(name: str) -> tuple[float, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["naive", "lwf", "ewc", "si", "l2"])
-def test_without_images_old_classes_are_forgotten(name: str) -> None:
+def test_methods_without_replay_forget(name: str) -> None:
     assert np.mean(accuracies(name)[:2]) < 0.25
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["er", "joint", "cumulative-budget"])
-def test_with_images_they_are_remembered(name: str) -> None:
+def test_replay_reduces_forgetting(name: str) -> None:
     assert np.mean(accuracies(name)[:2]) > np.mean(accuracies("naive")[:2]) + 0.2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["naive", "lwf", "ewc", "si", "l2", "er"])
-def test_joint_bounds_them(name: str) -> None:
+def test_joint_training_is_an_upper_bound(name: str) -> None:
     assert np.mean(accuracies(name)) < np.mean(accuracies("joint")) + 0.05

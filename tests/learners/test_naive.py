@@ -4,7 +4,7 @@ from everlearn.learners.naive import Naive
 from everlearn.streams import sprites
 
 
-def test_it_answers_with_labels_of_the_newest_task() -> None:
+def test_naive_predicts_labels_of_the_latest_task() -> None:
     stream, learner = sprites(image_size=16, classes_per_task=3, factor_values=3), Naive.tiny()
     for task in stream.take(3):
         for epoch in range(6):

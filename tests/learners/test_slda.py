@@ -44,7 +44,7 @@ def test_predictions_equal_those_of_scikit_learn() -> None:
     np.testing.assert_array_equal(fitted(7, 50, shrinkage=0.1).classify(test), theirs.predict(test))
 
 
-def test_a_worked_example_where_the_nearest_mean_is_wrong() -> None:
+def test_correlated_features_by_hand() -> None:
     """Both classes stretch along (1, 1) around (0, 0) and (2, 0); only x - y separates them."""
     learner = SLDA(image_shape=(16, 16), n_training_tasks=0)
     features = np.zeros((4, N))

@@ -1,4 +1,4 @@
-"""Four-pixel images for the flat network, and softmax regression in numpy to check it by."""
+"""Images of four pixels for the flat network, and softmax regression in numpy as a reference."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def view_of(batch: Batch, index: int = 0) -> TaskView:
 
 
 def pixels(batch: Batch) -> FloatArray:
-    """What the flat network sees, (n, 4)."""
+    """The features of the flat network, (n, 4)."""
     return batch.images.reshape(len(batch), -1) / 255.0 - 0.66
 
 
@@ -43,7 +43,7 @@ def head_of(learner: Classifier) -> FloatArray:
 
 
 def set_head(learner: Classifier, rows: FloatArray) -> None:
-    """Put weights and bias in place."""
+    """Set weights and bias."""
     with torch.no_grad():
         learner.net.head.weight[: len(rows)] = torch.from_numpy(rows[:, :4])
         learner.net.head.bias[: len(rows)] = torch.from_numpy(rows[:, 4])
@@ -66,12 +66,12 @@ def probabilities(head: FloatArray, batch: Batch) -> FloatArray:
 
 
 def cross_entropy(head: FloatArray, batch: Batch, columns: list[int]) -> float:
-    """Mean over the batch."""
+    """The mean cross-entropy of a batch."""
     return float(-np.log(probabilities(head, batch)[np.arange(len(batch)), columns]).mean())
 
 
 def gradients(head: FloatArray, batch: Batch, columns: list[int]) -> FloatArray:
-    """Of the cross-entropy of each image, with respect to weights and bias, (n, n_labels, 5)."""
+    """The gradients of the cross-entropy of each image with respect to weights and bias, (n, n_labels, 5)."""
     wrong = probabilities(head, batch) - np.eye(len(head))[columns]
     seen = np.hstack([pixels(batch), np.ones((len(batch), 1))])
     return wrong[:, :, None] * seen[:, None, :]

@@ -39,13 +39,13 @@ def tiny() -> ViT:
     return ViT(**sizes, n_features=192, depth=12, n_classes=1000)
 
 
-def test_names_and_shapes_are_timm_s() -> None:
+def test_names_and_shapes_are_those_of_timm() -> None:
     ours = {name: tuple(tensor.shape) for name, tensor in tiny().state_dict().items()}
     assert ours == TIMM_TINY
     assert sum(np.prod(shape) for shape in ours.values()) == 5_717_416  # as published for this network
 
 
-def test_a_block_is_attention_and_a_dense_layer_each_beside_what_was_there() -> None:
+def test_block_by_hand() -> None:
     """Written out by hand: softmax(q k / sqrt(d)) v for each of two heads."""
     with seeded(0):
         block, tokens = ViT(image_size=16, patch_size=8, depth=1).blocks[0], torch.randn(2, 5, 128)
@@ -63,7 +63,7 @@ def test_a_block_is_attention_and_a_dense_layer_each_beside_what_was_there() -> 
     torch.testing.assert_close(block(tokens), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_patches_are_read_row_by_row() -> None:
+def test_order_of_patches() -> None:
     net = ViT(image_size=16, patch_size=8, depth=1)
     image = torch.zeros(1, 1, 16, 16)
     image[..., :8, 8:] = 1  # the second of four
@@ -75,7 +75,7 @@ def test_patches_are_read_row_by_row() -> None:
 @pytest.mark.parametrize(
     ("n_channels", "shape"), [(1, (64, 64, 3)), (3, (64, 64)), (3, (20, 28, 3)), (1, (32, 32))]
 )
-def test_any_image_is_brought_to_its_size_and_colours(n_channels: int, shape: tuple[int, ...]) -> None:
+def test_preprocess(n_channels: int, shape: tuple[int, ...]) -> None:
     net = ViT(image_size=32, n_channels=n_channels)
     for level, value in ((0, -1.0), (255, 1.0)):
         seen = net.preprocess(np.full((2, *shape), level, np.uint8))
@@ -84,7 +84,7 @@ def test_any_image_is_brought_to_its_size_and_colours(n_channels: int, shape: tu
     assert len(net.preprocess(np.zeros((0, *shape), np.uint8))) == 0
 
 
-def test_gray_is_as_bright_as_the_eye_sees_it() -> None:
+def test_gray_levels_of_colors() -> None:
     green = np.zeros((1, 32, 32, 3), np.uint8)
     green[..., 1] = 255
     torch.testing.assert_close(ViT(n_channels=1).preprocess(green)[0, 0, 0, 0], torch.tensor(2 * 0.587 - 1))

@@ -1,4 +1,4 @@
-"""A generator on activations so simple that what it should make is known."""
+"""Replay sources, and a generator of simple activations."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from everlearn.learners.gnr.latent_replay import (
 from everlearn.networks.cvae import ConditionalVAE
 
 CENTERS = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
-"""What activations of each class are scattered about."""
+"""Mean activations of each class."""
 
 
 def cloud(column: int, n: int = 200) -> LatentBatch:
@@ -144,7 +144,7 @@ def test_half_corruption_keeps_half_of_the_activations() -> None:
 
 
 def test_classifier_loss_trains_the_generator() -> None:
-    """Patterns under the wrong label: the more eta weighs, the more samples are what the label says."""
+    """Activations with a wrong label: with a larger eta, samples are classified as the label."""
     probability = {}
     for eta in (0.0, 100.0):
         source = generating(eta=eta)

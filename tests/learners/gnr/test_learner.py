@@ -1,4 +1,4 @@
-"""Negative replay: what it must not touch, to the bit, and what it does instead, by hand."""
+"""What negative replay does not change, bit for bit, and its gradients by hand."""
 
 from collections import Counter
 from typing import Any
@@ -16,7 +16,7 @@ from tests.learners.toy import FLAT, FloatArray, batch_of, view_of
 
 STREAM = sprites(image_size=16, factor_values=2, classes_per_task=2, n_tasks=3)
 HEAVY = {"momentum": 0.9, "weight_decay": 0.05, "head_lr": 0.5, "learning_rate": 0.5}
-"""What moves class weights without a gradient, if it is let."""
+"""Settings that change class weights even without a gradient."""
 SMALL = {
     "image_shape": (16, 16), "backbone": "small-renorm", "generator_width": 16, "n_latents": 4,
     "memory_size": 20, "replay_size": 8,
@@ -30,7 +30,7 @@ def toy(**settings: Any) -> GNR:
 
 
 def train_first(learner: GNR) -> GNR:
-    """Two classes, and the first of a task with a third one."""
+    """Train a first task with two classes."""
     batch = batch_of([0, 0, 1, 1])
     learner.begin(view_of(batch))
     for _ in range(3):
@@ -54,7 +54,7 @@ def rows(learner: GNR) -> torch.Tensor:
 
 @pytest.mark.parametrize("source", ["generated", "real", "random"])
 def test_negative_replay_does_not_change_class_weights_of_replayed_classes(source: str) -> None:
-    """A whole task inside AR1, with momentum and decay: every class of the past was replayed."""
+    """A whole task inside AR1, with momentum and decay: all past classes are replayed."""
     learner = GNR(**{**SMALL, **HEAVY, "source": source, "learning_rate": 0.01})
     train(learner, 0)
     before, view = rows(learner), STREAM.task(1).for_learner()
@@ -66,7 +66,7 @@ def test_negative_replay_does_not_change_class_weights_of_replayed_classes(sourc
 
 
 def test_replay_accuracy() -> None:
-    """An image under two labels: one of them can never be right."""
+    """One image has two labels, so one of them is never predicted."""
     learner = toy()
     confused = Batch(batch_of([0, 0, 0, 0]).images[[0, 1, 2, 2]], np.array([0, 0, 1, 2]))
     learner.begin(view_of(confused))
@@ -93,7 +93,7 @@ def test_positive_replay_changes_class_weights_of_replayed_classes(source: str) 
 
 @pytest.mark.parametrize("optimizer", [{}, {"optimizer": "adam", "momentum": 0.0}])
 def test_standalone_negative_replay_does_not_change_old_class_weights(optimizer: dict[str, Any]) -> None:
-    """Ten steps of nothing but old activations, with momentum and decay."""
+    """Ten steps on replayed activations alone, with momentum and weight decay."""
     learner = train_first(toy(form="standalone", **optimizer))
     learner.begin(view_of(batch_of([2, 2], 1), 1))
     before, nothing = rows(learner), Batch(np.zeros((0, 2, 2), np.uint8), np.zeros(0, np.int64))
@@ -104,7 +104,7 @@ def test_standalone_negative_replay_does_not_change_old_class_weights(optimizer:
 
 
 def mixed(learner: GNR, new: Batch) -> tuple[FloatArray, list[int]]:
-    """What the head will see in the next step, and the column of each row."""
+    """The input of the head in the next step, and the targets."""
     old = learner.replay.sample(3, learner.n_steps)
     seen = learner.lower_activations(learner.tensor(new.images))
     targets = learner.net.head.class_indices(new.labels)
@@ -222,7 +222,7 @@ def test_layers_below_the_replay_layer_are_frozen_after_the_first_task() -> None
 
 @pytest.mark.parametrize("source", ["generated", "real", "random", "none"])
 def test_load_between_tasks(source: str) -> None:
-    """Between two tasks the layers below are frozen already, and the next task has not begun."""
+    """Between two tasks the lower layers are frozen, and the next task has not begun."""
     learner = GNR(**SMALL, source=source)
     train(learner, 0)
     fresh = GNR(**SMALL, source=source)
