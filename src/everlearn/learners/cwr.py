@@ -203,7 +203,7 @@ class CWRLearner(Classifier):
         return frozen
 
     def count_layer_flops(self, *, n_lower: int, n_upper: int) -> None:
-        """Count a training step with so many inputs of the lower and the upper layers."""
+        """Count a training step by the numbers of inputs of the lower and the upper layers."""
         self.count_flops(n_lower, self.lower_flops, backward=not self.n_ended)
         self.count_flops(n_upper, self.upper_flops)
 

@@ -54,14 +54,14 @@ class ConditionalVAE(nn.Module):
         self.class_embeddings = nn.Parameter(self._new_embeddings(0, 16))
 
     def add_classes(self, n_classes: int) -> bool:
-        """Have at least so many classes; True if the embeddings were replaced by more."""
+        """Have at least `n_classes` classes; True if the embeddings were replaced by more."""
         if n_classes <= len(self.class_embeddings):
             return False
         self.resize_classes(1 << (n_classes - 1).bit_length())
         return True
 
     def resize_classes(self, capacity: int) -> None:
-        """Replace the class embeddings by so many; those of known classes stay."""
+        """Have `capacity` class embeddings; those of known classes stay."""
         known = self.class_embeddings.detach()[:capacity]
         self.class_embeddings = nn.Parameter(torch.cat([known, self._new_embeddings(len(known), capacity)]))
 

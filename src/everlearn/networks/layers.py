@@ -57,7 +57,7 @@ class GrowingHead(nn.Module):
         return torch.tensor(indices, dtype=torch.long, device=self.weight.device)
 
     def resize(self, capacity: int) -> None:
-        """Replace the parameters by others with so many rows; new rows are zero."""
+        """Replace the parameters by others with `capacity` rows; new rows are zero."""
         weight, bias = self.weight.detach()[:capacity], self.bias.detach()[:capacity]
         self.weight = nn.Parameter(pad_to(weight, torch.Size([capacity, weight.shape[1]])))
         self.bias = nn.Parameter(pad_to(bias, torch.Size([capacity])))
