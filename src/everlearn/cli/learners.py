@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from everlearn.cli.output import Result, first_line, settings_data, settings_table, table
+from everlearn.cli.output import Result, settings_data, settings_table, table
 
 
 def learners(name: str | None = None, /) -> Result:
@@ -14,12 +14,13 @@ def learners(name: str | None = None, /) -> Result:
     Args:
         name: The learner whose settings are listed.
     """
-    if name is not None:
-        data = _data(name)
-        return Result(data, lambda: _details(data))
     from everlearn import learners
 
-    all_data = {each: _data(each) for each in learners.names()}
+    if name is not None:
+        learners.learner_class(name)
+        data = {**_data(name), "settings": settings_data(learners.settings_class(name))}
+        return Result(data, lambda: _details(data))
+    all_data = {each: _data(each) for each in learners.names()}  # without importing torch
     rows = [
         (each, data["description"], data["supervision"], "yes" if data["data_parallel"] else "–")
         for each, data in all_data.items()
@@ -29,15 +30,14 @@ def learners(name: str | None = None, /) -> Result:
 
 
 def _data(name: str) -> dict[str, Any]:
-    from everlearn import learners
+    from everlearn.learners.registry import LEARNERS
 
-    found = learners.learner_class(name)
+    entry = LEARNERS[name]
     return {
         "learner": name,
-        "description": first_line(found.__doc__),
-        "supervision": found.supervision,
-        "data_parallel": found.supports_data_parallel,
-        "settings": settings_data(learners.settings_class(name)),
+        "description": entry.description,
+        "supervision": entry.supervision,
+        "data_parallel": entry.supports_data_parallel,
     }
 
 
