@@ -35,7 +35,7 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
     """
     from everlearn.evaluation.protocols import editable_memory
     from everlearn.reports import image_sheet, save
-    from everlearn.reports.contact_sheet import check_image_path
+    from everlearn.reports.image_sheets import check_image_path
     from everlearn.runs import Record
     from everlearn.runs.memory_edit import load_run
 

@@ -69,7 +69,7 @@ def show(
         console: Shows progress.
     """
     from everlearn.reports import contact_sheet, factor_animation, save
-    from everlearn.reports.contact_sheet import check_image_path
+    from everlearn.reports.image_sheets import check_image_path
 
     index, stream = None if task is None else read_task(task), choice.build()
     # The id of an export is untrusted, so its characters are checked.

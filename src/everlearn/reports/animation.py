@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from everlearn.factors import Factors
-from everlearn.reports.contact_sheet import Heading, Images, image_sheet
+from everlearn.reports.image_sheets import Heading, Images, image_sheet
 from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 

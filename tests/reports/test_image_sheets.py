@@ -12,7 +12,7 @@ from everlearn import files, streams
 from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.reports import Heading, contact_sheet, image_sheet, save
-from everlearn.reports.contact_sheet import BACKGROUND, GROUP_GAP, MARGIN, TEXT_COLOR
+from everlearn.reports.image_sheets import BACKGROUND, GROUP_GAP, MARGIN, TEXT_COLOR
 from everlearn.streams import Batch, Split, Task
 from everlearn.streams.scenarios.settings import ScenarioName
 
