@@ -81,15 +81,8 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 def train_step(batch: int, n_batches: int = 10_000, loss: float | None = None) -> bytes:
     """A line of events.jsonl."""
-    event = {
-        "event": "train-step",
-        "task": 0,
-        "epoch": 0,
-        "batch": batch,
-        "n_batches": n_batches,
-        "n_images": 1,
-    }
-    return json.dumps({**event, "losses": {"loss": loss or 1 / (batch + 1)}}).encode() + b"\n"
+    event = {"event": "train-step", "task": 0, "epoch": 0, "batch": batch, "n_batches": n_batches}
+    return json.dumps({**event, "n_images": 1, "losses": {"loss": loss or 1 / (batch + 1)}}).encode() + b"\n"
 
 
 def write_long_curve(record: Path, n_points: int) -> None:

@@ -58,7 +58,7 @@ def test_edits_change_the_record_when_they_are_saved(session: Session, records: 
     assert session.memory.classes() == [0, 2, 3, 4, 5, 6]
     assert all_bytes(records / "dcl") == before
     events = session.save()
-    assert [(event.act, event.label, event.n_images) for event in events] == [
+    assert [(event.action, event.label, event.n_images) for event in events] == [
         ("add", 6, 1),
         ("rename", 0, 1),
         ("forget", 1, 0),
@@ -217,5 +217,5 @@ def test_concurrent_edits_are_all_applied(studio: Studio, records: Path, n_edits
     assert studio.post("/api/memory/save", record="dcl").json()["n_saved"] == N_CLIENTS * n_edits
     events = [json.loads(line) for line in (records / "dcl" / "events.jsonl").read_bytes().splitlines()]
     assert sum(event["event"] == "memory-edited" for event in events) == N_CLIENTS * n_edits
-    assert events[-1]["digest"] == expected.ended().digest
+    assert events[-1]["digest"] == expected.run_ended().digest
     assert digest(load_run(Record(records / "dcl")).state()) == digest(expected.state())
