@@ -115,7 +115,7 @@ ExecutorFactory = Callable[[Capacity, Sequence[Path]], AbstractContextManager[Ex
 """Opens an executor of a capacity whose commands write to these folders."""
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Runs commands in processes of this machine.
 
     Args:

@@ -54,7 +54,7 @@ def on_ray(address: str | None = None) -> ExecutorFactory:
     return executor
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Runs commands on the nodes of a cluster.
 
     Args:
