@@ -15,7 +15,7 @@ from typing import Any
 from everlearn import files
 from everlearn.errors import BadInput, import_optional
 from everlearn.runs.child_process import ChildProcess
-from everlearn.runs.sweep.executors import Capacity, Executor, ExecutorFactory
+from everlearn.runs.sweep.executors import Capacity, Executor, ExecutorFactory, ProcessHandle
 
 ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9_.\-]+):(?P<port>[0-9]{1,5})")
 LOCALHOST = ("localhost", "127.0.0.1")
@@ -139,7 +139,7 @@ class RemoteProcess:
         self._child.terminate()
 
 
-class RemoteHandle:
+class RemoteHandle(ProcessHandle):
     """Handle of a `RemoteProcess` that runs, or waits for a node.
 
     Args:
