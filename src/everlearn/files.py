@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -82,6 +82,15 @@ def write(path: Path, data: bytes) -> None:
         _write_synced(temporary, data)
         disk.rename(temporary, path)
         sync_folder(path.parent)
+
+
+def check_output(path: Path, endings: Sequence[str]) -> Path:
+    """The path; raises an error unless a file with one of these endings can be written to it."""
+    if "\0" in str(path) or path.suffix.lower() not in endings:
+        raise BadInput(f"cannot write {str(path)!r}; give a name that ends in {' or '.join(endings)}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"cannot write {str(path)!r}; give the name of a file in a folder that exists")
+    return path
 
 
 def remove(path: Path) -> None:

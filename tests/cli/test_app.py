@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -45,6 +46,28 @@ def test_help_imports_nothing_heavy(words: list[str], tmp_path: Path) -> None:
     modules = imported_modules(*words, cwd=tmp_path)
     assert not HEAVY & packages(modules)
     assert len(modules) < 400
+
+
+@pytest.mark.parametrize("words", [["learners"], ["stream", "list"], ["list"], ["show", "records/dcl"]])
+def test_lists_do_not_import_torch(words: list[str], records: Path) -> None:
+    assert "torch" not in imported_modules(*words, cwd=records.parent)
+
+
+def test_run_imports_few_modules(tmp_path: Path) -> None:
+    """Less than half of the 196 modules that it imported once."""
+    small = ("--tasks", "1", "--image-size", "16", "--factor-values", "2", "--record", "record")
+    modules = imported_modules("run", "--learner", "er", *small, cwd=tmp_path)
+    assert "matplotlib" not in modules
+    assert sum(name.partition(".")[0] == "everlearn" for name in modules) < 98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["run", "--help"], ["learners"]])
+def test_start_takes_less_than_half_a_second_of_cpu(words: list[str]) -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([EVERLEARN, *words], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
 def test_help_lists_commands_and_options(run: Run) -> None:

@@ -1,11 +1,14 @@
 """`everlearn learners`: the learners and their settings."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from everlearn.cli.output import NONE, Result, settings_data, settings_table, table
+from everlearn.errors import unknown
 
-from everlearn.cli.output import Result, settings_data, settings_table, table
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from everlearn.learners.registry import LearnerEntry
 
 
 def learners(name: str | None = None, /) -> Result:
@@ -14,34 +17,40 @@ def learners(name: str | None = None, /) -> Result:
     Args:
         name: The learner whose settings are listed.
     """
-    from everlearn import learners
+    from everlearn.learners import LEARNERS
 
     if name is not None:
-        learners.learner_class(name)
-        data = {**_data(name), "settings": settings_data(learners.settings_class(name))}
-        return Result(data, lambda: _details(data))
-    all_data = {each: _data(each) for each in learners.names()}  # without importing torch
-    rows = [
-        (each, data["description"], data["supervision"], "yes" if data["data_parallel"] else "–")
-        for each, data in all_data.items()
-    ]
+        return _settings(name)
+    data = {each: _data(entry) for each, entry in LEARNERS.items()}
     titles = ("learner", "method", "supervision", "data-parallel")
-    return Result({"learners": all_data}, lambda: table(titles, rows))
+    return Result({"learners": data}, lambda: table(titles, [_row(each, data[each]) for each in data]))
 
 
-def _data(name: str) -> dict[str, Any]:
-    from everlearn.learners.registry import LEARNERS
-
-    entry = LEARNERS[name]
+def _data(entry: "LearnerEntry") -> dict[str, Any]:
     return {
-        "learner": name,
         "description": entry.description,
         "supervision": entry.supervision,
         "data_parallel": entry.supports_data_parallel,
     }
 
 
-def _details(data: dict[str, Any]) -> RenderableType:
+def _row(name: str, data: dict[str, Any]) -> tuple[str, ...]:
+    return name, data["description"], data["supervision"], "yes" if data["data_parallel"] else NONE
+
+
+def _settings(name: str) -> Result:
+    from everlearn.learners import LEARNERS, settings_class
+
+    if name not in LEARNERS:
+        raise unknown("learner", name, LEARNERS)
+    data = {"learner": name, **_data(LEARNERS[name]), "settings": settings_data(settings_class(name))}
+    return Result(data, lambda: _details(data))
+
+
+def _details(data: dict[str, Any]) -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
     title = Text.assemble(
         (data["learner"], "bold"),
         f": {data['description']}\n",

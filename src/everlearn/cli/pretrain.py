@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path
+from everlearn import files
+from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
 from everlearn.cli.output import Console, ConsoleArg, Result
-from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
     from everlearn.streams import Stream
@@ -43,7 +43,7 @@ def pretrain(
         learning_rate: Maximum learning rate.
         console: Shows progress.
     """
-    _check_out(out)
+    files.check_output(out, [".safetensors"])
     options = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     data = pretrain_backbone(_stream(stream), out, console, backbone, **options)
     accuracy, n_classes = data["accuracy"], data["classes"]
@@ -78,11 +78,3 @@ def _stream(choice: StreamChoice) -> "Stream":
     if choice.stream is None and choice.spec is None and choice.exported is None:
         return streams.build({**FASHION, **{k: v for k, v in choice.settings().items() if k != "stream"}})
     return choice.build()
-
-
-def _check_out(out: Path) -> None:
-    path = check_path(out)
-    if path.suffix != ".safetensors" or path.is_dir() or not path.parent.is_dir():
-        raise BadInput(
-            f"cannot write weights to {str(path)!r}; name a .safetensors file in an existing folder"
-        )

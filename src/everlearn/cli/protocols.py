@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Group, Parameter
 
 from everlearn import files
-from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path
+from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
 from everlearn.cli.output import Console, ConsoleArg, Result
 from everlearn.errors import BadInput
 from everlearn.evaluation import protocols
@@ -70,12 +70,11 @@ def _multiple_choice(
         options: Options of the protocol.
     """
     from everlearn.reports.figures import ENDINGS
-    from everlearn.reports.figures import check_path as check_figure
 
     if record is not None and stream != ANY_STREAM:
         raise BadInput("a record has its own stream; leave out the stream options")
     if out is not None:
-        check_figure(check_path(out), ENDINGS)
+        files.check_output(out, ENDINGS)
     protocol = MultipleChoice(**options)
     if record is None:
         with console.progress("Evaluating multiple-choice") as progress:

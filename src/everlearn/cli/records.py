@@ -135,10 +135,9 @@ def compare(
         csv: A .csv file to write the table to.
     """
     from everlearn import files, reports
-    from everlearn.reports.figures import check_path as check_file
 
     if csv is not None:
-        check_file(check_path(csv), [".csv"])
+        files.check_output(csv, [".csv"])
     comparison = reports.compare(_records(runs))
     if csv is not None:
         files.write(csv, comparison.csv().encode())

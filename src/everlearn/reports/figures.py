@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn import files
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import unknown
 from everlearn.evaluation import protocols
 from everlearn.plotting import STYLES, FigureStyle, Part, draw_parts, encode_figure, use_style
 from everlearn.plotting.axes import NothingToDraw
@@ -47,7 +47,7 @@ def figure(name: str, records: Sequence["Record"], path: Path | str, *, style: s
     drawing = get_drawing(name)
     if style not in STYLES:
         raise unknown("style", style, STYLES)
-    check_path(path, ENDINGS)
+    files.check_output(path, ENDINGS)
     return write(drawing, group(records), path, STYLES[style])
 
 
@@ -97,11 +97,3 @@ def write(drawing: Drawing, groups: Groups, path: Path, style: FigureStyle) -> P
         data = encode_figure(drawing(groups, style), path.suffix[1:].lower())
     files.write(path, data)
     return path
-
-
-def check_path(path: Path, endings: Sequence[str]) -> None:
-    """Raise `BadInput` unless a file with one of these endings can be written."""
-    if path.suffix.lower() not in endings:
-        raise BadInput(f"cannot write {str(path)!r}; give a name that ends in {' or '.join(endings)}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadInput(f"cannot write {str(path)!r}; give the name of a file in a folder that exists")

@@ -14,7 +14,7 @@ from everlearn.plotting import STYLES, use_style
 from everlearn.plotting.axes import NothingToDraw
 from everlearn.plotting.style import css_variables, inline_svg
 from everlearn.reports.comparison import Column, Comparison, compare
-from everlearn.reports.figures import captions, check_path, get_drawing
+from everlearn.reports.figures import captions, get_drawing
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -39,7 +39,7 @@ def html(records: Sequence["Record"], path: Path | str) -> Path:
         path: .html file; its folder must exist.
     """
     path = Path(path)
-    check_path(path, (".html", ".htm"))
+    files.check_output(path, (".html", ".htm"))
     files.write(path, _page(compare(records)).encode())
     return path
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from everlearn import files
 from everlearn.errors import BadInput, check_range
 from everlearn.factors import FACTOR_NAMES, Factors
-from everlearn.reports.figures import check_path
+from everlearn.files import check_output
 from everlearn.rng import FloatArray
 from everlearn.streams.stream import Batch, Task
 
@@ -96,7 +96,7 @@ def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_
 
 def check_image_path(path: Path, *, animated: bool) -> None:
     """Raise `BadInput` unless an image (or an animation) can be written to a path."""
-    check_path(path, [".gif" if animated else ".png"])
+    check_output(path, [".gif" if animated else ".png"])
 
 
 class _Layout(NamedTuple):
