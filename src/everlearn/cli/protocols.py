@@ -157,9 +157,9 @@ def _run(protocol: "Protocol", record: "Record", console: Console) -> "tuple[Pro
 def _draw(protocol: "Protocol", result: "ProtocolResult", out: Path) -> None:
     from everlearn.plotting import STYLES, draw_parts, encode_figure, use_style
 
-    (part,) = protocol.figures().values()
+    (part,) = protocol.figures.values()
     with use_style(STYLES["light"]):
-        figure = draw_parts([protocols.Evaluated("", [result])], STYLES["light"], part)
+        figure = draw_parts([protocols.Group("", [result])], STYLES["light"], part)
         files.write(out, encode_figure(figure, out.suffix[1:].lower()))
 
 

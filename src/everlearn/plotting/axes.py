@@ -1,9 +1,10 @@
 """Figures of parts, panels, and what is drawn on axes: series, heatmaps, bars and labels."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,14 @@ from everlearn.errors import BadInput
 from everlearn.plotting.style import FigureStyle
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis
     from matplotlib.collections import QuadMesh
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import Figure as Figure
+    from matplotlib.figure import FigureBase as FigureBase
     from matplotlib.image import AxesImage
+else:  # matplotlib is imported when a figure is drawn
+    Axes = Axis = QuadMesh = Figure = FigureBase = AxesImage = Any
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T", contravariant=True)
@@ -57,16 +61,19 @@ class Part(Generic[T]):
 
     Attributes:
         height: inches that it needs.
-        draw: draws it on a figure or subfigure.
-        caption: what it shows, in one line.
+        draw: draws it on a figure or subfigure; its docstring is the caption.
     """
 
     height: Callable[[T], float]
-    draw: "Callable[[FigureBase, T, FigureStyle], None]"
-    caption: str = ""
+    draw: Callable[[FigureBase, T, FigureStyle], None]
+
+    @property
+    def caption(self) -> str:
+        """What it shows, in one line."""
+        return (inspect.getdoc(self.draw) or "").partition("\n")[0]
 
 
-def draw_parts(data: T, style: FigureStyle, *parts: Part[T]) -> "Figure":
+def draw_parts(data: T, style: FigureStyle, *parts: Part[T]) -> Figure:
     """A figure of one or more parts, from top to bottom."""
     heights = [part.height(data) for part in parts]
     figure = empty_figure(sum(heights))
@@ -86,7 +93,7 @@ def canvas(
     width: float = WIDTH,
     share_x: bool = False,
     share_y: bool = False,
-) -> tuple["Figure", list["Axes"]]:
+) -> tuple[Figure, list[Axes]]:
     """A figure with n panels, row by row."""
     figure = empty_figure(canvas_height(n, columns=columns, panel_height=panel_height), width)
     return figure, add_panels(figure, n, columns=columns, share_x=share_x, share_y=share_y)
@@ -97,7 +104,7 @@ def canvas_height(n: int, *, columns: int = 1, panel_height: float = 2.6) -> flo
     return 0.3 + panel_height * math.ceil(n / min(columns, n))
 
 
-def empty_figure(height: float, width: float = WIDTH) -> "Figure":
+def empty_figure(height: float, width: float = WIDTH) -> Figure:
     """A figure without axes."""
     from matplotlib.figure import Figure
 
@@ -107,8 +114,8 @@ def empty_figure(height: float, width: float = WIDTH) -> "Figure":
 
 
 def add_panels(
-    figure: "FigureBase", n: int, *, columns: int = 1, share_x: bool = False, share_y: bool = False
-) -> list["Axes"]:
+    figure: FigureBase, n: int, *, columns: int = 1, share_x: bool = False, share_y: bool = False
+) -> list[Axes]:
     """Add n panels to a figure or subfigure, row by row."""
     columns = min(columns, n)
     rows = math.ceil(n / columns)
@@ -119,7 +126,7 @@ def add_panels(
 
 
 def draw_series(
-    axes: "Axes", series: Sequence[Series], style: FigureStyle, *, markers: bool = True, bands: bool = True
+    axes: Axes, series: Sequence[Series], style: FigureStyle, *, markers: bool = True, bands: bool = True
 ) -> None:
     """Lines over the number of tasks learned, with bands where there are several seeds."""
     for number, each in enumerate(series):
@@ -133,7 +140,7 @@ def draw_series(
     integer_ticks(axes.xaxis)
 
 
-def integer_ticks(axis: "Axis") -> None:
+def integer_ticks(axis: Axis) -> None:
     """Put ticks at integers only, also if few of them are in view."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
@@ -141,13 +148,13 @@ def integer_ticks(axis: "Axis") -> None:
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
-def unit_y_axis(axes: "Axes", label: str, bottom: float = 0.0) -> None:
+def unit_y_axis(axes: Axes, label: str, bottom: float = 0.0) -> None:
     """A y axis from 0 to 1, or from `bottom`, which the label then says."""
     axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
     axes.set_ylabel(f"{label}, from {bottom:g} up" if bottom else label)
 
 
-def label_lines(axes: "Axes", names: Sequence[str], style: FigureStyle) -> None:
+def label_lines(axes: Axes, names: Sequence[str], style: FigureStyle) -> None:
     """Write each name at the end of its line, moved so that labels do not overlap."""
     bottom, top = axes.get_ylim()
     ends = []
@@ -181,8 +188,8 @@ def _spread(positions: Sequence[float], gap: float) -> list[float]:
 
 
 def draw_score_table(
-    axes: "Axes", table: FloatArray, n: int, style: FigureStyle, *, with_text: bool
-) -> "QuadMesh | AxesImage":
+    axes: Axes, table: FloatArray, n: int, style: FigureStyle, *, with_text: bool
+) -> QuadMesh | AxesImage:
     """A score table of n tasks as a heatmap: after task (rows), on task (columns)."""
     heatmap: QuadMesh | AxesImage
     if n <= MAX_MESH:
@@ -208,14 +215,14 @@ def draw_score_table(
     return heatmap
 
 
-def cell_text(axes: "Axes", x: float, y: float, text: str, *, on_light: bool) -> None:
+def cell_text(axes: Axes, x: float, y: float, text: str, *, on_light: bool) -> None:
     """Text in a cell of a heatmap; its color follows the colormap, not the style."""
     color = "#000000" if on_light else "#fefefe"
     axes.text(x, y, text, ha="center", va="center", fontsize=6, color=color)
 
 
 def draw_bars(
-    axes: "Axes", title: str, bars: Sequence[Bar], style: FigureStyle, full: float | None = None
+    axes: Axes, title: str, bars: Sequence[Bar], style: FigureStyle, full: float | None = None
 ) -> None:
     """Horizontal bars with text beside them; `full` is the length of a full bar (default: the longest)."""
     longest = full or max(bar.length for bar in bars) or 1.0
@@ -226,7 +233,7 @@ def draw_bars(
 
 
 def draw_bar_pairs(
-    axes: "Axes",
+    axes: Axes,
     title: str,
     pairs: Mapping[int, tuple[Bar, Bar]],
     style: FigureStyle,
@@ -242,7 +249,7 @@ def draw_bar_pairs(
     _hide_x_axis(axes, title, longest)
 
 
-def _hide_x_axis(axes: "Axes", title: str, longest: float) -> None:
+def _hide_x_axis(axes: Axes, title: str, longest: float) -> None:
     """Bars with text need no axis, but space for the text."""
     axes.set_title(title)
     axes.set_xlim(0, longest * 2.0)

@@ -2,14 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+from everlearn.plotting.axes import Axes, FigureBase
 
 Image = npt.NDArray[np.uint8]
 
@@ -50,7 +47,7 @@ def grids_height(n_grids: int, n_rows: int) -> float:
     return math.ceil(n_grids / COLUMNS) * (TITLE_HEIGHT + ROW_HEIGHT * n_rows)
 
 
-def add_grids(figure: "FigureBase", n: int) -> list["Axes"]:
+def add_grids(figure: FigureBase, n: int) -> list[Axes]:
     """Axes for n grids, three in a row; hidden until `show_grid`."""
     panels = figure.subplots(math.ceil(n / COLUMNS), min(n, COLUMNS), squeeze=False).ravel().tolist()
     for axes in panels:
@@ -58,7 +55,7 @@ def add_grids(figure: "FigureBase", n: int) -> list["Axes"]:
     return list(panels)
 
 
-def show_grid(axes: "Axes", image: Image) -> None:
+def show_grid(axes: Axes, image: Image) -> None:
     """Show an image on axes without ticks and frame."""
     axes.set_axis_on()
     axes.imshow(image, interpolation="nearest")
@@ -66,7 +63,7 @@ def show_grid(axes: "Axes", image: Image) -> None:
     axes.spines[:].set_visible(False)
 
 
-def label_rows(axes: "Axes", height: int, names: Sequence[str]) -> None:
+def label_rows(axes: Axes, height: int, names: Sequence[str]) -> None:
     """Label the rows of a grid that is `height` pixels high."""
     axes.set_yticks((np.arange(len(names)) + 0.5) * height / len(names) - 0.5, names, fontsize=6)
     axes.tick_params(length=0)

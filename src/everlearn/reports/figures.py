@@ -10,14 +10,12 @@ from everlearn import files
 from everlearn.errors import unknown
 from everlearn.evaluation import protocols
 from everlearn.plotting import STYLES, FigureStyle, Part, draw_parts, encode_figure, use_style
-from everlearn.plotting.axes import NothingToDraw
+from everlearn.plotting.axes import Figure, FigureBase, NothingToDraw
 from everlearn.reports.groups import group
 from everlearn.reports.probe_figures import PROBES
 from everlearn.reports.run_figures import RUN_FIGURES, Drawing, Groups
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, FigureBase
-
     from everlearn.runs import Record
 
 ENDINGS = (".svg", ".pdf", ".png")
@@ -28,7 +26,7 @@ def captions() -> Mapping[str, str]:
     """All figures, and what each shows."""
     runs = {name: inspect.getdoc(draw) or name for name, draw in RUN_FIGURES.items()}
     parts = {
-        name: protocols.get(protocol).figures()[name].caption
+        name: protocols.get(protocol).figures[name].caption
         for name, protocol in protocols.figure_names().items()
     }
     return {**runs, "probes": PROBES.caption, **parts}
@@ -60,27 +58,25 @@ def get_drawing(name: str) -> Drawing:
     return partial(_draw_part, PROBES if name == "probes" else protocol_part(name))
 
 
-def _draw_part(part: Part[Groups], groups: Groups, style: FigureStyle) -> "Figure":
+def _draw_part(part: Part[Groups], groups: Groups, style: FigureStyle) -> Figure:
     return draw_parts(groups, style, part)
 
 
 def protocol_part(name: str) -> Part[Groups]:
     """A figure of a protocol as a part of a figure of groups."""
     protocol = protocols.get(protocols.figure_names()[name])
-    part = protocol.figures()[name]
+    part = protocol.figures[name]
 
-    def draw(figure: "FigureBase", groups: Groups, style: FigureStyle) -> None:
+    def draw(figure: FigureBase, groups: Groups, style: FigureStyle) -> None:
         part.draw(figure, _results(protocol, groups), style)
 
-    return Part(lambda groups: part.height(_results(protocol, groups)), draw, part.caption)
+    return Part(lambda groups: part.height(_results(protocol, groups)), draw)
 
 
-def _results(protocol: type[protocols.Protocol], groups: Groups) -> list[protocols.Evaluated[Any]]:
+def _results(protocol: type[protocols.Protocol], groups: Groups) -> list[protocols.Group[Any]]:
     """The results of a protocol for each group."""
     found = [
-        protocols.Evaluated(
-            each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)]
-        )
+        protocols.Group(each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)])
         for each in groups
     ]
     if not any(each.results for each in found):

@@ -4,21 +4,16 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from everlearn.evaluation.probes import ACCURACIES, probe_keys
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import NothingToDraw, add_panels, draw_series
+from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, draw_series
 from everlearn.reports.groups import Group
 from everlearn.reports.run_figures import Groups
 from everlearn.reports.run_results import RunResults
 from everlearn.rng import FloatArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
 
 LABELS = {
     "object": "object accuracy",
@@ -36,7 +31,8 @@ def _height(groups: Groups) -> float:
     return 0.3 + 1.3 * math.ceil(len(_cells(groups)) / 2)
 
 
-def _draw(figure: "FigureBase", groups: Groups, style: FigureStyle) -> None:
+def _draw(figure: FigureBase, groups: Groups, style: FigureStyle) -> None:
+    """Probe scores over the batches learned; shaded while the environment is trained."""
     cells = _cells(groups)
     panels = add_panels(figure, len(cells), columns=2, share_x=True)
     for axes, cell in zip(panels, cells, strict=True):
@@ -53,9 +49,7 @@ def _draw(figure: "FigureBase", groups: Groups, style: FigureStyle) -> None:
     figure.legend(lines, names, loc="outside upper left", ncols=n_columns, frameon=False)
 
 
-PROBES = Part(
-    _height, _draw, "Probe scores over the batches learned; shaded while the environment is trained."
-)
+PROBES = Part(_height, _draw)
 
 
 def _cells(groups: Groups) -> list[tuple[str, str] | None]:
@@ -74,7 +68,7 @@ def _probed(groups: Groups) -> list[Group]:
     return [each for each in groups if each.runs[0].probe_results]
 
 
-def _draw_probe(axes: "Axes", environment: str, quantity: str, groups: Groups, style: FigureStyle) -> None:
+def _draw_probe(axes: Axes, environment: str, quantity: str, groups: Groups, style: FigureStyle) -> None:
     curve = partial(RunResults.probe, environment=environment, quantity=quantity)
     series = [each.series(curve) for each in groups]
     draw_series(axes, series, style, markers=False)
@@ -83,7 +77,7 @@ def _draw_probe(axes: "Axes", environment: str, quantity: str, groups: Groups, s
     axes.set_title(environment)
 
 
-def _mark_tasks(axes: "Axes", environment: str, run: RunResults, style: FigureStyle) -> None:
+def _mark_tasks(axes: Axes, environment: str, run: RunResults, style: FigureStyle) -> None:
     """Shade the tasks of an environment; dotted lines between tasks."""
     starts = run.task_starts
     trained = {each.task for each in run.probe_results if each.environment == environment}
@@ -96,7 +90,7 @@ def _mark_tasks(axes: "Axes", environment: str, run: RunResults, style: FigureSt
     axes.set_xlabel("")
 
 
-def _scale_y(axes: "Axes", quantity: str, values: FloatArray) -> None:
+def _scale_y(axes: Axes, quantity: str, values: FloatArray) -> None:
     """A linear axis from 0 to 1 for accuracies; a logarithmic one over the means for errors."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 

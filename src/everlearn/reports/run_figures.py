@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import bar, format_amount, format_bytes, format_duration, format_score
@@ -12,6 +11,7 @@ from everlearn.evaluation.metrics import FACTOR_LABELS
 from everlearn.evaluation.scores import mean_table
 from everlearn.plotting import FigureStyle
 from everlearn.plotting.axes import (
+    Figure,
     NothingToDraw,
     canvas,
     draw_bars,
@@ -24,11 +24,8 @@ from everlearn.plotting.axes import (
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Groups = Sequence[Group]
-Drawing = Callable[[Groups, FigureStyle], "Figure"]
+Drawing = Callable[[Groups, FigureStyle], Figure]
 
 MAX_COLUMNS = 4
 """Score tables in a row."""
@@ -36,7 +33,7 @@ MAX_TEXT_CELLS = 24
 """Cells in a row of score tables up to which scores are written as text."""
 
 
-def accuracy(groups: Groups, style: FigureStyle) -> "Figure":
+def accuracy(groups: Groups, style: FigureStyle) -> Figure:
     """Average accuracy on all tasks seen so far, after each task."""
     series = [each.series(RunResults.accuracy) for each in groups]
     if all(run.probe_results for each in groups for run in each.runs):
@@ -48,7 +45,7 @@ def accuracy(groups: Groups, style: FigureStyle) -> "Figure":
     return figure
 
 
-def forgetting(groups: Groups, style: FigureStyle) -> "Figure":
+def forgetting(groups: Groups, style: FigureStyle) -> Figure:
     """Mean drop of earlier tasks from their best accuracy, after each task."""
     series = [each.series(RunResults.forgetting) for each in groups]
     if not any(len(each.x) for each in series):
@@ -61,7 +58,7 @@ def forgetting(groups: Groups, style: FigureStyle) -> "Figure":
     return figure
 
 
-def scores(groups: Groups, style: FigureStyle) -> "Figure":
+def scores(groups: Groups, style: FigureStyle) -> Figure:
     """Accuracy on every task after every task, as a heatmap for each learner."""
     groups = [each for each in groups if any(len(run.scores) for run in each.runs)]
     if not groups:
@@ -81,7 +78,7 @@ def scores(groups: Groups, style: FigureStyle) -> "Figure":
     return figure
 
 
-def cost(groups: Groups, style: FigureStyle) -> "Figure":
+def cost(groups: Groups, style: FigureStyle) -> Figure:
     """Accuracy, and the cost of training: time, images, FLOPs, bytes."""
     n_lines = max(1 + each.short.count(",") for each in groups)
     height = 0.3 + len(groups) * max(0.26, 0.08 + 0.12 * n_lines)
@@ -99,7 +96,7 @@ def cost(groups: Groups, style: FigureStyle) -> "Figure":
     return figure
 
 
-def within_tasks(groups: Groups, style: FigureStyle) -> "Figure":
+def within_tasks(groups: Groups, style: FigureStyle) -> Figure:
     """Accuracy within tasks: on the task being learned, and on earlier tasks."""
     if not any(run.has_within_task_scores for each in groups for run in each.runs):
         raise NothingToDraw(
@@ -116,7 +113,7 @@ def within_tasks(groups: Groups, style: FigureStyle) -> "Figure":
     return figure
 
 
-def factors(groups: Groups, style: FigureStyle) -> "Figure":
+def factors(groups: Groups, style: FigureStyle) -> Figure:
     """Mean errors of estimated scale, angle and position, after each task."""
     estimated = {factor for each in groups for run in each.runs for factor in run.factors}
     if not estimated:

@@ -42,7 +42,7 @@ def test_protocols_are_documented(name: str) -> None:
     assert (protocol.name, protocol.kind) == (name, name)
     assert (protocol.__doc__ or "").strip()
     assert all(field.description for field in protocol.model_fields.values())
-    assert all(part.caption for part in protocol.figures().values())
+    assert all(part.caption for part in protocol.figures.values())
     assert issubclass(protocol.result, protocols.Result)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from everlearn.errors import unknown
 from everlearn.evaluation.protocols.base import (
     Context,
-    Evaluated,
+    Group,
     Protocol,
     Result,
     Table,
@@ -28,7 +28,7 @@ from everlearn.evaluation.protocols.base import (
 
 __all__ = [
     "Context",
-    "Evaluated",
+    "Group",
     "Protocol",
     "Result",
     "Table",
@@ -62,7 +62,7 @@ def get(name: str) -> type[Protocol]:
 
 def figure_names() -> dict[str, str]:
     """All figures of protocols, and the protocol of each."""
-    return {figure: name for name in names() for figure in get(name).figures()}
+    return {figure: name for name in names() for figure in get(name).figures}
 
 
 def evaluate(

@@ -1,7 +1,7 @@
 """Ambiguity protocol: environment inference on images mixed from two environments, alone and in context."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -14,28 +14,13 @@ from everlearn.evaluation.latents import (
     encode_environments,
     tile,
 )
-from everlearn.evaluation.protocols.base import (
-    MAX_IMAGES,
-    SPLIT,
-    Context,
-    Evaluated,
-    ImageArray,
-    Protocol,
-    Result,
-    Table,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.plotting.image_grid import add_gaps, n_square_tiles
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import InfersEnvironment, Learner
 
 WEIGHTS = np.linspace(0, 1, 41)
 """Weights of the first environment in a mixed image."""
@@ -47,17 +32,17 @@ N_BATCHES = 50
 N_EXAMPLES = 9
 """Weights at which a mixed image is stored."""
 HEIGHT = 3.6
-"""Inches per series in a figure."""
+"""Inches per groups in a figure."""
 
 
-class Transition(Result):
+class Transition(base.Result):
     """Where a decision changes: the weight at 0.5, and the width from 0.1 to 0.9."""
 
     point: float
     width: float
 
 
-class DecisionCurve(Result):
+class DecisionCurve(base.Result):
     """Decisions about batches of mixed images in some context.
 
     Attributes:
@@ -73,7 +58,7 @@ class DecisionCurve(Result):
     transition: Transition | None
 
 
-class AmbiguityResult(Result):
+class AmbiguityResult(base.Result):
     """Environment inference on images w * first + (1 - w) * second.
 
     Attributes:
@@ -93,14 +78,14 @@ class AmbiguityResult(Result):
     probabilities: tuple[float, ...]
     curves: tuple[DecisionCurve, ...]
     stds: tuple[tuple[float, ...] | None, tuple[float, ...] | None]
-    examples: ImageArray
+    examples: base.ImageArray
 
     @property
     def without_context(self) -> DecisionCurve:
         """The decisions about batches of mixed images only."""
         return next(curve for curve in self.curves if not curve.context)
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows = [
             (
                 curve.context or None,
@@ -110,10 +95,10 @@ class AmbiguityResult(Result):
             )
             for curve in self.curves
         ]
-        return Table(("context", "mixed images", f"weight of {self.names[0]}", "width"), rows)
+        return base.Table(("context", "mixed images", f"weight of {self.names[0]}", "width"), rows)
 
 
-class Ambiguity(Protocol):
+class Ambiguity(base.Protocol):
     """Environment inference on batches of images mixed from two environments, alone and in context.
 
     A batch is inferred as the environment with the highest mean probability of its images, so that images of
@@ -122,15 +107,15 @@ class Ambiguity(Protocol):
 
     name: ClassVar[str] = "ambiguity"
     requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
-    result: ClassVar[type[Result]] = AmbiguityResult
+    result: ClassVar[type[base.Result]] = AmbiguityResult
 
-    between: Annotated[tuple[str, ...], SPLIT] = ()
+    between: Annotated[tuple[str, ...], base.SPLIT] = ()
     """Two environments, such as mnist,inverted-fashion (default: the first two of the stream)."""
-    n_images: Annotated[int, Field(ge=BATCH_SIZE, le=MAX_IMAGES)] = 256
+    n_images: Annotated[int, Field(ge=BATCH_SIZE, le=base.MAX_IMAGES)] = 256
     """Pairs of images that are mixed."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> AmbiguityResult:
         model, n_batches = self.capable(learner), context.get("n_batches", ())
         encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
@@ -150,11 +135,6 @@ class Ambiguity(Protocol):
             ),
             examples=_examples(model, mixed, first, second),
         )
-
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = "Images mixed from two environments: reconstructions, inferred environments, uncertainty."
-        return {cls.name: Part(lambda series: HEIGHT * len(evaluated(series)), _draw, caption)}
 
 
 def transition(weights: FloatArray, decided: FloatArray) -> Transition | None:
@@ -207,7 +187,7 @@ def _mix(first: EncodedEnvironment, second: EncodedEnvironment, weight: float) -
 
 
 def _curves(
-    model: "InfersEnvironment",
+    model: Any,
     probabilities: list[FloatArray],
     first: EncodedEnvironment,
     second: EncodedEnvironment,
@@ -253,9 +233,9 @@ def _rounded(values: FloatArray) -> tuple[float, ...]:
     return tuple(values.round(6).tolist())
 
 
-def _draw(figure: "FigureBase", series: Sequence[Evaluated[AmbiguityResult]], style: FigureStyle) -> None:
-    """Three rows for each series, for its first seed."""
-    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+def _draw(figure: FigureBase, groups: base.Groups[AmbiguityResult], style: FigureStyle) -> None:
+    """Images mixed from two environments: reconstructions, inferred environments, uncertainty."""
+    shown = base.first_results(groups)
     parts = figure.subfigures(len(shown), 1, squeeze=False)[:, 0]
     for part, (name, result) in zip(parts, shown, strict=True):
         title = f"{name}; light: batch inferred as {result.names[0]}"
@@ -269,7 +249,7 @@ def _draw(figure: "FigureBase", series: Sequence[Evaluated[AmbiguityResult]], st
         _draw_uncertainty(panels[2], result, style)
 
 
-def _draw_examples(axes: "Axes", result: AmbiguityResult) -> None:
+def _draw_examples(axes: Axes, result: AmbiguityResult) -> None:
     first, second = result.names
     n_columns = n_square_tiles(result.examples, 3)
     page = add_gaps(result.examples, 3, n_columns)
@@ -283,7 +263,7 @@ def _draw_examples(axes: "Axes", result: AmbiguityResult) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _draw_decisions(axes: "Axes", result: AmbiguityResult, context: str, style: FigureStyle) -> None:
+def _draw_decisions(axes: Axes, result: AmbiguityResult, context: str, style: FigureStyle) -> None:
     """Share of batches inferred as the first environment, by weight and by number of mixed images."""
     curves = sorted(
         (curve for curve in result.curves if curve.context in (context, "")), key=lambda curve: curve.n_mixed
@@ -298,7 +278,7 @@ def _draw_decisions(axes: "Axes", result: AmbiguityResult, context: str, style: 
     axes.set_title(f"context: {context}", fontsize=7)
 
 
-def _draw_uncertainty(axes: "Axes", result: AmbiguityResult, style: FigureStyle) -> None:
+def _draw_uncertainty(axes: Axes, result: AmbiguityResult, style: FigureStyle) -> None:
     """Probability of the first environment, and posterior std of latents used in one environment only."""
     stds = zip(result.names, result.stds, strict=True)
     lines = [(f"P({result.names[0]})", result.probabilities), *((f"σ, only in {n}", std) for n, std in stds)]
@@ -312,3 +292,6 @@ def _draw_uncertainty(axes: "Axes", result: AmbiguityResult, style: FigureStyle)
     axes.grid(axis="y")
     axes.set_title("single images", fontsize=7)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=6, handlelength=1.0)
+
+
+Ambiguity.figures = {"ambiguity": Part(lambda groups: HEIGHT * len(base.first_results(groups)), _draw)}

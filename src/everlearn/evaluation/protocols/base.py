@@ -6,21 +6,11 @@ figures. A new protocol is a new module; command line, reports and sweeps find i
 """
 
 import copy
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Generic,
-    NamedTuple,
-    Self,
-    TypedDict,
-    TypeVar,
-    Unpack,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +19,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import DASH, Format, bar
 from everlearn.evaluation.intervals import interval_over
+from everlearn.memory import ExemplarMemory
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Bar, add_panels, canvas_height, draw_bar_pairs, multiline
+from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bar_pairs, multiline
 from everlearn.serialization import image_from_json, image_to_json
 from everlearn.settings import Settings
 from everlearn.streams import Batch, Stream
 
 if TYPE_CHECKING:
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
-    from everlearn.memory import ExemplarMemory
+    from everlearn.learners import Learner as Learner
+else:  # results and figures do not need torch
+    Learner = Any
 
 MAX_IMAGES = 1_000_000
 CAPABILITIES = {
@@ -66,7 +56,7 @@ ImageArray = Annotated[
 """An image, compressed in JSON."""
 
 
-class Context(TypedDict, total=False):
+class Context(typing.TypedDict, total=False):
     """Optional arguments of `Protocol.run`.
 
     Attributes:
@@ -117,14 +107,14 @@ class Result(BaseModel):
 R = TypeVar("R", bound=Result)
 
 
-class Evaluated(NamedTuple, Generic[R]):
-    """The results of one series of a figure: its name, and one result per seed (none if not evaluated)."""
+class Group(NamedTuple, Generic[R]):
+    """Results of runs that differ in their seeds only; none if they were not evaluated."""
 
     name: str
     results: Sequence[R]
 
 
-EvaluatedSeries = Sequence[Evaluated[R]]
+Groups = Sequence[Group[R]]
 
 
 class Protocol(Settings, ABC):
@@ -136,6 +126,8 @@ class Protocol(Settings, ABC):
     """Names of the capabilities that a learner must have."""
     result: ClassVar[type[Result]]
     """Type of the result."""
+    figures: ClassVar[Mapping[str, Part[Any]]] = {}
+    """Figures of groups of results, by name."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -143,7 +135,7 @@ class Protocol(Settings, ABC):
         cls.kind = getattr(cls, "name", cls.__name__)
 
     @abstractmethod
-    def run(self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]) -> Result:
+    def run(self, learner: Learner, stream: Stream, n_tasks: int, **context: Unpack[Context]) -> Result:
         """Evaluate a learner, which is left unchanged.
 
         Args:
@@ -153,17 +145,12 @@ class Protocol(Settings, ABC):
             context: what else is known of the training; see `Context`.
         """
 
-    @classmethod
-    def figures(cls) -> Mapping[str, Part[Any]]:
-        """Figures of results, by name."""
-        return {}
-
-    def capable(self, learner: "Learner") -> Any:
+    def capable(self, learner: Learner) -> Any:
         """The learner itself; raises `BadInput` if it lacks a required capability."""
         return require(learner, *self.requires)
 
 
-def require(learner: "Learner", *capabilities: str) -> Any:
+def require(learner: Learner, *capabilities: str) -> Any:
     """The learner itself; raises `BadInput` if it lacks one of these capabilities."""
     from everlearn import learners
 
@@ -174,14 +161,14 @@ def require(learner: "Learner", *capabilities: str) -> Any:
     return learner
 
 
-def editable_memory(learner: "Learner") -> "ExemplarMemory":
+def editable_memory(learner: Learner) -> ExemplarMemory:
     """The exemplar memory of a learner; raises `BadInput` if it has none."""
     memory: ExemplarMemory = require(learner, "EditsMemory").memory
     return memory
 
 
 @contextmanager
-def restored(learner: "Learner") -> Iterator[dict[str, Any]]:
+def restored(learner: Learner) -> Iterator[dict[str, Any]]:
     """Restore the state of a learner afterwards; yields a copy of it."""
     before = copy.deepcopy(learner.state())
     try:
@@ -190,15 +177,15 @@ def restored(learner: "Learner") -> Iterator[dict[str, Any]]:
         learner.load(before)
 
 
-def accuracy(learner: "Learner", batch: Batch, stream: Stream | None = None) -> float:
+def accuracy(learner: Learner, batch: Batch, stream: Stream | None = None) -> float:
     """Accuracy on a batch; task numbers are given to the learner if the stream is task-incremental."""
     tasks = batch.tasks if stream is not None and stream.provides_task_ids else None
     return float(np.mean(learner.predict(batch.images, tasks) == batch.labels))
 
 
-def evaluated(series: Sequence[Evaluated[R]]) -> list[Evaluated[R]]:
-    """The series that have results."""
-    return [each for each in series if each.results]
+def first_results(groups: Groups[R]) -> list[tuple[str, R]]:
+    """The name and the result of the first seed of each group that was evaluated."""
+    return [(each.name, each.results[0]) for each in groups if each.results]
 
 
 class Pair(NamedTuple):
@@ -209,20 +196,20 @@ class Pair(NamedTuple):
     form: Format
 
 
-def pairs_height(series: EvaluatedSeries[R]) -> float:
+def pairs_height(groups: Groups[R]) -> float:
     """Inches of a figure of `draw_pairs`."""
-    return canvas_height(1, panel_height=0.5 + 0.34 * len(evaluated(series)))
+    return canvas_height(1, panel_height=0.5 + 0.34 * len(first_results(groups)))
 
 
 def draw_pairs(
-    figure: "FigureBase",
-    series: EvaluatedSeries[R],
+    figure: FigureBase,
+    groups: Groups[R],
     style: FigureStyle,
     panels: Mapping[str, Pair],
     sides: tuple[str, str],
 ) -> None:
-    """A panel for each pair of values, with two bars for each series that has results."""
-    shown = {number: each for number, each in enumerate(series) if each.results}
+    """A panel for each pair of values, with two bars for each group that was evaluated."""
+    shown = {number: each for number, each in enumerate(groups) if each.results}
     all_axes = add_panels(figure, len(panels), columns=len(panels), share_y=True)
     for axes, (title, pair) in zip(all_axes, panels.items(), strict=True):
         bars = {

@@ -2,25 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field
 
 from everlearn.evaluation.image_oracle import ImageOracle, positions_of
 from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
-from everlearn.evaluation.protocols.base import (
-    MAX_IMAGES,
-    Context,
-    Evaluated,
-    ImageArray,
-    Protocol,
-    Result,
-    Table,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import cell_text
+from everlearn.plotting.axes import Axes, FigureBase, cell_text
 from everlearn.plotting.image_grid import (
     COLUMNS,
     add_gaps,
@@ -33,12 +24,6 @@ from everlearn.plotting.image_grid import (
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Decodes, Learner
 
 N_SHOWN = 6
 """Images of each environment that are stored."""
@@ -53,7 +38,7 @@ MAX_ERROR = 0.3
 """Position error at the end of the colormap."""
 
 
-class OracleScores(Result):
+class OracleScores(base.Result):
     """Scores of images that should look like those of some environment, by an oracle fitted on real images.
 
     Attributes:
@@ -68,7 +53,7 @@ class OracleScores(Result):
     label_accuracy: float | None
 
 
-class CrossDomainResult(Result):
+class CrossDomainResult(base.Result):
     """Images of every environment decoded in every environment.
 
     Attributes:
@@ -85,7 +70,7 @@ class CrossDomainResult(Result):
     real: tuple[OracleScores, ...]
     position_std: tuple[float, ...]
     scores: tuple[tuple[OracleScores, ...], ...]
-    images: tuple[ImageArray, ...]
+    images: tuple[base.ImageArray, ...]
 
     @property
     def height(self) -> float:
@@ -97,16 +82,18 @@ class CrossDomainResult(Result):
         rows = [[getattr(cell, score) for cell in row] for row in self.scores]
         return np.array(rows, np.float64)
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows = [
             (name, other, *(getattr(cell, score) for score in SCORES))
             for name, row in zip(self.names, self.scores, strict=True)
             for other, cell in zip(self.names, row, strict=True)
         ]
-        return Table(("encoded in", "decoded in", "environment acc.", "position error", "label acc."), rows)
+        return base.Table(
+            ("encoded in", "decoded in", "environment acc.", "position error", "label acc."), rows
+        )
 
 
-class CrossDomain(Protocol):
+class CrossDomain(base.Protocol):
     """Cross-domain reconstruction: images of each environment decoded in every other, scored by an oracle.
 
     The decoded latents are mask_B * mask_A * mean: those that are active in both environments.
@@ -114,13 +101,13 @@ class CrossDomain(Protocol):
 
     name: ClassVar[str] = "cross-domain"
     requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
-    result: ClassVar[type[Result]] = CrossDomainResult
+    result: ClassVar[type[base.Result]] = CrossDomainResult
 
-    n_images: Annotated[int, Field(ge=MIN_IMAGES, le=MAX_IMAGES)] = 500
+    n_images: Annotated[int, Field(ge=MIN_IMAGES, le=base.MAX_IMAGES)] = 500
     """Images per environment; the oracle is fitted on up to 800 others."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> CrossDomainResult:
         model, n_batches = self.capable(learner), context.get("n_batches", ())
         encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
@@ -141,23 +128,8 @@ class CrossDomain(Protocol):
             ),
         )
 
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        return {
-            cls.name: Part(
-                _images_height,
-                _draw_images,
-                "Images of an environment (top row), decoded in each environment (rows below).",
-            ),
-            "cross-domain-scores": Part(
-                _scores_height,
-                _draw_scores,
-                "Oracle scores of images of one environment (row) decoded in another (column).",
-            ),
-        }
 
-
-def _decode(model: "Decodes", encoded: EncodedEnvironment, other: EncodedEnvironment) -> Images:
+def _decode(model: Any, encoded: EncodedEnvironment, other: EncodedEnvironment) -> Images:
     return decode_images(model, encoded.mean * other.active, other.environment)
 
 
@@ -186,15 +158,13 @@ def _examples(rows: list[Images]) -> Images:
     return tile([images[shown] for images in rows])
 
 
-def _images_height(series: Sequence[Evaluated[CrossDomainResult]]) -> float:
-    return 0.2 + sum(0.2 + each.results[0].height for each in evaluated(series))
+def _images_height(groups: base.Groups[CrossDomainResult]) -> float:
+    return 0.2 + sum(0.2 + result.height for _, result in base.first_results(groups))
 
 
-def _draw_images(
-    figure: "FigureBase", series: Sequence[Evaluated[CrossDomainResult]], style: FigureStyle
-) -> None:
-    """A row of grids for each series, for its first seed."""
-    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+def _draw_images(figure: FigureBase, groups: base.Groups[CrossDomainResult], style: FigureStyle) -> None:
+    """Images of an environment (top row), decoded in each environment (rows below)."""
+    shown = base.first_results(groups)
     heights = [result.height for _, result in shown]
     parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, (name, result) in zip(parts, shown, strict=True):
@@ -209,15 +179,13 @@ def _draw_images(
                 label_rows(axes, page.shape[0], rows)
 
 
-def _scores_height(series: Sequence[Evaluated[CrossDomainResult]]) -> float:
-    return 0.5 + sum(0.9 + 0.24 * len(each.results[0].names) for each in evaluated(series))
+def _scores_height(groups: base.Groups[CrossDomainResult]) -> float:
+    return 0.5 + sum(0.9 + 0.24 * len(result.names) for _, result in base.first_results(groups))
 
 
-def _draw_scores(
-    figure: "FigureBase", series: Sequence[Evaluated[CrossDomainResult]], style: FigureStyle
-) -> None:
-    """A row of heatmaps for each series, for its first seed."""
-    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+def _draw_scores(figure: FigureBase, groups: base.Groups[CrossDomainResult], style: FigureStyle) -> None:
+    """Oracle scores of images of one environment (row) decoded in another (column)."""
+    shown = base.first_results(groups)
     grid = figure.subplots(len(shown), len(SCORES), squeeze=False, sharey="row")
     for row, (name, result) in zip(grid, shown, strict=True):
         for axes, (score, title) in zip(row, SCORES.items(), strict=True):
@@ -229,7 +197,7 @@ def _draw_scores(
 
 
 def _draw_matrix(
-    axes: "Axes", matrix: FloatArray, names: Sequence[str], style: FigureStyle, *, is_error: bool
+    axes: Axes, matrix: FloatArray, names: Sequence[str], style: FigureStyle, *, is_error: bool
 ) -> None:
     """A heatmap in which better values are lighter."""
     colormap = f"{style.colormap}_r" if is_error else style.colormap
@@ -242,3 +210,9 @@ def _draw_matrix(
     axes.set_xticks(range(len(names)), names, fontsize=6, rotation=45, ha="right", rotation_mode="anchor")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
+
+
+CrossDomain.figures = {
+    "cross-domain": Part(_images_height, _draw_images),
+    "cross-domain-scores": Part(_scores_height, _draw_scores),
+}

@@ -1,7 +1,6 @@
 """Disentanglement protocol: DCI, MIG and SAP of latents in every environment with known factors."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -10,32 +9,18 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.disentanglement import MIN_DCI_ROWS, dci, mig, sap
 from everlearn.evaluation.environment_data import EnvironmentData, environment_data
 from everlearn.evaluation.latents import encode_environments
-from everlearn.evaluation.protocols.base import (
-    MAX_IMAGES,
-    Context,
-    Evaluated,
-    Protocol,
-    Result,
-    Table,
-    comma_separated,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.factors import FACTOR_NAMES
 from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.rng import FloatArray
 from everlearn.streams import Stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
 
 SCORES = {"disentanglement": "D", "completeness": "C", "informativeness": "I", "mig": "MIG", "sap": "SAP"}
 """The scores, and their abbreviations."""
 
 
-class EnvironmentScores(Result):
+class EnvironmentScores(base.Result):
     """Disentanglement scores in one environment, each from 0 to 1.
 
     Attributes:
@@ -61,20 +46,20 @@ class EnvironmentScores(Result):
     importances: tuple[tuple[float, ...], ...]
 
 
-class DisentanglementResult(Result):
+class DisentanglementResult(base.Result):
     """Disentanglement scores in every environment with varying factors."""
 
     environments: tuple[EnvironmentScores, ...]
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows = [
-            (each.name, comma_separated(each.factors), *(getattr(each, score) for score in SCORES))
+            (each.name, base.comma_separated(each.factors), *(getattr(each, score) for score in SCORES))
             for each in self.environments
         ]
-        return Table(("environment", "factors", *SCORES), rows)
+        return base.Table(("environment", "factors", *SCORES), rows)
 
 
-class Disentanglement(Protocol):
+class Disentanglement(base.Protocol):
     """DCI, MIG and SAP of the latents in every environment with known, varying factors.
 
     Class labels and colour are not factors here. Masked latents are constant.
@@ -82,13 +67,13 @@ class Disentanglement(Protocol):
 
     name: ClassVar[str] = "disentanglement"
     requires: ClassVar[tuple[str, ...]] = ("Encodes",)
-    result: ClassVar[type[Result]] = DisentanglementResult
+    result: ClassVar[type[base.Result]] = DisentanglementResult
 
-    n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=MAX_IMAGES)] = 1000
+    n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=base.MAX_IMAGES)] = 1000
     """Test images per environment."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> DisentanglementResult:
         from everlearn.learners import HasPosterior
 
@@ -103,11 +88,6 @@ class Disentanglement(Protocol):
         if not scores:
             raise BadInput(f"no known factor varies in {stream.id}; use a stream of sprites or moving images")
         return DisentanglementResult(environments=scores)
-
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = "Importance of each latent for each factor, in every environment with varying factors."
-        return {cls.name: Part(_height, _draw, caption)}
 
 
 def _varying(data: EnvironmentData) -> tuple[str, ...]:
@@ -134,28 +114,26 @@ def _scores(data: EnvironmentData, codes: FloatArray) -> EnvironmentScores:
     )
 
 
-def _height(series: Sequence[Evaluated[DisentanglementResult]]) -> float:
-    shown = [each.results[0].environments for each in evaluated(series)]
-    n_factors = max(len(each.factors) for environments in shown for each in environments)
+def _height(groups: base.Groups[DisentanglementResult]) -> float:
+    shown = base.first_results(groups)
+    n_factors = max(len(each.factors) for _, result in shown for each in result.environments)
     return 0.3 + len(shown) * (0.75 + 0.2 * n_factors)
 
 
-def _draw(
-    figure: "FigureBase", series: Sequence[Evaluated[DisentanglementResult]], style: FigureStyle
-) -> None:
-    """A row of panels for each series, for its first seed."""
-    shown = [(each.name, each.results[0].environments) for each in evaluated(series)]
-    n_columns = max(len(environments) for _, environments in shown)
+def _draw(figure: FigureBase, groups: base.Groups[DisentanglementResult], style: FigureStyle) -> None:
+    """Importance of each latent for each factor, in every environment with varying factors."""
+    shown = base.first_results(groups)
+    n_columns = max(len(result.environments) for _, result in shown)
     grid = figure.subplots(len(shown), n_columns, squeeze=False)
-    for row, (name, environments) in zip(grid, shown, strict=True):
-        for axes in row[len(environments) :]:
+    for row, (name, result) in zip(grid, shown, strict=True):
+        for axes in row[len(result.environments) :]:
             axes.set_visible(False)
-        for axes, each in zip(row, environments, strict=False):
+        for axes, each in zip(row, result.environments, strict=False):
             _draw_importances(axes, each, style)
         row[0].set_ylabel(name)
 
 
-def _draw_importances(axes: "Axes", scores: EnvironmentScores, style: FigureStyle) -> None:
+def _draw_importances(axes: Axes, scores: EnvironmentScores, style: FigureStyle) -> None:
     matrix = np.array(scores.importances).T
     axes.imshow(matrix, cmap=style.colormap, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(scores.factors)), scores.factors, fontsize=6.5)
@@ -164,3 +142,6 @@ def _draw_importances(axes: "Axes", scores: EnvironmentScores, style: FigureStyl
     axes.spines[:].set_visible(False)
     text = "  ".join(f"{short} {getattr(scores, score):.2f}" for score, short in SCORES.items())
     axes.set_title(f"{scores.name}\n{text}", fontsize=6.5)
+
+
+Disentanglement.figures = {"disentanglement": Part(_height, _draw)}

@@ -1,7 +1,7 @@
 """Environments protocol: detection of environment changes, and use of latents in each environment."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import computed_field
@@ -14,33 +14,17 @@ from everlearn.evaluation.change_detection import (
 )
 from everlearn.evaluation.environment_data import environment_of
 from everlearn.evaluation.latents import BoolArray, EncodedEnvironment, encode_environments
-from everlearn.evaluation.protocols.base import (
-    Context,
-    Evaluated,
-    NImages,
-    Protocol,
-    Result,
-    Table,
-    comma_separated,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import add_panels
+from everlearn.plotting.axes import Axes, FigureBase, add_panels
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import PathCollection
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
 
 MIN_POSITION_R2 = 0.5
 """R² from which on a latent encodes positions."""
 
 
-class LatentUse(Result):
+class LatentUse(base.Result):
     """Latents in one environment.
 
     Attributes:
@@ -63,7 +47,7 @@ class LatentUse(Result):
         return tuple(n for n, r2 in enumerate(self.position_r2) if r2 >= MIN_POSITION_R2 and self.used[n])
 
 
-class EnvironmentsResult(Result):
+class EnvironmentsResult(base.Result):
     """Detection of environment changes, and use of latents.
 
     Attributes:
@@ -91,31 +75,31 @@ class EnvironmentsResult(Result):
         shared = self.shared_position_latents
         return tuple(n for n in shared if not any(active[n] for active in still))
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows: list[tuple[Any, ...]] = [
             (stage.name, stage.detected, None if stage.delay is None else int(stage.delay))
             for stage in self.stages
         ]
         for each in self.latents:
-            used = comma_separated(np.flatnonzero(each.used).tolist())
+            used = base.comma_separated(np.flatnonzero(each.used).tolist())
             rows.append((f"used latents in {each.name}", used, ""))
-        rows.append(("shared position latents", comma_separated(self.shared_position_latents), ""))
-        rows.append(("masked position latents", comma_separated(self.masked_position_latents), ""))
-        return Table(("environment", "detected as", "delay (batches)"), rows)
+        rows.append(("shared position latents", base.comma_separated(self.shared_position_latents), ""))
+        rows.append(("masked position latents", base.comma_separated(self.masked_position_latents), ""))
+        return base.Table(("environment", "detected as", "delay (batches)"), rows)
 
 
-class Environments(Protocol):
+class Environments(base.Protocol):
     """Detection of environment changes, and use of latents in each environment."""
 
     name: ClassVar[str] = "environments"
     requires: ClassVar[tuple[str, ...]] = ("HasPosterior", "Decodes")
-    result: ClassVar[type[Result]] = EnvironmentsResult
+    result: ClassVar[type[base.Result]] = EnvironmentsResult
 
-    n_images: NImages = 1000
+    n_images: base.NImages = 1000
     """Test images per environment."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> EnvironmentsResult:
         from everlearn.learners import InfersEnvironment
 
@@ -131,13 +115,6 @@ class Environments(Protocol):
             detection=summarize_detection(stages, sum(n_batches)) if stages else None,
             latents=tuple(map(_latent_use, encoded)),
         )
-
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = (
-            "Latents in each environment: used, active, masked; dots mark latents that encode positions."
-        )
-        return {"latent-usage": Part(_height, _draw, caption)}
 
 
 def position_r2(codes: FloatArray, batch: Batch) -> tuple[float, ...]:
@@ -163,26 +140,24 @@ def _latent_use(encoded: EncodedEnvironment) -> LatentUse:
     )
 
 
-def _height(series: Sequence[Evaluated[EnvironmentsResult]]) -> float:
-    shown = evaluated(series)
-    return 0.3 + len(shown) * (0.55 + 0.2 * max(len(each.results[0].latents) for each in shown))
+def _height(groups: base.Groups[EnvironmentsResult]) -> float:
+    shown = base.first_results(groups)
+    return 0.3 + len(shown) * (0.55 + 0.2 * max(len(result.latents) for _, result in shown))
 
 
-def _draw(figure: "FigureBase", series: Sequence[Evaluated[EnvironmentsResult]], style: FigureStyle) -> None:
-    """A panel for each series, for its first seed."""
-    shown = [(each.name, each.results[0].latents) for each in evaluated(series)]
-    n_latents = max(len(latents[0].active) for _, latents in shown)
+def _draw(figure: FigureBase, groups: base.Groups[EnvironmentsResult], style: FigureStyle) -> None:
+    """Latents in each environment: used, active, masked; dots mark latents that encode positions."""
+    shown = base.first_results(groups)
+    n_latents = max(len(result.latents[0].active) for _, result in shown)
     panels = add_panels(figure, len(shown))
-    for axes, (name, latents) in zip(panels, shown, strict=True):
-        marks = _draw_latents(axes, latents, style)
+    for axes, (name, result) in zip(panels, shown, strict=True):
+        marks = _draw_latents(axes, result.latents, style)
         axes.set(title=name, xlim=(-0.7, n_latents - 0.3))
     panels[-1].set_xlabel("latent")
     figure.legend(marks.values(), marks.keys(), loc="outside upper right", ncols=len(marks), frameon=False)
 
 
-def _draw_latents(
-    axes: "Axes", latents: Sequence[LatentUse], style: FigureStyle
-) -> "dict[str, PathCollection]":
+def _draw_latents(axes: Axes, latents: Sequence[LatentUse], style: FigureStyle) -> dict[str, Any]:
     """A row for each environment; returns the marks for the legend."""
     active, used = (np.array([getattr(each, key) for each in latents], bool) for key in ("active", "used"))
     n_latents = active.shape[1]
@@ -208,3 +183,6 @@ def _draw_latents(
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     return marks
+
+
+Environments.figures = {"latent-usage": Part(_height, _draw)}

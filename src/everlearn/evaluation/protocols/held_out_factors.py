@@ -1,35 +1,20 @@
 """Held-out-factors protocol: accuracy on factor combinations that did not occur in training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import format_error, format_score
 from everlearn.evaluation.metrics import FACTOR_LABELS, factor_errors
-from everlearn.evaluation.protocols.base import (
-    Context,
-    Evaluated,
-    NImages,
-    Pair,
-    Protocol,
-    Result,
-    Table,
-    accuracy,
-    draw_pairs,
-    pairs_height,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import sample_tasks
 from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import FigureBase
 from everlearn.streams import Batch, Stream
 
-if TYPE_CHECKING:
-    from matplotlib.figure import FigureBase
 
-    from everlearn.learners import Learner
-
-
-class HeldOutFactorsResult(Result):
+class HeldOutFactorsResult(base.Result):
     """Accuracy on trained and on held-out factor combinations.
 
     Attributes:
@@ -46,26 +31,26 @@ class HeldOutFactorsResult(Result):
     trained_errors: Mapping[str, float] = {}
     held_out_errors: Mapping[str, float] = {}
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         errors = [
             (f"error of {name}", error, self.held_out_errors[name])
             for name, error in self.trained_errors.items()
         ]
         rows = [("accuracy", self.trained, self.held_out), *errors]
-        return Table(("measure", "trained", "held out"), rows)
+        return base.Table(("measure", "trained", "held out"), rows)
 
 
-class HeldOutFactors(Protocol):
+class HeldOutFactors(base.Protocol):
     """Accuracy and factor errors on factor combinations that did not occur in training."""
 
     name: ClassVar[str] = "held-out-factors"
-    result: ClassVar[type[Result]] = HeldOutFactorsResult
+    result: ClassVar[type[base.Result]] = HeldOutFactorsResult
 
-    n_images: NImages = 1000
+    n_images: base.NImages = 1000
     """Images of trained, and of held-out combinations."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> HeldOutFactorsResult:
         held_out = sample_tasks(stream, n_tasks, "held_out", self.n_images)
         if not len(held_out):
@@ -76,18 +61,14 @@ class HeldOutFactors(Protocol):
         return HeldOutFactorsResult(
             n_trained=len(trained),
             n_held_out=len(held_out),
-            trained=accuracy(learner, trained, stream),
-            held_out=accuracy(learner, held_out, stream),
+            trained=base.accuracy(learner, trained, stream),
+            held_out=base.accuracy(learner, held_out, stream),
             trained_errors=_errors(learner, trained),
             held_out_errors=_errors(learner, held_out),
         )
 
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        return {cls.name: Part(pairs_height, _draw, "Trained and held-out factor combinations.")}
 
-
-def _errors(learner: "Learner", batch: Batch) -> dict[str, float]:
+def _errors(learner: base.Learner, batch: Batch) -> dict[str, float]:
     from everlearn.learners import EstimatesFactors
 
     if not isinstance(learner, EstimatesFactors) or batch.factors is None:
@@ -95,15 +76,18 @@ def _errors(learner: "Learner", batch: Batch) -> dict[str, float]:
     return factor_errors(learner.estimate(batch.images), batch.factors)
 
 
-def _draw(
-    figure: "FigureBase", series: Sequence[Evaluated[HeldOutFactorsResult]], style: FigureStyle
-) -> None:
-    estimated = {name for each in series for result in each.results for name in result.trained_errors}
-    panels = {"accuracy": Pair(lambda result: result.trained, lambda result: result.held_out, format_score)}
+def _draw(figure: FigureBase, groups: base.Groups[HeldOutFactorsResult], style: FigureStyle) -> None:
+    """Trained and held-out factor combinations."""
+    estimated = {name for each in groups for result in each.results for name in result.trained_errors}
+    panels = {
+        "accuracy": base.Pair(lambda result: result.trained, lambda result: result.held_out, format_score)
+    }
     for factor in (name for name in FACTOR_LABELS if name in estimated):
         title = "error of " + FACTOR_LABELS[factor].replace(" ", "\n", 1)
-        panels[title] = Pair(partial(_trained_error, factor), partial(_held_out_error, factor), format_error)
-    draw_pairs(figure, series, style, panels, ("trained", "held out"))
+        panels[title] = base.Pair(
+            partial(_trained_error, factor), partial(_held_out_error, factor), format_error
+        )
+    base.draw_pairs(figure, groups, style, panels, ("trained", "held out"))
 
 
 def _trained_error(factor: str, result: HeldOutFactorsResult) -> float | None:
@@ -112,3 +96,6 @@ def _trained_error(factor: str, result: HeldOutFactorsResult) -> float | None:
 
 def _held_out_error(factor: str, result: HeldOutFactorsResult) -> float | None:
     return result.held_out_errors.get(factor)
+
+
+HeldOutFactors.figures = {"held-out-factors": Part(base.pairs_height, _draw)}

@@ -4,36 +4,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field, computed_field
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import Interval, wilson_interval
-from everlearn.evaluation.protocols.base import (
-    SPLIT,
-    Context,
-    Evaluated,
-    Progress,
-    Protocol,
-    Result,
-    Table,
-    editable_memory,
-    restored,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
 from everlearn.evaluation.vlm_client import VLMClient, VLMOptions
 from everlearn.plotting import FigureStyle, Part, Series
-from everlearn.plotting.axes import add_panels, canvas_height, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.axes import (
+    FigureBase,
+    add_panels,
+    canvas_height,
+    draw_series,
+    label_lines,
+    unit_y_axis,
+)
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
-
-if TYPE_CHECKING:
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
 
 PIXEL_MATCHING = "pixel matching"
 
@@ -59,7 +51,7 @@ Chooser = Callable[[Question], int | None]
 """Returns the index of a choice; None for no answer."""
 
 
-class ChoiceScore(Result):
+class ChoiceScore(base.Result):
     """Correct answers to questions with some number of choices.
 
     Attributes:
@@ -104,7 +96,7 @@ class ChoiceScore(Result):
         return self.interval.high
 
 
-class MultipleChoiceResult(Result):
+class MultipleChoiceResult(base.Result):
     """Scores of all choosers on the same questions.
 
     Attributes:
@@ -123,15 +115,15 @@ class MultipleChoiceResult(Result):
     n_cached: int | None = None
     cost: float | None = None
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows: list[tuple[Any, ...]] = [
             (each[0].n_choices, f"{each[0].chance:.3f}", *(str(score.interval) for score in each))
             for each in zip(*self.scores.values(), strict=True)
         ]
-        return Table(("choices", "chance", *self.scores), rows)
+        return base.Table(("choices", "chance", *self.scores), rows)
 
 
-class MultipleChoice(VLMOptions, Protocol):
+class MultipleChoice(VLMOptions, base.Protocol):
     """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
 
     All choosers get the same questions about classes that were not trained (Dziadzio et al. 2023, section
@@ -140,15 +132,15 @@ class MultipleChoice(VLMOptions, Protocol):
 
     name: ClassVar[str] = "multiple-choice"
     requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
-    result: ClassVar[type[Result]] = MultipleChoiceResult
+    result: ClassVar[type[base.Result]] = MultipleChoiceResult
 
-    n_choices: Annotated[tuple[Choices, ...], SPLIT, Field(min_length=1)] = tuple(range(2, 11))
+    n_choices: Annotated[tuple[Choices, ...], base.SPLIT, Field(min_length=1)] = tuple(range(2, 11))
     """Numbers of choices."""
     n_trials: Annotated[int, Field(ge=1, le=10_000)] = 100
     """Questions per number of choices."""
 
     def run(
-        self, learner: "Learner | None", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner | None, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> MultipleChoiceResult:
         client = self.client()
         questions = make_questions(stream, n_tasks, n_choices=self.n_choices, n_trials=self.n_trials)
@@ -165,11 +157,6 @@ class MultipleChoice(VLMOptions, Protocol):
                 for name, choose in choosers.items()
             }
         return MultipleChoiceResult(stream=stream.id, trials=self.n_trials, scores=scores, **_usage(client))
-
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = "Accuracy by number of choices, all seeds pooled, with Wilson's intervals."
-        return {cls.name: Part(lambda series: canvas_height(1), _draw, caption)}
 
 
 def make_questions(
@@ -195,7 +182,7 @@ def make_questions(
 
 
 def score_choices(
-    choose: Chooser, questions: Sequence[Sequence[Question]], progress: Progress = lambda *_: None
+    choose: Chooser, questions: Sequence[Sequence[Question]], progress: base.Progress = lambda *_: None
 ) -> tuple[ChoiceScore, ...]:
     """The scores of a chooser, one for each list of questions with equally many choices."""
     total, done, scores = sum(map(len, questions)), 0, []
@@ -224,18 +211,18 @@ def match_pixels(question: Question) -> int:
 
 
 @contextmanager
-def memory_chooser(learner: "Learner") -> Iterator[Chooser]:
+def memory_chooser(learner: base.Learner) -> Iterator[Chooser]:
     """A chooser that stores the choices as exemplars and predicts the query; the learner is restored."""
-    editable_memory(learner)
+    base.editable_memory(learner)
 
     def choose(question: Question) -> int:
-        memory = editable_memory(learner)
+        memory = base.editable_memory(learner)
         for label in memory.classes():
             memory.forget(label)
         memory.add(Batch(question.choices, np.arange(len(question.choices))))
         return int(learner.predict(question.query)[0])
 
-    with restored(learner):
+    with base.restored(learner):
         yield choose
 
 
@@ -279,7 +266,7 @@ def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: in
     return Question(query, objects.images[shown[order]], int(order.argmin()))
 
 
-def _report(progress: Progress, chooser: str, done: float, total: int, text: str) -> None:
+def _report(progress: base.Progress, chooser: str, done: float, total: int, text: str) -> None:
     progress(done, total, f"{chooser}, {text}")
 
 
@@ -289,10 +276,9 @@ def _usage(client: VLMClient | None) -> dict[str, Any]:
     return {"n_requests": client.n_requests, "n_cached": client.n_cached, "cost": round(client.cost, 6)}
 
 
-def _draw(
-    figure: "FigureBase", series: Sequence[Evaluated[MultipleChoiceResult]], style: FigureStyle
-) -> None:
-    scores = pool_scores([result for each in series for result in each.results])
+def _draw(figure: FigureBase, groups: base.Groups[MultipleChoiceResult], style: FigureStyle) -> None:
+    """Accuracy by number of choices, all seeds pooled, with Wilson's intervals."""
+    scores = pool_scores([result for each in groups for result in each.results])
     (axes,) = add_panels(figure, 1)
     draw_series(axes, [_accuracy_series(each) for each in scores.values()], style)
     counts = sorted({score.n_choices for each in scores.values() for score in each})
@@ -312,3 +298,6 @@ def _accuracy_series(scores: Sequence[ChoiceScore]) -> Series:
         [score.high for score in scores],
     )
     return Series(*(np.array(column, np.float64) for column in columns))
+
+
+MultipleChoice.figures = {"multiple-choice": Part(lambda groups: canvas_height(1), _draw)}

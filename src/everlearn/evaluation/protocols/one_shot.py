@@ -1,45 +1,35 @@
 """One-shot protocol: accuracy on new classes that are stored in memory from one image each."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 from pydantic import Field
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import mean_series
-from everlearn.evaluation.protocols.base import (
-    SPLIT,
-    Context,
-    Evaluated,
-    NImages,
-    Protocol,
-    Result,
-    Table,
-    accuracy,
-    editable_memory,
-    restored,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import add_panels, canvas_height, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.axes import (
+    Axes,
+    FigureBase,
+    add_panels,
+    canvas_height,
+    draw_series,
+    label_lines,
+    unit_y_axis,
+)
 from everlearn.streams import Batch, Stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
 
 NewClasses = Annotated[int, Field(ge=1, le=100_000)]
 
 PANELS = {"standard": "new classes only", "generalized": "new and old classes", "old": "old classes"}
-PANEL_HEIGHT = 2.2
 PAPER = "Dziadzio et al. 2023"
 PAPER_SCORES = {"standard": (10, 1.00), "generalized": (10, 0.96)}
 """Number of new classes and accuracy after 200 tasks, for the cells of the paper's table that are legible."""
 
 
-class Shots(Result):
+class Shots(base.Result):
     """Accuracies with some number of new classes in memory, one image each.
 
     Attributes:
@@ -57,18 +47,20 @@ class Shots(Result):
     old: float
 
 
-class OneShotResult(Result):
+class OneShotResult(base.Result):
     """Accuracies for each number of new classes."""
 
     n_old: int
     shots: tuple[Shots, ...]
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         headers = ("new classes", *PANELS.values())
-        return Table(headers, [(each.n_new, *(getattr(each, key) for key in PANELS)) for each in self.shots])
+        return base.Table(
+            headers, [(each.n_new, *(getattr(each, key) for key in PANELS)) for each in self.shots]
+        )
 
 
-class OneShot(Protocol):
+class OneShot(base.Protocol):
     """Accuracy on new classes that are stored from one image each, without training.
 
     Only the exemplar memory changes: "standard" holds the new classes only, "generalized" all classes
@@ -77,29 +69,23 @@ class OneShot(Protocol):
 
     name: ClassVar[str] = "one-shot"
     requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
-    result: ClassVar[type[Result]] = OneShotResult
+    result: ClassVar[type[base.Result]] = OneShotResult
 
-    n_new: Annotated[tuple[NewClasses, ...], SPLIT, Field(min_length=1)] = (10, 100, 1000)
+    n_new: Annotated[tuple[NewClasses, ...], base.SPLIT, Field(min_length=1)] = (10, 100, 1000)
     """Numbers of new classes."""
-    n_images: NImages = 1000
+    n_images: base.NImages = 1000
     """Test images, or one per new class if there are more classes."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> OneShotResult:
-        n_old = len(editable_memory(learner).classes())
+        n_old = len(base.editable_memory(learner).classes())
         # Sampled for each count separately: results for one count do not depend on the others.
         samples = [_new_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
         known = stream.eval_sample(n_tasks, self.n_images)
-        with restored(learner) as before:
+        with base.restored(learner) as before:
             shots = tuple(_shots(learner, *sample, known, before) for sample in samples)
         return OneShotResult(n_old=n_old, shots=shots)
-
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = "Accuracy on new classes stored from one image each, by number of new classes."
-        height = canvas_height(len(PANELS), columns=len(PANELS), panel_height=PANEL_HEIGHT)
-        return {cls.name: Part(lambda series: height, _draw, caption)}
 
 
 def _new_images(stream: Stream, n_tasks: int, n_new: int, n_per_class: int) -> tuple[Batch, Batch]:
@@ -116,28 +102,31 @@ def _new_images(stream: Stream, n_tasks: int, n_new: int, n_per_class: int) -> t
     return exemplars, test
 
 
-def _shots(learner: "Learner", exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]) -> Shots:
+def _shots(
+    learner: base.Learner, exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]
+) -> Shots:
     learner.load(before)
-    memory = editable_memory(learner)
+    memory = base.editable_memory(learner)
     old_labels = memory.classes()
     memory.add(exemplars)
-    generalized, old = accuracy(learner, test), accuracy(learner, known)
+    generalized, old = base.accuracy(learner, test), base.accuracy(learner, known)
     for label in old_labels:
         memory.forget(label)
-    standard = accuracy(learner, test)
+    standard = base.accuracy(learner, test)
     return Shots(
         n_new=len(exemplars), n_images=len(test), standard=standard, generalized=generalized, old=old
     )
 
 
-def _draw(figure: "FigureBase", series: Sequence[Evaluated[OneShotResult]], style: FigureStyle) -> None:
+def _draw(figure: FigureBase, groups: base.Groups[OneShotResult], style: FigureStyle) -> None:
+    """Accuracy on new classes stored from one image each, by number of new classes."""
     panels = add_panels(figure, len(PANELS), columns=len(PANELS), share_y=True)
     for axes, (key, title) in zip(panels, PANELS.items(), strict=True):
         lines = [
             mean_series(
                 [{shot.n_new: getattr(shot, key) for shot in result.shots} for result in each.results]
             )
-            for each in series
+            for each in groups
         ]
         draw_series(axes, lines, style)
         counts = sorted({int(x) for line in lines for x in line.x})
@@ -151,11 +140,14 @@ def _draw(figure: "FigureBase", series: Sequence[Evaluated[OneShotResult]], styl
         axes.set_xlabel("new classes")
         axes.set_title(title)
     unit_y_axis(panels[0], "accuracy")
-    label_lines(panels[-1], [each.name for each in series], style)
+    label_lines(panels[-1], [each.name for each in groups], style)
 
 
-def _draw_paper(axes: "Axes", key: str, counts: Sequence[int], style: FigureStyle) -> None:
+def _draw_paper(axes: Axes, key: str, counts: Sequence[int], style: FigureStyle) -> None:
     n, score = PAPER_SCORES.get(key, (0, 0.0))
     if n in counts:
         axes.scatter([n], [score], marker="D", facecolor="none", edgecolor=style.foreground, s=22, zorder=3)
         axes.annotate(PAPER, (n, score), xytext=(6, -9), textcoords="offset points", fontsize=6.5)
+
+
+OneShot.figures = {"one-shot": Part(lambda groups: canvas_height(1, panel_height=2.2), _draw)}

@@ -3,31 +3,18 @@
 The protocol compares two finished runs; `everlearn evaluate online-offline RECORD` trains the second one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 from pydantic import Field
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import format_amount, format_duration, format_score
-from everlearn.evaluation.protocols.base import (
-    Context,
-    Evaluated,
-    Pair,
-    Protocol,
-    Result,
-    Table,
-    draw_pairs,
-    pairs_height,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import FigureBase
 from everlearn.streams import Stream
-
-if TYPE_CHECKING:
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Learner
 
 Summary = Mapping[str, Any]
 """The summary of a run, as `everlearn show --json` prints it."""
@@ -41,44 +28,44 @@ PANELS = {
 }
 
 
-class OnlineOfflineResult(Result):
+class OnlineOfflineResult(base.Result):
     """The summaries of two runs that differ in the number of epochs only."""
 
     online: Summary
     offline: Summary
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         rows = [(key.replace("_", " "), self.online[key], self.offline[key]) for key in ROWS]
-        return Table(("measure", "online", "offline"), rows)
+        return base.Table(("measure", "online", "offline"), rows)
 
 
-class OnlineOffline(Protocol):
+class OnlineOffline(base.Protocol):
     """Accuracy and cost of one epoch per task against several; trains the run again with the other."""
 
     name: ClassVar[str] = "online-offline"
-    result: ClassVar[type[Result]] = OnlineOfflineResult
+    result: ClassVar[type[base.Result]] = OnlineOfflineResult
 
     epochs: Annotated[int, Field(ge=2, le=1_000_000)] = 5
     """Epochs per task of the offline run."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> OnlineOfflineResult:
         raise BadInput(f"{self.name} compares two runs; use `everlearn evaluate {self.name} RECORD`")
 
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        return {cls.name: Part(pairs_height, _draw, "One epoch per task (online) against several (offline).")}
 
-
-def _draw(figure: "FigureBase", series: Sequence[Evaluated[OnlineOfflineResult]], style: FigureStyle) -> None:
+def _draw(figure: FigureBase, groups: base.Groups[OnlineOfflineResult], style: FigureStyle) -> None:
+    """One epoch per task (online) against several (offline)."""
     panels = {
-        title: Pair(partial(_value, "online", key), partial(_value, "offline", key), form)
+        title: base.Pair(partial(_value, "online", key), partial(_value, "offline", key), form)
         for title, (key, form) in PANELS.items()
     }
-    draw_pairs(figure, series, style, panels, ("online", "offline"))
+    base.draw_pairs(figure, groups, style, panels, ("online", "offline"))
 
 
 def _value(side: str, key: str, result: OnlineOfflineResult) -> float | None:
     value: float | None = getattr(result, side).get(key)
     return value
+
+
+OnlineOffline.figures = {"online-offline": Part(base.pairs_height, _draw)}

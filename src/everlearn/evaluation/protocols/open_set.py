@@ -1,7 +1,7 @@
 """Open-set protocol: how well novelty scores separate images of new classes from images of known ones."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Unpack
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -10,28 +10,13 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
-from everlearn.evaluation.protocols.base import (
-    Context,
-    Evaluated,
-    ImageArray,
-    NImages,
-    Protocol,
-    Result,
-    Table,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, known_labels, new_classes, sample_tasks, subsample
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import NothingToDraw, add_panels, canvas_height
+from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import EstimatesFactors, Learner
 
 MAX_NEW_CLASSES = 100
 MAX_FALSE_ACCEPTS = 8
@@ -42,7 +27,7 @@ PAPER, PAPER_AREA = "Dziadzio et al. 2023", 0.92
 
 
 class CurveStyle(NamedTuple):
-    """How a curve is drawn: title, axes, and the series that a random score gives."""
+    """How a curve is drawn: title, axes, and the groups that a random score gives."""
 
     title: str
     x: str
@@ -60,7 +45,7 @@ IMAGES = {"image": "image", "canonical": "canonical", "exemplar": "predicted"}
 """Images of a false accept, and their labels in the figure."""
 
 
-class CurvePoints(Result):
+class CurvePoints(base.Result):
     """Some points of a curve, and the area under all of it."""
 
     area: float
@@ -68,7 +53,7 @@ class CurvePoints(Result):
     y: tuple[float, ...]
 
 
-class FalseAccept(Result):
+class FalseAccept(base.Result):
     """An image of a new class that was accepted.
 
     Attributes:
@@ -83,12 +68,12 @@ class FalseAccept(Result):
     label: int
     predicted: int
     novelty: float
-    image: ImageArray
-    canonical: ImageArray
-    exemplar: ImageArray
+    image: base.ImageArray
+    canonical: base.ImageArray
+    exemplar: base.ImageArray
 
 
-class OpenSetResult(Result):
+class OpenSetResult(base.Result):
     """Threshold curves, and rates at a threshold chosen on validation images.
 
     Attributes:
@@ -110,8 +95,8 @@ class OpenSetResult(Result):
     accuracy: float
     false_accepts: tuple[FalseAccept, ...] = ()
 
-    def table(self) -> Table:
-        return Table(
+    def table(self) -> base.Table:
+        return base.Table(
             ("measure", "value"),
             [
                 ("area under the ROC curve", self.roc.area),
@@ -125,20 +110,20 @@ class OpenSetResult(Result):
         )
 
 
-class OpenSet(Protocol):
+class OpenSet(base.Protocol):
     """Separation of new classes from known ones by novelty scores: ROC, precision-recall, false accepts."""
 
     name: ClassVar[str] = "open-set"
     requires: ClassVar[tuple[str, ...]] = ("Rejects",)
-    result: ClassVar[type[Result]] = OpenSetResult
+    result: ClassVar[type[base.Result]] = OpenSetResult
 
-    n_images: NImages = 1000
+    n_images: base.NImages = 1000
     """Test images of known classes, and about as many of new classes."""
     accepted: Annotated[float, Field(ge=0, le=1)] = 0.95
     """Share of known validation images to accept; sets the threshold."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> OpenSetResult:
         model = self.capable(learner)
         known, new = stream.eval_sample(n_tasks, self.n_images), _new_images(stream, n_tasks, self.n_images)
@@ -161,21 +146,6 @@ class OpenSet(Protocol):
             false_accepts=tuple(_false_accepts(learner, new, new_scores, threshold)),
         )
 
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        return {
-            cls.name: Part(
-                _curves_height,
-                _draw_curves,
-                "Separation of new classes from known ones, with areas under curves.",
-            ),
-            "false-accepts": Part(
-                lambda series: canvas_height(len(IMAGES), panel_height=0.62),
-                _draw_false_accepts,
-                "Images of new classes that were accepted, and the exemplars of the predicted classes.",
-            ),
-        }
-
 
 def _new_images(stream: Stream, n_tasks: int, size: int) -> Batch:
     n_classes = min(len(known_labels(stream, n_tasks)), MAX_NEW_CLASSES, size)
@@ -193,7 +163,7 @@ def _points(curve: ThresholdCurve) -> CurvePoints:
 
 
 def _false_accepts(
-    learner: "Learner", new: Batch, scores: FloatArray, threshold: float
+    learner: base.Learner, new: Batch, scores: FloatArray, threshold: float
 ) -> Iterator[FalseAccept]:
     """The accepted image with the lowest score of each new class; none for learners without exemplars."""
     from everlearn.learners import EditsMemory, EstimatesFactors
@@ -218,7 +188,7 @@ def _false_accepts(
         )
 
 
-def _canonical(learner: "EstimatesFactors", images: Images) -> Images:
+def _canonical(learner: Any, images: Images) -> Images:
     from everlearn.networks import to_tensor  # results are read without torch
     from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
 
@@ -226,19 +196,18 @@ def _canonical(learner: "EstimatesFactors", images: Images) -> Images:
     return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 
-def _curves_height(series: Sequence[Evaluated[OpenSetResult]]) -> float:
-    return canvas_height(len(CURVES), columns=len(CURVES), panel_height=2.3 + 0.14 * len(evaluated(series)))
+def _curves_height(groups: base.Groups[OpenSetResult]) -> float:
+    return canvas_height(1, panel_height=2.3 + 0.14 * len(base.first_results(groups)))
 
 
-def _draw_curves(
-    figure: "FigureBase", series: Sequence[Evaluated[OpenSetResult]], style: FigureStyle
-) -> None:
-    first = evaluated(series)[0].results[0]
+def _draw_curves(figure: FigureBase, groups: base.Groups[OpenSetResult], style: FigureStyle) -> None:
+    """Separation of new classes from known ones, with areas under curves."""
+    _, first = base.first_results(groups)[0]
     share_of_new = first.n_new / (first.n_new + first.n_known)
     for axes, (key, how) in zip(
         add_panels(figure, len(CURVES), columns=len(CURVES)), CURVES.items(), strict=True
     ):
-        for number, each in enumerate(series):
+        for number, each in enumerate(groups):
             curves: list[CurvePoints] = [getattr(result, key) for result in each.results]
             area = format_score(interval_over([curve.area for curve in curves]))
             for seed, curve in enumerate(curves):
@@ -251,7 +220,7 @@ def _draw_curves(
         _finish_curve_axes(axes, how)
 
 
-def _finish_curve_axes(axes: "Axes", how: CurveStyle) -> None:
+def _finish_curve_axes(axes: Axes, how: CurveStyle) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=how.x, ylabel=how.y, title=how.title)
     axes.grid(visible=True)
     axes.set_yticks([0, 0.5, 1])
@@ -259,10 +228,9 @@ def _finish_curve_axes(axes: "Axes", how: CurveStyle) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.55), frameon=False, fontsize=6, handlelength=1.0)
 
 
-def _draw_false_accepts(
-    figure: "FigureBase", series: Sequence[Evaluated[OpenSetResult]], style: FigureStyle
-) -> None:
-    accepts = [accept for each in series for result in each.results for accept in result.false_accepts]
+def _draw_false_accepts(figure: FigureBase, groups: base.Groups[OpenSetResult], style: FigureStyle) -> None:
+    """Images of new classes that were accepted, and the exemplars of the predicted classes."""
+    accepts = [accept for each in groups for result in each.results for accept in result.false_accepts]
     if not accepts:
         raise NothingToDraw("no image of a new class was accepted")
     accepts = sorted(accepts, key=lambda accept: accept.novelty)[:MAX_FALSE_ACCEPTS]
@@ -275,3 +243,9 @@ def _draw_false_accepts(
             axes.spines[:].set_visible(False)
             if not column:
                 axes.set_ylabel(label, rotation=0, ha="right", va="center", color=style.foreground)
+
+
+OpenSet.figures = {
+    "open-set": Part(_curves_height, _draw_curves),
+    "false-accepts": Part(lambda groups: canvas_height(3, panel_height=0.62), _draw_false_accepts),
+}

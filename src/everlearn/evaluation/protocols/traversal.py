@@ -1,33 +1,17 @@
 """Traversal protocol: images decoded while one latent varies and the others are fixed."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field
 
 from everlearn.evaluation.latents import USED_KL, EncodedEnvironment, encode_environments, tile, traverse
-from everlearn.evaluation.protocols.base import (
-    MAX_IMAGES,
-    Context,
-    Evaluated,
-    ImageArray,
-    NImages,
-    Protocol,
-    Result,
-    Table,
-    comma_separated,
-    evaluated,
-)
+from everlearn.evaluation.protocols import base
 from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.plotting.image_grid import add_gaps, add_grids, grids_height, label_rows, show_grid
 from everlearn.streams import Stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
-
-    from everlearn.learners import Decodes, Learner
 
 VALUES = tuple(np.linspace(-2, 2, 7).tolist())
 """Values of the varied latent; most of N(0, 1) lies between the ends."""
@@ -37,7 +21,7 @@ MARKS = {"used": "used", "active": "active, not used", "masked": "masked"}
 """States of a latent in an environment, and their names in the legend."""
 
 
-class EnvironmentTraversal(Result):
+class EnvironmentTraversal(base.Result):
     """Traversals in one environment.
 
     Attributes:
@@ -53,15 +37,15 @@ class EnvironmentTraversal(Result):
     environment: int
     active: tuple[bool, ...]
     kl: tuple[float, ...]
-    image: ImageArray
-    images: ImageArray
+    image: base.ImageArray
+    images: base.ImageArray
 
     def state(self, latent: int) -> str:
         """Whether a latent is used, active or masked."""
         return "masked" if not self.active[latent] else "used" if self.kl[latent] > USED_KL else "active"
 
 
-class TraversalResult(Result):
+class TraversalResult(base.Result):
     """Traversals of latents in every environment.
 
     Attributes:
@@ -83,16 +67,16 @@ class TraversalResult(Result):
         """Inches of its grids in a figure."""
         return grids_height(len(self.environments), 1 + len(self.latents))
 
-    def table(self) -> Table:
+    def table(self) -> base.Table:
         used = self.latents[: self.n_used]
         rows = [
-            (each.name, each.environment, comma_separated([n for n in used if each.kl[n] > USED_KL]))
+            (each.name, each.environment, base.comma_separated([n for n in used if each.kl[n] > USED_KL]))
             for each in self.environments
         ]
-        return Table(("environment", "inferred as", "used latents"), rows)
+        return base.Table(("environment", "inferred as", "used latents"), rows)
 
 
-class Traversal(Protocol):
+class Traversal(base.Protocol):
     """Latent traversals: an image of each environment decoded while one latent goes from -2 to 2.
 
     Masked latents are varied too; they should change nothing.
@@ -100,15 +84,15 @@ class Traversal(Protocol):
 
     name: ClassVar[str] = "traversal"
     requires: ClassVar[tuple[str, ...]] = ("HasPosterior", "Decodes")
-    result: ClassVar[type[Result]] = TraversalResult
+    result: ClassVar[type[base.Result]] = TraversalResult
 
-    image: Annotated[int, Field(ge=0, le=MAX_IMAGES)] = 0
+    image: Annotated[int, Field(ge=0, le=base.MAX_IMAGES)] = 0
     """Index of the test image, modulo their number."""
-    n_images: NImages = 500
+    n_images: base.NImages = 500
     """Test images per environment, for the KL divergence of each latent."""
 
     def run(
-        self, learner: "Learner", stream: Stream, n_tasks: int, **context: Unpack[Context]
+        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> TraversalResult:
         model, n_batches = self.capable(learner), context.get("n_batches", ())
         encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches)
@@ -123,16 +107,9 @@ class Traversal(Protocol):
             environments=tuple(_traversal(model, each, latents, self.image) for each in encoded),
         )
 
-    @classmethod
-    def figures(cls) -> dict[str, Part[Any]]:
-        caption = (
-            "Latent traversals: each latent (row) goes from -2 to 2 (left to right), all others are fixed."
-        )
-        return {cls.name: Part(_height, _draw, caption)}
-
 
 def _traversal(
-    model: "Decodes", encoded: EncodedEnvironment, latents: Sequence[int], image: int
+    model: Any, encoded: EncodedEnvironment, latents: Sequence[int], image: int
 ) -> EnvironmentTraversal:
     row = image % len(encoded.mean)
     rows = [traverse(model, encoded.mean[row], n, VALUES, encoded.environment) for n in latents]
@@ -146,15 +123,15 @@ def _traversal(
     )
 
 
-def _height(series: Sequence[Evaluated[TraversalResult]]) -> float:
-    return 0.3 + sum(0.2 + each.results[0].height for each in evaluated(series))
+def _height(groups: base.Groups[TraversalResult]) -> float:
+    return 0.3 + sum(0.2 + result.height for _, result in base.first_results(groups))
 
 
-def _draw(figure: "FigureBase", series: Sequence[Evaluated[TraversalResult]], style: FigureStyle) -> None:
-    """A row of grids for each series, for its first seed."""
+def _draw(figure: FigureBase, groups: base.Groups[TraversalResult], style: FigureStyle) -> None:
+    """Latent traversals: each latent (row) goes from -2 to 2 (left to right), all others are fixed."""
     from matplotlib.patches import Patch
 
-    shown = [(each.name, each.results[0]) for each in evaluated(series)]
+    shown = base.first_results(groups)
     heights = [result.height for _, result in shown]
     parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, (name, result) in zip(parts, shown, strict=True):
@@ -170,7 +147,7 @@ def _draw(figure: "FigureBase", series: Sequence[Evaluated[TraversalResult]], st
 
 
 def _draw_environment(
-    axes: "Axes", result: TraversalResult, each: EnvironmentTraversal, style: FigureStyle
+    axes: Axes, result: TraversalResult, each: EnvironmentTraversal, style: FigureStyle
 ) -> None:
     """The traversals in one environment, with a mark before each row for the state of the latent."""
     page = add_gaps(each.images, len(result.latents), len(result.values))
@@ -191,3 +168,6 @@ def _draw_environment(
 
 def _colors(style: FigureStyle) -> dict[str, str]:
     return {"used": style.color(0), "active": style.faint, "masked": style.color(1)}
+
+
+Traversal.figures = {"traversal": Part(_height, _draw)}
