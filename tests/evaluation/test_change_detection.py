@@ -2,7 +2,7 @@
 
 import pytest
 
-from everlearn.evaluation import detect_stages, summarize_detection
+from everlearn.evaluation.change_detection import detect_stages, summarize_detection
 
 ABCA = (["a", "b", "c", "a"], [100] * 4)
 

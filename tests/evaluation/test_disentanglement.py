@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
-from everlearn.evaluation import completeness_of, dci, disentanglement_of, factor_vae_score, mig, sap
+from everlearn.evaluation.disentanglement import (
+    completeness_of,
+    dci,
+    disentanglement_of,
+    factor_vae_score,
+    mig,
+    sap,
+)
 from everlearn.rng import rng_at
 
 N = 3000

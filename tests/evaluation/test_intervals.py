@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
-from everlearn.evaluation import bootstrap_interval, mean_interval, student_quantile, wilson_interval
-from everlearn.evaluation.intervals import interval_over, mean_series
+from everlearn.evaluation.intervals import (
+    bootstrap_interval,
+    interval_over,
+    mean_interval,
+    mean_series,
+    student_quantile,
+    wilson_interval,
+)
 from everlearn.rng import rng_at
 
 # From printed tables of Student's distribution.

@@ -1,7 +1,7 @@
 """Continual-learning metrics of a score table, costs of a run, and errors of estimated factors."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -236,13 +236,8 @@ class Cost:
 
     def per_task(self, n_tasks: int) -> "Cost":
         """Mean compute per task; bytes stay as they are."""
-        return Cost(
-            seconds=self.seconds / n_tasks,
-            images=self.images / n_tasks,
-            flops=self.flops / n_tasks,
-            weight_bytes=self.weight_bytes,
-            memory_bytes=self.memory_bytes,
-        )
+        mean = {name: getattr(self, name) / n_tasks for name in ("seconds", "images", "flops")}
+        return replace(self, **mean)
 
 
 def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:

@@ -226,17 +226,8 @@ def _read_answer(path: Path) -> Reply:
 class JSONConnection:
     """Sends JSON to one URL, with a rate limit and retries.
 
-    Waits double from attempt to attempt, or follow the server's Retry-After. Redirects are not followed. A
-    key is sent over HTTPS or to this machine only.
-
-    Args:
-        url: http or https URL.
-        key: bearer token, if any.
-        timeout: seconds without data after which an attempt fails.
-        retries: attempts after the first.
-        per_minute: maximum number of requests per minute.
-        sleep: waits some seconds.
-        now: the time in seconds.
+    Waits double from attempt to attempt, or follow the server's Retry-After. Redirects are not followed. The
+    key, a bearer token, is sent over HTTPS or to this machine only. See `VLMOptions` for the limits.
     """
 
     def __init__(

@@ -11,7 +11,6 @@ import numpy as np
 
 from everlearn.evaluation import (
     Cost,
-    ProbeResults,
     Row,
     ScoreTable,
     accuracy_curve,
@@ -26,7 +25,7 @@ from everlearn.evaluation import (
     worst_case_accuracy,
 )
 from everlearn.evaluation.intervals import Curve
-from everlearn.evaluation.probes import retention_measures
+from everlearn.evaluation.probes import ProbeResults, retention_measures
 
 if TYPE_CHECKING:
     from everlearn.runs import Record

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols import editable_memory
+from everlearn.evaluation.capabilities import editable_memory
 from everlearn.files import lock_holder
 from everlearn.learners import Learner
 from everlearn.memory import ExemplarMemory

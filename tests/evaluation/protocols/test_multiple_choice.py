@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols import editable_memory
+from everlearn.evaluation.capabilities import editable_memory
 from everlearn.evaluation.protocols.multiple_choice import (
     ChoiceScore,
     MultipleChoice,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols import editable_memory
+from everlearn.evaluation.capabilities import editable_memory
 from everlearn.evaluation.protocols.one_shot import OneShot
 from everlearn.learners import build
 from everlearn.serialization import digest

@@ -16,15 +16,7 @@ from functools import cache
 from typing import Any
 
 from everlearn.errors import unknown
-from everlearn.evaluation.protocols.base import (
-    Context,
-    Group,
-    Protocol,
-    Result,
-    Table,
-    editable_memory,
-    require,
-)
+from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
 
 __all__ = [
     "Context",
@@ -32,12 +24,10 @@ __all__ = [
     "Protocol",
     "Result",
     "Table",
-    "editable_memory",
     "evaluate",
     "figure_names",
     "get",
     "names",
-    "require",
 ]
 
 

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from everlearn.errors import BadInput
+from everlearn.evaluation.capabilities import editable_memory as editable_memory
+from everlearn.evaluation.capabilities import require
 from everlearn.evaluation.formatting import DASH, Format, bar
 from everlearn.evaluation.intervals import interval_over
-from everlearn.memory import ExemplarMemory
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bar_pairs, multiline
 from everlearn.serialization import image_from_json, image_to_json
@@ -32,16 +33,6 @@ else:  # results and figures do not need torch
     Learner = Any
 
 MAX_IMAGES = 1_000_000
-CAPABILITIES = {
-    "EditsMemory": ("has no exemplar memory that can be edited", "dcl"),
-    "Decodes": ("does not decode latents to images", "vase and cci-vae"),
-    "Encodes": ("does not map images to latents", "vase"),
-    "HasPosterior": ("has no posterior over latents", "vase and cci-vae"),
-    "InfersEnvironment": ("does not infer environments", "vase"),
-    "Rejects": ("has no novelty score", "dcl"),
-}
-"""What a learner without a capability lacks, and examples of learners that have it."""
-
 Progress = Callable[[float, int, str], None]
 """Called with (done, total, description)."""
 
@@ -148,23 +139,6 @@ class Protocol(Settings, ABC):
     def capable(self, learner: Learner) -> Any:
         """The learner itself; raises `BadInput` if it lacks a required capability."""
         return require(learner, *self.requires)
-
-
-def require(learner: Learner, *capabilities: str) -> Any:
-    """The learner itself; raises `BadInput` if it lacks one of these capabilities."""
-    from everlearn import learners
-
-    for name in capabilities:
-        if not isinstance(learner, getattr(learners, name)):
-            lacks, example = CAPABILITIES[name]
-            raise BadInput(f"{type(learner).__name__} {lacks}; use {example}")
-    return learner
-
-
-def editable_memory(learner: Learner) -> ExemplarMemory:
-    """The exemplar memory of a learner; raises `BadInput` if it has none."""
-    memory: ExemplarMemory = require(learner, "EditsMemory").memory
-    return memory
 
 
 @contextmanager

@@ -27,7 +27,7 @@ PAPER, PAPER_AREA = "Dziadzio et al. 2023", 0.92
 
 
 class CurveStyle(NamedTuple):
-    """How a curve is drawn: title, axes, and the groups that a random score gives."""
+    """How a curve is drawn; `chance` is the line that random scores give."""
 
     title: str
     x: str
@@ -204,9 +204,8 @@ def _draw_curves(figure: FigureBase, groups: base.Groups[OpenSetResult], style: 
     """Separation of new classes from known ones, with areas under curves."""
     _, first = base.first_results(groups)[0]
     share_of_new = first.n_new / (first.n_new + first.n_known)
-    for axes, (key, how) in zip(
-        add_panels(figure, len(CURVES), columns=len(CURVES)), CURVES.items(), strict=True
-    ):
+    panels = add_panels(figure, len(CURVES), columns=len(CURVES))
+    for axes, (key, how) in zip(panels, CURVES.items(), strict=True):
         for number, each in enumerate(groups):
             curves: list[CurvePoints] = [getattr(result, key) for result in each.results]
             area = format_score(interval_over([curve.area for curve in curves]))
