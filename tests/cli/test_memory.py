@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from everlearn import runs
-from everlearn.evaluation.capabilities import editable_memory
+from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import recorder
 from everlearn.runs.events import TaskEnded

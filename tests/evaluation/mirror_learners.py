@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from everlearn.factors import Factors
 from everlearn.learners import Learner, Losses
-from everlearn.learners.base import EnvironmentInfo
+from everlearn.learners.capabilities import EnvironmentInfo
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, Stream, Task
 from everlearn.streams.stream import Images

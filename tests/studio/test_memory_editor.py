@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from everlearn import runs
-from everlearn.evaluation.capabilities import editable_memory
+from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record, RunSpec
 from everlearn.runs.memory_edit import edit_memory, load_run

@@ -33,7 +33,7 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
         memory: Folder of a record or of an on-disk memory.
         out: A .png file for all exemplars of a record.
     """
-    from everlearn.evaluation.capabilities import editable_memory
+    from everlearn.learners.capabilities import editable_memory
     from everlearn.reports import image_sheet, save
     from everlearn.reports.image_sheets import check_image_path
     from everlearn.runs import Record

@@ -3,18 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from everlearn.evaluation.probes import probe_labels, probe_values
 from everlearn.evaluation.samples import sample_tasks, subsample
 from everlearn.factors import Factors
+from everlearn.learners.capabilities import HasPosterior
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch, Split, Stream, Task
-
-if TYPE_CHECKING:
-    from everlearn.learners import HasPosterior
 
 TRAIN_PER_TEST = 5
 """Default number of training images per test image."""
@@ -70,7 +67,7 @@ def environment_data(
     return [_data(name, partial(_sample_task, task), n_test, n_train) for name, task in first.items()]
 
 
-def probe_scores(learner: "HasPosterior", data: EnvironmentData, seed: int) -> dict[str, float]:
+def probe_scores(learner: HasPosterior, data: EnvironmentData, seed: int) -> dict[str, float]:
     """Scores of probes trained on sampled latents of a learner.
 
     Accuracy of "object" (the label); mean squared error of "position" (in units of half the image size),
@@ -92,7 +89,7 @@ def probe_scores(learner: "HasPosterior", data: EnvironmentData, seed: int) -> d
     return scores
 
 
-def sample_latents(learner: "HasPosterior", batch: Batch, seed: int, *address: int) -> FloatArray:
+def sample_latents(learner: HasPosterior, batch: Batch, seed: int, *address: int) -> FloatArray:
     """One sample of the posterior of each image, fixed by seed and address."""
     mean, std = learner.posterior(batch.images)
     return mean + std * rng_at(seed, "probe codes", *address).normal(mean.size).reshape(mean.shape)

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.environment_data import EnvironmentData, environment_data, environment_of
+from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.rng import FloatArray
 from everlearn.streams import Stream
 from everlearn.streams.stream import Images
-
-if TYPE_CHECKING:
-    from everlearn.learners import Decodes, HasPosterior, InfersEnvironment
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -58,7 +55,7 @@ class EncodedEnvironment:
 
 
 def encode_environments(
-    learner: "HasPosterior",
+    learner: HasPosterior,
     stream: Stream,
     n_tasks: int,
     n_images: int,
@@ -78,8 +75,6 @@ def encode_environments(
             images.
         at_least: number of environments below which the stream is refused.
     """
-    from everlearn.learners import InfersEnvironment
-
     found = environment_data(stream, n_tasks, n_images)
     if len(found) < at_least:
         raise BadInput(
@@ -116,13 +111,13 @@ def training_environments(changes: Iterable[tuple[int, int]], n_batches: Sequenc
     return [int(np.bincount(task).argmax()) for task in tasks]
 
 
-def decode_images(learner: "Decodes", latents: FloatArray, environment: int) -> Images:
+def decode_images(learner: Decodes, latents: FloatArray, environment: int) -> Images:
     """Images (n, H, W[, 3]) decoded from latents (n, n_latents) in an environment."""
     return np.round(learner.decode(latents, environment) * 255).astype(np.uint8)
 
 
 def traverse(
-    learner: "Decodes", latents: FloatArray, latent: int, values: Sequence[float], environment: int
+    learner: Decodes, latents: FloatArray, latent: int, values: Sequence[float], environment: int
 ) -> Images:
     """Images decoded while one latent takes each of some values and all others are fixed.
 
@@ -149,14 +144,14 @@ def tile(rows: Sequence[Images]) -> Images:
 
 
 def _encode(
-    learner: "HasPosterior", data: EnvironmentData, environment: int, active: BoolArray | None
+    learner: HasPosterior, data: EnvironmentData, environment: int, active: BoolArray | None
 ) -> EncodedEnvironment:
     mean, std = learner.posterior(data.test.images)
     active = np.ones(mean.shape[1], bool) if active is None else active
     return EncodedEnvironment(data, environment, active, mean * active, np.where(active, std, 1.0))
 
 
-def _inferred(learner: "InfersEnvironment", data: EnvironmentData) -> int:
+def _inferred(learner: InfersEnvironment, data: EnvironmentData) -> int:
     """The environment of all test images together; the most probable one if they look new."""
     environment = learner.infer_environment(data.test.images)
     if environment >= 0:

@@ -2,11 +2,12 @@
 
 from abc import ABCMeta
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.errors import BadInput
 from everlearn.factors import Factors
 from everlearn.memory import ExemplarMemory
 from everlearn.rng import FloatArray, IntArray
@@ -118,3 +119,29 @@ class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
 
     def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
         """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""
+
+
+MISSING: dict[Any, tuple[str, str]] = {
+    Decodes: ("does not decode latents to images", "vase and cci-vae"),
+    EditsMemory: ("has no exemplar memory that can be edited", "dcl"),
+    Encodes: ("does not map images to latents", "vase"),
+    HasPosterior: ("has no posterior over latents", "vase and cci-vae"),
+    InfersEnvironment: ("does not infer environments", "vase"),
+    Rejects: ("has no novelty score", "dcl"),
+}
+"""What a learner without a capability lacks, and examples of learners that have it."""
+
+
+def require(learner: object, *capabilities: Any) -> Any:
+    """The learner itself; raises `BadInput` if it lacks one of these capabilities."""
+    for capability in capabilities:
+        if not isinstance(learner, capability):
+            lacks, example = MISSING[capability]
+            raise BadInput(f"{type(learner).__name__} {lacks}; use {example}")
+    return learner
+
+
+def editable_memory(learner: object) -> ExemplarMemory:
+    """The exemplar memory of a learner; raises `BadInput` if it has none."""
+    memory: ExemplarMemory = require(learner, EditsMemory).memory
+    return memory

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.capabilities import editable_memory
+from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs.events import MemoryAction, MemoryEdited
 from everlearn.runs.loop import RunState

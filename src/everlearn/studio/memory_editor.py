@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.capabilities import editable_memory
 from everlearn.files import lock_holder
 from everlearn.learners import Learner
+from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record
 from everlearn.runs.evaluate import predict

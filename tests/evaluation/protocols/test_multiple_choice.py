@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.capabilities import editable_memory
 from everlearn.evaluation.protocols.multiple_choice import (
     ChoiceScore,
     MultipleChoice,
@@ -17,6 +16,7 @@ from everlearn.evaluation.protocols.multiple_choice import (
     score_choices,
 )
 from everlearn.learners import build
+from everlearn.learners.capabilities import editable_memory
 from everlearn.serialization import digest
 from everlearn.streams import Batch, sprites
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.capabilities import editable_memory
 from everlearn.evaluation.protocols.one_shot import OneShot
 from everlearn.learners import build
+from everlearn.learners.capabilities import editable_memory
 from everlearn.serialization import digest
 from everlearn.streams import Stream, sprites
 

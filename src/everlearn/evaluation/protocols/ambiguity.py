@@ -15,6 +15,7 @@ from everlearn.evaluation.latents import (
     tile,
 )
 from everlearn.evaluation.protocols import base
+from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.plotting.image_grid import add_gaps, n_square_tiles
@@ -106,7 +107,7 @@ class Ambiguity(base.Protocol):
     """
 
     name: ClassVar[str] = "ambiguity"
-    requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
+    requires: ClassVar[tuple[Any, ...]] = (InfersEnvironment, HasPosterior, Decodes)
     result: ClassVar[type[base.Result]] = AmbiguityResult
 
     between: Annotated[tuple[str, ...], base.SPLIT] = ()

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.capabilities import editable_memory as editable_memory
-from everlearn.evaluation.capabilities import require
 from everlearn.evaluation.formatting import DASH, Format, bar
 from everlearn.evaluation.intervals import interval_over
+from everlearn.learners.capabilities import require
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bar_pairs, multiline
 from everlearn.serialization import image_from_json, image_to_json
@@ -113,8 +112,8 @@ class Protocol(Settings, ABC):
 
     name: ClassVar[str]
     """Name on the command line and in records."""
-    requires: ClassVar[tuple[str, ...]] = ()
-    """Names of the capabilities that a learner must have."""
+    requires: ClassVar[tuple[Any, ...]] = ()
+    """Capabilities that a learner must have."""
     result: ClassVar[type[Result]]
     """Type of the result."""
     figures: ClassVar[Mapping[str, Part[Any]]] = {}

@@ -10,6 +10,7 @@ from pydantic import Field
 from everlearn.evaluation.image_oracle import ImageOracle, positions_of
 from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
 from everlearn.evaluation.protocols import base
+from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase, cell_text
 from everlearn.plotting.image_grid import (
@@ -100,7 +101,7 @@ class CrossDomain(base.Protocol):
     """
 
     name: ClassVar[str] = "cross-domain"
-    requires: ClassVar[tuple[str, ...]] = ("InfersEnvironment", "HasPosterior", "Decodes")
+    requires: ClassVar[tuple[Any, ...]] = (InfersEnvironment, HasPosterior, Decodes)
     result: ClassVar[type[base.Result]] = CrossDomainResult
 
     n_images: Annotated[int, Field(ge=MIN_IMAGES, le=base.MAX_IMAGES)] = 500

@@ -1,6 +1,6 @@
 """Disentanglement protocol: DCI, MIG and SAP of latents in every environment with known factors."""
 
-from typing import Annotated, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +11,7 @@ from everlearn.evaluation.environment_data import EnvironmentData, environment_d
 from everlearn.evaluation.latents import encode_environments
 from everlearn.evaluation.protocols import base
 from everlearn.factors import FACTOR_NAMES
+from everlearn.learners.capabilities import Encodes, HasPosterior
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.rng import FloatArray
@@ -66,7 +67,7 @@ class Disentanglement(base.Protocol):
     """
 
     name: ClassVar[str] = "disentanglement"
-    requires: ClassVar[tuple[str, ...]] = ("Encodes",)
+    requires: ClassVar[tuple[Any, ...]] = (Encodes,)
     result: ClassVar[type[base.Result]] = DisentanglementResult
 
     n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=base.MAX_IMAGES)] = 1000
@@ -75,8 +76,6 @@ class Disentanglement(base.Protocol):
     def run(
         self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> DisentanglementResult:
-        from everlearn.learners import HasPosterior
-
         model, n_batches = self.capable(learner), context.get("n_batches", ())
         if isinstance(learner, HasPosterior):
             encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)

@@ -15,6 +15,7 @@ from everlearn.evaluation.change_detection import (
 from everlearn.evaluation.environment_data import environment_of
 from everlearn.evaluation.latents import BoolArray, EncodedEnvironment, encode_environments
 from everlearn.evaluation.protocols import base
+from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase, add_panels
 from everlearn.rng import FloatArray
@@ -92,7 +93,7 @@ class Environments(base.Protocol):
     """Detection of environment changes, and use of latents in each environment."""
 
     name: ClassVar[str] = "environments"
-    requires: ClassVar[tuple[str, ...]] = ("HasPosterior", "Decodes")
+    requires: ClassVar[tuple[Any, ...]] = (HasPosterior, Decodes)
     result: ClassVar[type[base.Result]] = EnvironmentsResult
 
     n_images: base.NImages = 1000
@@ -101,8 +102,6 @@ class Environments(base.Protocol):
     def run(
         self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> EnvironmentsResult:
-        from everlearn.learners import InfersEnvironment
-
         model, n_batches = self.capable(learner), context.get("n_batches", ())
         changes = learner.environment_changes() if isinstance(learner, InfersEnvironment) else None
         stages: list[StageDetection] = []

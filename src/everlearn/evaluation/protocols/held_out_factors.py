@@ -9,6 +9,7 @@ from everlearn.evaluation.formatting import format_error, format_score
 from everlearn.evaluation.metrics import FACTOR_LABELS, factor_errors
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import sample_tasks
+from everlearn.learners.capabilities import EstimatesFactors
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import FigureBase
 from everlearn.streams import Batch, Stream
@@ -69,8 +70,6 @@ class HeldOutFactors(base.Protocol):
 
 
 def _errors(learner: base.Learner, batch: Batch) -> dict[str, float]:
-    from everlearn.learners import EstimatesFactors
-
     if not isinstance(learner, EstimatesFactors) or batch.factors is None:
         return {}
     return factor_errors(learner.estimate(batch.images), batch.factors)

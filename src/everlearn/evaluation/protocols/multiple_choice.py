@@ -14,6 +14,7 @@ from everlearn.evaluation.intervals import Interval, wilson_interval
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
 from everlearn.evaluation.vlm_client import VLMClient, VLMOptions
+from everlearn.learners.capabilities import EditsMemory, editable_memory
 from everlearn.plotting import FigureStyle, Part, Series
 from everlearn.plotting.axes import (
     FigureBase,
@@ -131,7 +132,7 @@ class MultipleChoice(VLMOptions, base.Protocol):
     """
 
     name: ClassVar[str] = "multiple-choice"
-    requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
+    requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)
     result: ClassVar[type[base.Result]] = MultipleChoiceResult
 
     n_choices: Annotated[tuple[Choices, ...], base.SPLIT, Field(min_length=1)] = tuple(range(2, 11))
@@ -213,10 +214,10 @@ def match_pixels(question: Question) -> int:
 @contextmanager
 def memory_chooser(learner: base.Learner) -> Iterator[Chooser]:
     """A chooser that stores the choices as exemplars and predicts the query; the learner is restored."""
-    base.editable_memory(learner)
+    editable_memory(learner)
 
     def choose(question: Question) -> int:
-        memory = base.editable_memory(learner)
+        memory = editable_memory(learner)
         for label in memory.classes():
             memory.forget(label)
         memory.add(Batch(question.choices, np.arange(len(question.choices))))

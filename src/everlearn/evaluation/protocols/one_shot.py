@@ -9,6 +9,7 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import mean_series
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
+from everlearn.learners.capabilities import EditsMemory, editable_memory
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import (
     Axes,
@@ -68,7 +69,7 @@ class OneShot(base.Protocol):
     """
 
     name: ClassVar[str] = "one-shot"
-    requires: ClassVar[tuple[str, ...]] = ("EditsMemory",)
+    requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)
     result: ClassVar[type[base.Result]] = OneShotResult
 
     n_new: Annotated[tuple[NewClasses, ...], base.SPLIT, Field(min_length=1)] = (10, 100, 1000)
@@ -79,7 +80,7 @@ class OneShot(base.Protocol):
     def run(
         self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
     ) -> OneShotResult:
-        n_old = len(base.editable_memory(learner).classes())
+        n_old = len(editable_memory(learner).classes())
         # Sampled for each count separately: results for one count do not depend on the others.
         samples = [_new_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
         known = stream.eval_sample(n_tasks, self.n_images)
@@ -106,7 +107,7 @@ def _shots(
     learner: base.Learner, exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]
 ) -> Shots:
     learner.load(before)
-    memory = base.editable_memory(learner)
+    memory = editable_memory(learner)
     old_labels = memory.classes()
     memory.add(exemplars)
     generalized, old = base.accuracy(learner, test), base.accuracy(learner, known)

@@ -12,6 +12,7 @@ from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, known_labels, new_classes, sample_tasks, subsample
+from everlearn.learners.capabilities import EditsMemory, EstimatesFactors, Rejects
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
@@ -114,7 +115,7 @@ class OpenSet(base.Protocol):
     """Separation of new classes from known ones by novelty scores: ROC, precision-recall, false accepts."""
 
     name: ClassVar[str] = "open-set"
-    requires: ClassVar[tuple[str, ...]] = ("Rejects",)
+    requires: ClassVar[tuple[Any, ...]] = (Rejects,)
     result: ClassVar[type[base.Result]] = OpenSetResult
 
     n_images: base.NImages = 1000
@@ -166,8 +167,6 @@ def _false_accepts(
     learner: base.Learner, new: Batch, scores: FloatArray, threshold: float
 ) -> Iterator[FalseAccept]:
     """The accepted image with the lowest score of each new class; none for learners without exemplars."""
-    from everlearn.learners import EditsMemory, EstimatesFactors
-
     if not (isinstance(learner, EditsMemory) and isinstance(learner, EstimatesFactors)):
         return
     order = np.argsort(scores, kind="stable")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from everlearn.evaluation.latents import USED_KL, EncodedEnvironment, encode_environments, tile, traverse
 from everlearn.evaluation.protocols import base
+from everlearn.learners.capabilities import Decodes, HasPosterior
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase
 from everlearn.plotting.image_grid import add_gaps, add_grids, grids_height, label_rows, show_grid
@@ -83,7 +84,7 @@ class Traversal(base.Protocol):
     """
 
     name: ClassVar[str] = "traversal"
-    requires: ClassVar[tuple[str, ...]] = ("HasPosterior", "Decodes")
+    requires: ClassVar[tuple[Any, ...]] = (HasPosterior, Decodes)
     result: ClassVar[type[base.Result]] = TraversalResult
 
     image: Annotated[int, Field(ge=0, le=base.MAX_IMAGES)] = 0
