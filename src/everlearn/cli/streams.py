@@ -81,7 +81,7 @@ def show(
         with console.progress("Drawing") as update:
             save(factor_animation(stream, shown.index, update), path)
     else:
-        save(task_sheet(shown), path)
+        save(contact_sheet(shown), path)
     data = {**_description(stream, shown), "image": str(path)}
     return Result(data, lambda: _details(data, shown))
 

@@ -13,37 +13,25 @@ if TYPE_CHECKING:
     from everlearn.reports.html_report import html
     from everlearn.reports.image_sheets import Heading, contact_sheet, image_sheet, save
 
-_MODULES = {
-    "Comparison": "comparison",
-    "Heading": "image_sheets",
-    "captions": "figures",
-    "compare": "comparison",
-    "contact_sheet": "image_sheets",
-    "factor_animation": "animation",
-    "figure": "figures",
-    "html": "html_report",
-    "image_sheet": "image_sheets",
-    "save": "image_sheets",
-}
-
 __all__ = [
-    "Comparison",
-    "Heading",
-    "captions",
-    "compare",
-    "contact_sheet",
-    "factor_animation",
-    "figure",
-    "html",
-    "image_sheet",
-    "save",
-]
+    "Comparison", "Heading", "captions", "compare", "contact_sheet", "factor_animation", "figure", "html",
+    "image_sheet", "save",
+]  # fmt: skip
+
+_MODULES = {
+    "animation": ("factor_animation",),
+    "comparison": ("Comparison", "compare"),
+    "figures": ("captions", "figure"),
+    "html_report": ("html",),
+    "image_sheets": ("Heading", "contact_sheet", "image_sheet", "save"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"everlearn.reports.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'everlearn.reports' has no attribute {name!r}")
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
