@@ -4,9 +4,9 @@ A learner takes batches and task views and gives predictions; its state can be s
 imported when they are first used: `from everlearn.learners import ER`. Names and descriptions need no torch.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from everlearn.lazy import lazy_package
 from everlearn.learners.registry import (
     LEARNERS,
     build,
@@ -55,68 +55,30 @@ if TYPE_CHECKING:
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
 
-__all__ = [
-    "AGEM",
-    "AR1",
-    "CCIVAE",
-    "DCL",
-    "DER",
-    "ER",
-    "EWC",
-    "GNR",
-    "L2",
-    "L2P",
-    "LEARNERS",
-    "NCM",
-    "SI",
-    "SLDA",
-    "VASE",
-    "CWRStar",
-    "Classifier",
-    "Contrastive",
-    "CumulativeBudget",
-    "DCLPaper",
-    "DERPlusPlus",
+_CAPABILITIES = (
     "Decodes",
     "EditsMemory",
     "Encodes",
     "EnvironmentInfo",
     "EstimatesFactors",
-    "Footprint",
-    "GDumb",
     "Generates",
     "HasPosterior",
-    "ICaRL",
     "InfersEnvironment",
-    "Joint",
-    "Learner",
-    "Losses",
-    "LwF",
     "MatchesExemplars",
-    "Naive",
-    "NearestMeanImage",
     "Rejects",
-    "Setting",
-    "State",
-    "build",
-    "complete",
-    "description",
-    "learner_class",
-    "names",
-    "setting",
-    "settings_class",
-]
+)
+_REGISTRY = ("LEARNERS", "build", "complete", "description", "learner_class", "names", "settings_class")
 
-_MODULES = dict.fromkeys(__all__, "capabilities")
-_MODULES |= dict.fromkeys(("Footprint", "Learner", "Losses", "Setting", "State", "setting"), "base")
-_MODULES |= {entry.class_name: entry.module for entry in LEARNERS.values()} | {"Classifier": "classifier"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'everlearn.learners' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"everlearn.learners.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_package(
+    __name__,
+    {
+        "registry": _REGISTRY,
+        "base": ("Footprint", "Learner", "Losses", "Setting", "State", "setting"),
+        "capabilities": _CAPABILITIES,
+        "classifier": ("Classifier",),
+        **{
+            module: [entry.class_name for entry in LEARNERS.values() if entry.module == module]
+            for module in {entry.module for entry in LEARNERS.values()}
+        },
+    },
+)

@@ -4,8 +4,9 @@ Takes a `RunSpec`. `run` yields events; `record` and `resume` also write them to
 crashes. Gives `Record`s, which can be read without torch. Progress bars, plots and trackers consume events.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
     from everlearn.runs import events
@@ -16,54 +17,15 @@ if TYPE_CHECKING:
     from everlearn.runs.spec import RunSpec
     from everlearn.runs.trackers import to_tensorboard, to_wandb
 
-# Imported on first use, so that records can be read without torch.
-_MODULES = {
-    "DamagedCheckpoint": "recorder",
-    "Diverged": "loop",
-    "InexactResume": "recorder",
-    "OutOfMemory": "loop",
-    "Record": "run_record",
-    "RunSpec": "spec",
-    "RunState": "loop",
-    "Stopped": "recorder",
-    "folder_name": "run_record",
-    "list_records": "run_record",
-    "process_group": "distributed",
-    "record": "recorder",
-    "resume": "recorder",
-    "run": "loop",
-    "to_tensorboard": "trackers",
-    "to_wandb": "trackers",
-}
-
-__all__ = [
-    "DamagedCheckpoint",
-    "Diverged",
-    "InexactResume",
-    "OutOfMemory",
-    "Record",
-    "RunSpec",
-    "RunState",
-    "Stopped",
-    "events",
-    "folder_name",
-    "list_records",
-    "process_group",
-    "record",
-    "resume",
-    "run",
-    "to_tensorboard",
-    "to_wandb",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "events":
-        return importlib.import_module("everlearn.runs.events")
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"everlearn.runs.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'everlearn.runs' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_package(
+    __name__,
+    {
+        "distributed": ("process_group",),
+        "events": (),
+        "loop": ("Diverged", "OutOfMemory", "RunState", "run"),
+        "recorder": ("DamagedCheckpoint", "InexactResume", "Stopped", "record", "resume"),
+        "run_record": ("Record", "folder_name", "list_records"),
+        "spec": ("RunSpec",),
+        "trackers": ("to_tensorboard", "to_wandb"),
+    },
+)

@@ -5,8 +5,9 @@ describes many of them in a few lines. `run_jobs` does what is not finished, eac
 yields events. Gives ordinary records, which are also the only state of a sweep.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
     from everlearn.runs.sweep.executors import Capacity, ExecutorFactory, local_executor
@@ -14,38 +15,12 @@ if TYPE_CHECKING:
     from everlearn.runs.sweep.scheduler import run_jobs
     from everlearn.runs.sweep.sweep import Sweep
 
-_MODULES = {
-    "Capacity": "executors",
-    "Command": "jobs",
-    "ExecutorFactory": "executors",
-    "Job": "jobs",
-    "Sweep": "sweep",
-    "estimate_seconds": "jobs",
-    "local_executor": "executors",
-    "pending_commands": "jobs",
-    "run_jobs": "scheduler",
-    "with_durations": "jobs",
-}
-
-__all__ = [
-    "Capacity",
-    "Command",
-    "ExecutorFactory",
-    "Job",
-    "Sweep",
-    "estimate_seconds",
-    "local_executor",
-    "pending_commands",
-    "run_jobs",
-    "with_durations",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"everlearn.runs.sweep.{_MODULES[name]}"), name)
-    raise AttributeError(f"module 'everlearn.runs.sweep' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_package(
+    __name__,
+    {
+        "executors": ("Capacity", "ExecutorFactory", "local_executor"),
+        "jobs": ("Command", "Job", "estimate_seconds", "pending_commands", "with_durations"),
+        "scheduler": ("run_jobs",),
+        "sweep": ("Sweep",),
+    },
+)
