@@ -5,11 +5,13 @@ cases are computed in one process whose arithmetic is the same on every processo
 """
 
 import json
+import os
 import re
 from typing import Any
 
 import pytest
 
+from everlearn.files import FolderLock
 from tests.golden import adapter, make_runs
 
 VALUES: dict[str, Any] = json.loads(make_runs.VALUES.read_text("utf-8"))
@@ -24,12 +26,21 @@ def params() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def computed(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """The values of all selected cases."""
+def computed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The values of all selected cases; with several pytest workers, the first one computes them."""
     items = [item for item in request.session.items if item.path == request.path]
     selected = [item.callspec.params["case"] for item in items if hasattr(item, "callspec")]
     possible = make_runs.cases()
-    return make_runs.compute(name for name in selected if name in possible)
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    stored = folder / "golden.json"
+    with FolderLock(folder, name="golden.lock", wait=True):
+        if not stored.exists():
+            values = make_runs.compute(name for name in selected if name in possible)
+            stored.write_text(json.dumps(values))
+    computed: dict[str, Any] = json.loads(stored.read_text())
+    return computed
 
 
 @pytest.mark.xdist_group("golden")
