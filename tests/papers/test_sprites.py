@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from everlearn.evaluation.protocols.multiple_choice import ChoiceScore, MultipleChoiceResult
 from everlearn.papers.experiment import Check
 from everlearn.papers.sprites import SPRITES, claims
 from everlearn.runs import run
@@ -73,19 +74,11 @@ def test_open_set_claims(area: float, rejected: float, holds: bool) -> None:
 
 
 def test_multiple_choice_results_are_pooled_over_seeds() -> None:
-    def counts(n_correct: int) -> list[dict[str, int]]:
-        return [
-            {"n_choices": 2, "n_trials": 100, "n_correct": 100},
-            {"n_choices": 10, "n_trials": 100, "n_correct": n_correct},
-        ]
+    def scores(n_correct: int) -> tuple[ChoiceScore, ...]:
+        return ChoiceScore.from_counts(2, 100, 100), ChoiceScore.from_counts(10, 100, n_correct)
 
-    results = {
-        "multiple-choice": {
-            "stream": "s",
-            "trials": 100,
-            "scores": {"dcl": counts(99), "pixel matching": counts(12)},
-        }
-    }
+    by_name = {"dcl": scores(99), "pixel matching": scores(12)}
+    results = {"multiple-choice": MultipleChoiceResult(stream="s", trials=100, scores=by_name).to_json()}
     found = claims.matches_better_than_pixels({"a": protocol_group(results, results)})
     assert found == (True, "10 choices: dcl 0.990, pixel matching 0.120; chance 0.100")
 
@@ -115,4 +108,4 @@ def test_paper_scale_runs(name: str) -> None:
         few["learner.weights"] = ""  # only available from a hub
     spec = scale.spec(name, 0, few)
     (score,) = (event for event in run(spec) if isinstance(event, Scored))
-    assert sum(score.total) == len(spec.stream.build().task(0).test)
+    assert sum(score.n_images) == len(spec.stream.build().task(0).test)

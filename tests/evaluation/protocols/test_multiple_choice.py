@@ -31,8 +31,7 @@ def labels_of(batches: Sequence[Batch]) -> dict[bytes, int]:
     }
 
 
-def score(n_choices: int, n_trials: int, n_correct: int, n_unanswered: int = 0) -> ChoiceScore:
-    return ChoiceScore(n_choices=n_choices, n_trials=n_trials, n_correct=n_correct, n_unanswered=n_unanswered)
+score = ChoiceScore.from_counts
 
 
 def test_questions_are_about_different_classes_and_have_one_correct_choice() -> None:

@@ -94,7 +94,11 @@ def test_two_jobs_in_one_folder_are_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("protocols", "error"),
-    [(((),), "has a protocol without a name"), ((PROTOCOL, ("held-out-factors",)), "has a protocol twice")],
+    [
+        (((),), "has a protocol without a name"),
+        ((PROTOCOL, ("held-out-factors",)), "has a protocol twice"),
+        ((("oneshot",),), "did you mean 'one-shot'"),
+    ],
 )
 def test_invalid_protocols_are_rejected(
     tmp_path: Path, protocols: tuple[tuple[str, ...], ...], error: str

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
-from pydantic import Field, computed_field
+from pydantic import Field
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.intervals import Interval, wilson_interval
+from everlearn.evaluation.intervals import wilson_interval
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
 from everlearn.evaluation.vlm_client import VLMClient, VLMOptions
@@ -60,41 +60,31 @@ class ChoiceScore(base.Result):
         n_trials: number of questions.
         n_correct: correct answers.
         n_unanswered: questions without an answer; they count as wrong.
+        chance: accuracy of random guessing.
+        accuracy: share of correct answers.
+        low: lower bound of its interval.
+        high: upper bound of its interval.
     """
 
     n_choices: int
     n_trials: int
     n_correct: int
-    n_unanswered: int = 0
+    n_unanswered: int
+    chance: float
+    accuracy: float
+    low: float
+    high: float
 
-    @property
-    def interval(self) -> Interval:
-        """Accuracy with Wilson's interval."""
-        return wilson_interval(self.n_correct, self.n_trials)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def chance(self) -> float:
-        """Accuracy of random guessing."""
-        return 1 / self.n_choices
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def accuracy(self) -> float:
-        """Share of correct answers."""
-        return self.interval.mean
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def low(self) -> float:
-        """Lower end of the interval."""
-        return self.interval.low
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def high(self) -> float:
-        """Upper end of the interval."""
-        return self.interval.high
+    @classmethod
+    def from_counts(
+        cls, n_choices: int, n_trials: int, n_correct: int, n_unanswered: int = 0
+    ) -> "ChoiceScore":
+        """The score of counted answers, with Wilson's interval."""
+        counts = {"n_choices": n_choices, "n_trials": n_trials, "n_correct": n_correct}
+        mean, low, high, _ = astuple(wilson_interval(n_correct, n_trials))
+        return cls(
+            **counts, n_unanswered=n_unanswered, chance=1 / n_choices, accuracy=mean, low=low, high=high
+        )
 
 
 class MultipleChoiceResult(base.Result):
@@ -118,7 +108,7 @@ class MultipleChoiceResult(base.Result):
 
     def table(self) -> base.Table:
         rows: list[tuple[Any, ...]] = [
-            (each[0].n_choices, f"{each[0].chance:.3f}", *(str(score.interval) for score in each))
+            (each[0].n_choices, f"{each[0].chance:.3f}", *map(_text, each))
             for each in zip(*self.scores.values(), strict=True)
         ]
         return base.Table(("choices", "chance", *self.scores), rows)
@@ -127,8 +117,7 @@ class MultipleChoiceResult(base.Result):
 class MultipleChoice(VLMOptions, base.Protocol):
     """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
 
-    All choosers get the same questions about classes that were not trained (Dziadzio et al. 2023, section
-    5.4).
+    All get the same questions about classes that were not trained (Dziadzio et al. 2023, section 5.4).
     """
 
     name: ClassVar[str] = "multiple-choice"
@@ -194,14 +183,8 @@ def score_choices(
             done += 1
             progress(done, total, f"{len(question.choices)} choices")
         n_correct = sum(given == question.answer for given, question in zip(answers, same_n, strict=True))
-        scores.append(
-            ChoiceScore(
-                n_choices=len(same_n[0].choices),
-                n_trials=len(same_n),
-                n_correct=n_correct,
-                n_unanswered=answers.count(None),
-            )
-        )
+        n_choices, n_unanswered = len(same_n[0].choices), answers.count(None)
+        scores.append(ChoiceScore.from_counts(n_choices, len(same_n), n_correct, n_unanswered))
     return tuple(scores)
 
 
@@ -235,10 +218,7 @@ def pool_scores(results: Sequence[MultipleChoiceResult]) -> dict[str, list[Choic
             counts = sums.setdefault(name, {}).setdefault(score.n_choices, [0, 0])
             counts[:] = counts[0] + score.n_correct, counts[1] + score.n_trials
     return {
-        name: [
-            ChoiceScore(n_choices=n, n_correct=n_correct, n_trials=n_trials)
-            for n, (n_correct, n_trials) in counts.items()
-        ]
+        name: [ChoiceScore.from_counts(n, n_trials, n_correct) for n, (n_correct, n_trials) in counts.items()]
         for name, counts in sums.items()
     }
 
@@ -265,6 +245,10 @@ def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: in
     rows = np.flatnonzero(poses.labels == objects.labels[trial])
     query = poses.images[rows[rng.integers(1, len(rows))]]  # (1, H, W)
     return Question(query, objects.images[shown[order]], int(order.argmin()))
+
+
+def _text(score: ChoiceScore) -> str:
+    return f"{score.accuracy:.3f} [{score.low:.3f}, {score.high:.3f}]"
 
 
 def _report(progress: base.Progress, chooser: str, done: float, total: int, text: str) -> None:

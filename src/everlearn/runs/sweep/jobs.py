@@ -112,11 +112,15 @@ def _check_folder(job: Job) -> None:
 
 
 def _check_protocols(job: Job) -> None:
+    from everlearn.evaluation import protocols
+
     names = [protocol[0] for protocol in job.protocols if protocol]
     if len(names) < len(job.protocols):
         raise BadInput(f"{job.title} has a protocol without a name; write one such as one-shot --n-new 10")
     if len(set(names)) < len(names):
         raise BadInput(f"{job.title} has a protocol twice; a record keeps one result of each")
+    for name in names:
+        protocols.get(name)
 
 
 def estimate_seconds(jobs: Iterable[Job], *, workers: int) -> float | None:
