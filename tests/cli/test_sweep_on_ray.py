@@ -54,7 +54,7 @@ class Setup(NamedTuple):
 def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setup]:
     serial = sweeps.serial_results(tmp_path_factory.mktemp("serial"))
     unshared = tmp_path_factory.mktemp("unshared")
-    with LocalCluster(unseen=unshared if _can_hide(unshared) else None) as cluster:
+    with LocalCluster(hidden=unshared if _can_hide(unshared) else None) as cluster:
         yield Setup(cluster, unshared, serial)
 
 
