@@ -11,7 +11,7 @@ from torch import nn
 from everlearn.errors import BadInput
 from everlearn.networks import data_parallel
 from everlearn.networks.distributed import own_rows
-from everlearn.runs.distributed import Place, joined, open_store
+from everlearn.runs.distributed import RankInfo, joined_group, open_store
 
 from . import data_parallel_nets
 
@@ -21,12 +21,19 @@ Gaps = dict[tuple[str, int], float]
 @pytest.fixture(scope="module")
 def gaps() -> Iterator[Gaps]:
     """Measured by two processes; this one is in the process group until the tests are over."""
-    door = socket.create_server(("127.0.0.1", 0))
-    first = Place(rank=0, n=2, local_rank=0, n_local=2, host="127.0.0.1", port=door.getsockname()[1])
+    listener = socket.create_server(("127.0.0.1", 0))
+    first = RankInfo(
+        rank=0,
+        world_size=2,
+        local_rank=0,
+        local_world_size=2,
+        host="127.0.0.1",
+        port=listener.getsockname()[1],
+    )
     other = replace(first, rank=1, local_rank=1)
-    words = [sys.executable, "-m", "tests.networks.data_parallel_nets"]
-    with subprocess.Popen(words, env={**data_parallel_nets.ENVIRONMENT, **other.environment()}) as process:
-        with joined(first, open_store(first, door.detach())):
+    command = [sys.executable, "-m", "tests.networks.data_parallel_nets"]
+    with subprocess.Popen(command, env={**data_parallel_nets.ENVIRONMENT, **other.environment()}) as process:
+        with joined_group(first, open_store(first, listener.detach())):
             yield data_parallel_nets.gaps()
         assert process.wait(60) == 0
 
