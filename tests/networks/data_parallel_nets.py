@@ -52,7 +52,7 @@ def _normal(*shape: int) -> Tensor:
 
 
 if __name__ == "__main__":
-    place = RankInfo.from_environment()
-    assert place is not None
-    with joined_group(place):
+    info = RankInfo.from_environment()
+    assert info is not None
+    with joined_group(info):
         gaps()
