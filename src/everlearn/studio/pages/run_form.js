@@ -58,6 +58,7 @@ function settingsSection(section, names, selected, inputs, attempt) {
       for (const key of inputs.keys()) if (key.startsWith(`${section}.`)) inputs.delete(key);
       const name = select.value;
       const { description, supervision, fields } = await get(`runs/${section}`, { name });
+      if (name !== select.value) return; // another one was selected meanwhile
       fill(
         element,
         h("p", {}, description, supervision ? h("small", {}, ` Supervision: ${supervision}.`) : ""),
