@@ -1,6 +1,6 @@
 """Screenshots of all studio pages for docs/studio.md: python -m benchmarks.studio_screenshots [RECORDS].
 
-Trains the records on the first call (about 15 minutes on one core) and reuses them later.
+Trains the records on the first call (about 5 minutes on one core) and reuses them later.
 """
 
 import re
@@ -16,14 +16,14 @@ from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 from everlearn import runs
 from everlearn.studio.server import Server, create_app, listen
 
-SPRITES: dict[str, Any] = {"stream.image_size": 48, "n_tasks": 20}
+SPRITES: dict[str, Any] = {"stream.image_size": 32, "n_tasks": 10}
 VASE = {
     "stream.image_size": 32,
     "stream.drawn_size": 24,
-    "stream.images_per_stage": 60_000,
+    "stream.images_per_stage": 40_000,
     "learner.size": "tiny",
-    "learner.capacity_step": 0.02,
-    "epochs": 4,
+    "learner.capacity_step": 0.04,
+    "epochs": 2,
 }
 RECORDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "three environments": ("vase", "environments", VASE),

@@ -74,12 +74,6 @@ def test_evaluation_every_second_task() -> None:
     assert math.isnan(forward_transfer(table, np.zeros(4)))
 
 
-def test_missing_scores_are_ignored() -> None:
-    table = [[1.0, NAN, NAN], [NAN, 0.8, NAN], [0.5, NAN, 0.9]]
-    assert average_accuracy(table) == pytest.approx(0.7)
-    assert forgetting(table) == pytest.approx(0.5)
-
-
 def test_forgetting_of_one_task_is_undefined() -> None:
     for metric in (forgetting, avalanche_forgetting, backward_transfer):
         assert math.isnan(metric([[0.9]]))

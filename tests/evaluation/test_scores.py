@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,21 +48,10 @@ def test_set_row_replaces_and_add_extends() -> None:
     assert np.asarray(table)[2].tolist() == pytest.approx([0.5, NAN, NAN, NAN, 1.0], nan_ok=True)
 
 
-def test_empty_table() -> None:
-    assert np.asarray(ScoreTable()).shape == (0, 0)
-    assert (len(ScoreTable()), ScoreTable().n_tasks) == (0, 0)
-
-
 def test_repr() -> None:
     table = ScoreTable()
     table.add(3, 1, 0.5)
     assert repr(table) == "<ScoreTable: 1 scores on 4 tasks>"
-
-
-def test_json_keeps_all_digits() -> None:
-    table = ScoreTable()
-    table.add(0, 0, 1 / 3)
-    assert json.loads(table.to_json()) == {"after": [0], "task": [0], "score": [1 / 3]}
 
 
 @pytest.mark.parametrize(

@@ -78,13 +78,6 @@ def test_constant_accuracy_has_no_stability_gap() -> None:
     assert windowed_forgetting(constant, 3) == 0.0
 
 
-def test_learning_curve_area() -> None:
-    curve = np.linspace(0, 1, 11)[None]
-    assert learning_curve_area(curve) == pytest.approx(0.5)
-    assert learning_curve_area(curve, n_batches=0) == 0.0
-    assert learning_curve_area(np.ones((3, 20))) == 1.0
-
-
 def test_learning_curve_area_worked_by_hand() -> None:
     """Two batches count, so three points: Z_0 = 0.2, Z_1 = 0.5, Z_2 = 0.8."""
     curves = [[0.1, 0.4, 0.7, 1.0], [0.3, 0.6, 0.9, 1.0]]

@@ -61,11 +61,6 @@ def test_post_returns_the_parsed_reply(server: ChatServer) -> None:
     assert server.requests[0][1] == BODY
 
 
-def test_key_is_sent_as_bearer_token(server: ChatServer) -> None:
-    connection(server, Clock(), key="secret").post(BODY, parse_reply)
-    assert server.requests[0][0]["Authorization"] == "Bearer secret"
-
-
 @pytest.mark.parametrize("failure", [500, 502, 503, 408, "garbage", "other JSON", "deep", "hang up"])
 def test_temporary_failures_are_retried_with_increasing_waits(server: ChatServer, failure: int | str) -> None:
     server.failures, clock = [failure] * 3, Clock()

@@ -217,14 +217,6 @@ def test_equal_records_give_equal_bytes(kind: str, vase: Record, tmp_path: Path)
     assert first == second
 
 
-def test_outdated_results_are_ignored(evaluated: dict[str, Record], tmp_path: Path) -> None:
-    copy = Record(shutil.copytree(evaluated["dcl-0"].folder, tmp_path / "copy"))
-    assert copy.protocol_results()["one-shot"] == stored(copy, "one-shot")
-    with (copy.folder / "scores.jsonl").open("a") as log:
-        log.write("{}\n")
-    assert copy.protocol_results() == {}
-
-
 def test_html_report_contains_all_figures(evaluated: dict[str, Record], vase: Record, tmp_path: Path) -> None:
     page = html([*evaluated.values(), vase], tmp_path / "page.html").read_text()
     assert all(captions()[kind] in page for kind in PROTOCOL_OF)

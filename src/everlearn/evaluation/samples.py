@@ -1,7 +1,8 @@
-"""Samples of a stream for evaluation: images of known tasks, new classes, subsets of batches."""
+"""Samples of a stream for evaluation: images of known tasks, new classes, subsets; and predictions."""
 
 from collections.abc import Iterator
 from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,10 +10,19 @@ from everlearn.errors import BadInput
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, Split, Stream, Task
 
+if TYPE_CHECKING:
+    from everlearn.learners import Learner
+
 MAX_BARREN_TASKS = 100
 """Tasks in a row without a new class after which the search for new classes ends."""
 MAX_TASKS = 20
 """Tasks that represent all known tasks."""
+
+
+def predict(learner: "Learner", batch: Batch, stream: Stream | None = None) -> IntArray:
+    """Predicted labels; the learner gets task ids only if the stream provides them."""
+    is_given = stream is not None and stream.provides_task_ids
+    return learner.predict(batch.images, batch.tasks if is_given else None)
 
 
 def known_labels(stream: Stream, n_tasks: int) -> set[int]:

@@ -81,7 +81,7 @@ class RankInfo:
 
     @classmethod
     def from_environment(cls) -> Self | None:
-        """The rank that torchrun, or the first process, gave this process; None outside a group."""
+        """The rank that torchrun, or rank 0, gave this process; None outside a group."""
         rank, world_size, host, port = map(_variable, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
         if not host or not all(number.isdecimal() for number in (rank, world_size, port)):
             return None

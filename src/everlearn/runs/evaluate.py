@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everlearn.evaluation import factor_errors
+from everlearn.evaluation.samples import predict
 from everlearn.factors import Factors
 from everlearn.learners import EstimatesFactors, HasPosterior, Learner
 from everlearn.rng import IntArray
@@ -22,11 +23,6 @@ BATCH_SIZE = 128
 """Images evaluated between two progress events."""
 
 
-def predict(learner: Learner, stream: Stream, batch: Batch) -> IntArray:
-    """Predicted labels; the learner gets task ids only if the stream provides them."""
-    return learner.predict(batch.images, batch.tasks if stream.provides_task_ids else None)
-
-
 def evaluate_seen_tasks(
     learner: Learner, stream: Stream, k: int, size: int, n_batches: int | None
 ) -> Iterator[Event]:
@@ -34,7 +30,7 @@ def evaluate_seen_tasks(
     sample = stream.eval_sample(k + 1, size)
     predictions, estimates = [np.zeros(0, np.int64)], []
     for batch in sample.batches(BATCH_SIZE):
-        predictions.append(predict(learner, stream, batch))
+        predictions.append(predict(learner, batch, stream))
         if isinstance(learner, EstimatesFactors) and n_batches is None:
             estimates.append(learner.estimate(batch.images))
         yield EvaluationProgress(k, sum(map(len, predictions)), len(sample))
@@ -74,7 +70,7 @@ def evaluate_zero_shot(
         return {"zero_shot_accuracy": 0.0}  # all labels of the task are new
     predictions = np.zeros(0, np.int64)
     for batch in task.test.batches(BATCH_SIZE):
-        predictions = np.concatenate([predictions, predict(learner, stream, batch)])
+        predictions = np.concatenate([predictions, predict(learner, batch, stream)])
         yield EvaluationProgress(task.index, len(predictions), len(task.test), before_training=True)
     accuracy = {"zero_shot_accuracy": float(np.mean(predictions == task.test.labels))}
     chance = _chance_accuracy(predictions, task.test.labels)

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from everlearn.errors import BadInput
+from everlearn.evaluation.samples import predict
 from everlearn.files import lock_holder
 from everlearn.learners import Learner
 from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record
-from everlearn.runs.evaluate import predict
 from everlearn.runs.events import MemoryAction, MemoryEdited
 from everlearn.runs.memory_edit import edit_memory, load_run
 from everlearn.streams import Batch
@@ -170,7 +170,7 @@ class Session:
         sample = self.run.stream.eval_sample(n_tasks, N_EVAL_IMAGES)
 
         def accuracy() -> float:
-            return float((predict(self.learner, self.run.stream, sample) == sample.labels).mean())
+            return float((predict(self.learner, sample, self.run.stream) == sample.labels).mean())
 
         after, edits = accuracy(), self.edits
         self._restore([])

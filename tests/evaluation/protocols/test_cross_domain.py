@@ -63,13 +63,6 @@ def test_latents_masked_in_either_environment_are_not_decoded() -> None:
     assert (second[1] == 0).all()
 
 
-def test_environments_of_training_precede_inference() -> None:
-    learner, protocol = MirrorLearner(n_environments=3), CrossDomain(n_images=20)
-    learner.changes = [(11, 2)]
-    assert protocol.run(learner, STREAM, 2, n_batches=[10, 10]).environments == (0, 2)
-    assert protocol.run(learner, STREAM, 2).environments == (0, 1)
-
-
 def test_scores_that_do_not_apply_are_none() -> None:
     stream = environments(
         sequence=["sprites", "inverted-sprites"], image_size=16, n_shapes=1, images_per_shape=200

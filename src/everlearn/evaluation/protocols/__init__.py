@@ -18,17 +18,7 @@ from typing import Any
 from everlearn.errors import unknown
 from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
 
-__all__ = [
-    "Context",
-    "Group",
-    "Protocol",
-    "Result",
-    "Table",
-    "evaluate",
-    "figure_names",
-    "get",
-    "names",
-]
+__all__ = ["Context", "Group", "Protocol", "Result", "Table", "evaluate", "figure_names", "get", "names"]
 
 
 def names() -> list[str]:

@@ -4,16 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from everlearn.errors import BadInput, unknown
-from everlearn.evaluation.latents import (
-    BoolArray,
-    EncodedEnvironment,
-    decode_images,
-    encode_environments,
-    tile,
-)
+from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
@@ -33,7 +28,7 @@ N_BATCHES = 50
 N_EXAMPLES = 9
 """Weights at which a mixed image is stored."""
 HEIGHT = 3.6
-"""Inches per groups in a figure."""
+"""Inches per group in a figure."""
 
 
 class Transition(base.Result):
@@ -216,7 +211,7 @@ def _batch_rows(n: int) -> IntArray:
     return np.stack([rng_at(0, "ambiguity", k).permutation(n)[:BATCH_SIZE] for k in range(N_BATCHES)])
 
 
-def _mean_std(std: FloatArray, latents: BoolArray) -> tuple[float, ...] | None:
+def _mean_std(std: FloatArray, latents: npt.NDArray[np.bool_]) -> tuple[float, ...] | None:
     return _rounded(std[:, latents].mean(axis=1)) if latents.any() else None
 
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import DASH, Format, bar
 from everlearn.evaluation.intervals import interval_over
+from everlearn.evaluation.samples import predict
 from everlearn.learners.capabilities import require
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bar_pairs, multiline
@@ -151,9 +152,8 @@ def restored(learner: Learner) -> Iterator[dict[str, Any]]:
 
 
 def accuracy(learner: Learner, batch: Batch, stream: Stream | None = None) -> float:
-    """Accuracy on a batch; task numbers are given to the learner if the stream is task-incremental."""
-    tasks = batch.tasks if stream is not None and stream.provides_task_ids else None
-    return float(np.mean(learner.predict(batch.images, tasks) == batch.labels))
+    """Accuracy on a batch; the learner gets task ids if the stream provides them."""
+    return float(np.mean(predict(learner, batch, stream) == batch.labels))
 
 
 def first_results(groups: Groups[R]) -> list[tuple[str, R]]:

@@ -11,7 +11,14 @@ from everlearn.evaluation.formatting import format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols import base
-from everlearn.evaluation.samples import first_per_label, known_labels, new_classes, sample_tasks, subsample
+from everlearn.evaluation.samples import (
+    first_per_label,
+    known_labels,
+    new_classes,
+    predict,
+    sample_tasks,
+    subsample,
+)
 from everlearn.learners.capabilities import EditsMemory, EstimatesFactors, Rejects
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, canvas_height
@@ -133,7 +140,7 @@ class OpenSet(base.Protocol):
             raise BadInput(f"{stream.id} has no validation images to choose a threshold on; set stream.split")
         threshold = threshold_for(model.novelty(validation.images), self.accepted)
         known_scores, new_scores = model.novelty(known.images), model.novelty(new.images)
-        predicted = learner.predict(known.images, known.tasks if stream.provides_task_ids else None)
+        predicted = predict(learner, known, stream)
         return OpenSetResult(
             n_known=len(known),
             n_new=len(new),

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from everlearn import learners, streams
 from everlearn.errors import BadInput, unknown
@@ -37,8 +37,15 @@ SETTINGS_CLASS: dict[str, Callable[[str], type[Settings]]] = {
     "stream": streams.settings_class,
 }
 
-DottedSettings = dict[str, Any]
-"""Settings by names such as stream.image_size."""
+
+def _dotted(table: Any) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        raise BadInput(f"cannot read {table!r:.60}; write a table of settings, such as n_tasks = 20")
+    return to_dotted(table, SECTIONS)
+
+
+DottedSettings = Annotated[dict[str, Any], BeforeValidator(_dotted)]
+"""Settings by names such as stream.image_size; read from tables of sections."""
 
 
 class Entry(Settings):
@@ -50,6 +57,19 @@ class Entry(Settings):
     """short name"""
     settings: dict[str, Any] = Field(default_factory=dict)
     """settings of this entry only"""
+
+
+def _read_entry(value: Any) -> Any:
+    if isinstance(value, Entry):
+        return value
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
+        return {"name": value["name"], "settings": {name: value[name] for name in value if name != "name"}}
+    raise BadInput(f'cannot read {value!r:.60}; write "er" or {{ name = "er", memory_size = 500 }}')
+
+
+Entries = list[Annotated[Entry, BeforeValidator(_read_entry)]]
 
 
 class Range(Settings):
@@ -141,6 +161,27 @@ def _values(name: str, value: Any) -> Any:
         raise BadInput(f"random.{name}: {error}") from None
 
 
+def _read_random(table: Any) -> Any:
+    return RandomSearch.from_table(_dotted(table)) if isinstance(table, Mapping) else table
+
+
+def _read_grid(table: Any) -> dict[str, Any]:
+    grid = _dotted(table)
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise BadInput(f"grid.{name} is {values!r:.60}; give a list of values, such as [1, 5]")
+    return grid
+
+
+def _read_resources(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, value in table.items():
+        if name not in RESOURCES:
+            raise BadInput(f"unknown resource {name!r}; use threads (one CPU each), memory or gpus")
+        if isinstance(value, bool) or not isinstance(value, RESOURCES[name]):
+            raise BadInput(f"resources.{name} is {value!r:.60}; it must be a number such as 1")
+    return table
+
+
 class Sweep(Settings):
     """All combinations of learners, streams, seeds and settings; each is a run.
 
@@ -161,21 +202,23 @@ class Sweep(Settings):
 
     kind: ClassVar[str] = "sweep"
 
-    learners: list[Entry]
+    learners: Entries
     """names, or tables of a name and settings"""
-    streams: list[Entry] = Field(default_factory=lambda: [Entry(name="sprites")])
+    streams: Entries = Field(default_factory=lambda: [Entry(name="sprites")])
     """names, or tables of a name and settings"""
-    seeds: list[int] = Field(default_factory=lambda: [0])
+    seeds: list[Annotated[int, BeforeValidator(check_seed)]] = Field(default_factory=lambda: [0])
     """seeds of runs and streams"""
     settings: DottedSettings = Field(default_factory=dict)
     """settings of all runs"""
-    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    grid: Annotated[dict[str, list[Any]], BeforeValidator(_read_grid)] = Field(default_factory=dict)
     """several values of each setting, for all combinations"""
     variants: list[DottedSettings] = Field(default_factory=list)
     """settings that change together"""
-    random: RandomSearch = RandomSearch()
+    random: Annotated[RandomSearch, BeforeValidator(_read_random)] = RandomSearch()
     """settings that are sampled at random"""
-    resources: dict[str, int | float] = Field(default_factory=dict)
+    resources: Annotated[dict[str, int | float], BeforeValidator(_read_resources)] = Field(
+        default_factory=dict
+    )
     """resources of each run: threads, memory in gigabytes, gpus"""
 
     def specs(self) -> list[RunSpec]:
@@ -207,50 +250,6 @@ class Sweep(Settings):
                 raise BadInput(f"{name} is {value!r:.60}; write {example}")
         return table
 
-    @field_validator("learners", "streams", mode="before")
-    @classmethod
-    def _read_entries(cls, entries: list[Any]) -> list[Any]:
-        return [_read_entry(each) for each in entries]
-
-    @field_validator("seeds", mode="before")
-    @classmethod
-    def _read_seeds(cls, seeds: list[Any]) -> list[int]:
-        return [check_seed(seed) for seed in seeds]
-
-    @field_validator("settings", mode="before")
-    @classmethod
-    def _read_settings(cls, table: Mapping[str, Any]) -> DottedSettings:
-        return _dotted(table)
-
-    @field_validator("grid", mode="before")
-    @classmethod
-    def _read_grid(cls, table: Mapping[str, Any]) -> DottedSettings:
-        grid = _dotted(table)
-        for name, values in grid.items():
-            if not isinstance(values, list) or not values:
-                raise BadInput(f"grid.{name} is {values!r:.60}; give a list of values, such as [1, 5]")
-        return grid
-
-    @field_validator("variants", mode="before")
-    @classmethod
-    def _read_variants(cls, tables: list[Any]) -> list[DottedSettings]:
-        return [_dotted(table) for table in tables]
-
-    @field_validator("random", mode="before")
-    @classmethod
-    def _read_random(cls, table: Any) -> Any:
-        return RandomSearch.from_table(_dotted(table)) if isinstance(table, Mapping) else table
-
-    @field_validator("resources", mode="before")
-    @classmethod
-    def _check_resources(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        for name, value in table.items():
-            if name not in RESOURCES:
-                raise BadInput(f"unknown resource {name!r}; use threads (one CPU each), memory or gpus")
-            if isinstance(value, bool) or not isinstance(value, RESOURCES[name]):
-                raise BadInput(f"resources.{name} is {value!r:.60}; it must be a number such as 1")
-        return table
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         in_variants = {name: None for variant in self.variants for name in variant}
@@ -278,22 +277,6 @@ class Sweep(Settings):
         n_runs = math.prod(map(len, parts)) * self.random.n_combinations
         if n_runs > MAX_RUNS:
             raise BadInput(f"the sweep has {n_runs:,} runs; at most {MAX_RUNS:,} are possible")
-
-
-def _read_entry(value: Any) -> Any:
-    if isinstance(value, Entry):
-        return value
-    if isinstance(value, str):
-        return {"name": value}
-    if isinstance(value, Mapping) and isinstance(value.get("name"), str):
-        return {"name": value["name"], "settings": {name: value[name] for name in value if name != "name"}}
-    raise BadInput(f'cannot read {value!r:.60}; write "er" or {{ name = "er", memory_size = 500 }}')
-
-
-def _dotted(table: Any) -> DottedSettings:
-    if not isinstance(table, Mapping):
-        raise BadInput(f"cannot read {table!r:.60}; write a table of settings, such as n_tasks = 20")
-    return to_dotted(table, SECTIONS)
 
 
 def _spec(stream: Entry, learner: Entry, seed: int, settings: DottedSettings) -> RunSpec:
