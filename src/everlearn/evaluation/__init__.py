@@ -5,8 +5,9 @@ and curves by plain functions. `everlearn.evaluation.protocols` evaluates traine
 imported on first use.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
     from everlearn.evaluation.disentanglement import DCI, dci, factor_vae_score, mig, sap
@@ -37,27 +38,5 @@ if TYPE_CHECKING:
         worst_case_accuracy,
     )
 
-__all__ = [
-    "DCI", "Cost", "Interval", "Row", "ScoreTable", "acceptance", "accuracy_curve", "angle_error",
-    "avalanche_forgetting", "average_accuracy", "average_incremental_accuracy", "backward_transfer",
-    "bootstrap_interval", "dci", "evaluation_rows", "factor_errors", "factor_errors_per_image",
-    "factor_vae_score", "forgetting", "forgetting_curve", "forward_transfer", "intransigence",
-    "learning_curve_area", "mean_interval", "mig", "min_accuracy", "precision_recall", "roc", "sap",
-    "threshold_for", "wilson_interval", "windowed_forgetting", "windowed_plasticity",
-    "worst_case_accuracy",
-]  # fmt: skip
-
-_MODULES = ("scores", "metrics", "stability", "intervals", "novelty", "disentanglement")
-"""Modules of the public names, searched in this order."""
-
-
-def __getattr__(name: str) -> Any:
-    for module in _MODULES if name in __all__ else ():
-        found = importlib.import_module(f"{__name__}.{module}")
-        if hasattr(found, name):
-            return getattr(found, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -55,30 +55,5 @@ if TYPE_CHECKING:
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
 
-_CAPABILITIES = (
-    "Decodes",
-    "EditsMemory",
-    "Encodes",
-    "EnvironmentInfo",
-    "EstimatesFactors",
-    "Generates",
-    "HasPosterior",
-    "InfersEnvironment",
-    "MatchesExemplars",
-    "Rejects",
-)
-_REGISTRY = ("LEARNERS", "build", "complete", "description", "learner_class", "names", "settings_class")
-
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__,
-    {
-        "registry": _REGISTRY,
-        "base": ("Footprint", "Learner", "Losses", "Setting", "State", "setting"),
-        "capabilities": _CAPABILITIES,
-        "classifier": ("Classifier",),
-        **{
-            module: [entry.class_name for entry in LEARNERS.values() if entry.module == module]
-            for module in {entry.module for entry in LEARNERS.values()}
-        },
-    },
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -4,8 +4,9 @@
 `Reservoir`, `ClassBalanced` and `Herding` are replay buffers that select images of a stream.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from everlearn.lazy import lazy_package
 from everlearn.memory.base import ReplayBuffer, Sample, State, open_state, save_state
 from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
 from everlearn.memory.exemplars import Exemplar, ExemplarMemory
@@ -14,28 +15,5 @@ from everlearn.serialization import digest, pack, unpack
 if TYPE_CHECKING:
     from everlearn.memory.on_disk import OnDiskMemory
 
-__all__ = [
-    "ClassBalanced",
-    "Exemplar",
-    "ExemplarMemory",
-    "Herding",
-    "OnDiskMemory",
-    "ReplayBuffer",
-    "Reservoir",
-    "Sample",
-    "State",
-    "digest",
-    "herd",
-    "open_state",
-    "pack",
-    "save_state",
-    "unpack",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "OnDiskMemory":  # imported on first use: it needs numba
-        from everlearn.memory.on_disk import OnDiskMemory
-
-        return OnDiskMemory
-    raise AttributeError(f"module 'everlearn.memory' has no attribute {name!r}")
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

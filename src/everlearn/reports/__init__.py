@@ -14,13 +14,5 @@ if TYPE_CHECKING:
     from everlearn.reports.html_report import html
     from everlearn.reports.image_sheets import Heading, contact_sheet, image_sheet, save
 
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__,
-    {
-        "animation": ("factor_animation",),
-        "comparison": ("Comparison", "compare"),
-        "figures": ("captions", "figure"),
-        "html_report": ("html",),
-        "image_sheets": ("Heading", "contact_sheet", "image_sheet", "save"),
-    },
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

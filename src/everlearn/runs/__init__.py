@@ -17,15 +17,5 @@ if TYPE_CHECKING:
     from everlearn.runs.spec import RunSpec
     from everlearn.runs.trackers import to_tensorboard, to_wandb
 
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__,
-    {
-        "distributed": ("process_group",),
-        "events": (),
-        "loop": ("Diverged", "OutOfMemory", "RunState", "run"),
-        "recorder": ("DamagedCheckpoint", "InexactResume", "Stopped", "record", "resume"),
-        "run_record": ("Record", "folder_name", "list_records"),
-        "spec": ("RunSpec",),
-        "trackers": ("to_tensorboard", "to_wandb"),
-    },
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

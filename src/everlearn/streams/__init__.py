@@ -6,9 +6,9 @@ source (rendered shapes or real images) with a scenario, and can be exported to 
 other libraries.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from everlearn.lazy import lazy_package
 from everlearn.streams.environments import EnvironmentSettings, environments
 from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
 from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
@@ -24,43 +24,5 @@ if TYPE_CHECKING:
     from everlearn.streams.exports import export, load
     from everlearn.streams.pairs import PairSampler
 
-__all__ = [
-    "SPLITS",
-    "Batch",
-    "EnvironmentSettings",
-    "PairSampler",
-    "ScenarioSettings",
-    "ScenarioStream",
-    "Source",
-    "Split",
-    "SpriteSettings",
-    "Stream",
-    "StreamSettings",
-    "Task",
-    "TaskView",
-    "build",
-    "core50",
-    "environments",
-    "export",
-    "fashion",
-    "folder",
-    "from_json",
-    "from_mapping",
-    "from_toml",
-    "load",
-    "mnist",
-    "names",
-    "omniglot",
-    "settings_class",
-    "sprites",
-    "sprites_50",
-]
-
-# Imported on first use: they need the renderer or the file formats.
-_LAZY = {"PairSampler": "pairs", "export": "exports", "load": "exports"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(f"everlearn.streams.{_LAZY[name]}"), name)
-    raise AttributeError(f"module 'everlearn.streams' has no attribute {name!r}")
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

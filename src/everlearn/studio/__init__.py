@@ -12,6 +12,5 @@ from everlearn.lazy import lazy_package
 if TYPE_CHECKING:
     from everlearn.studio.server import Endpoint, create_app, listen, serve
 
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__, {"server": ("Endpoint", "create_app", "listen", "serve")}
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

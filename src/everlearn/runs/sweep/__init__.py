@@ -15,12 +15,5 @@ if TYPE_CHECKING:
     from everlearn.runs.sweep.scheduler import run_jobs
     from everlearn.runs.sweep.sweep import Sweep
 
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__,
-    {
-        "executors": ("Capacity", "ExecutorFactory", "local_executor"),
-        "jobs": ("Command", "Job", "estimate_seconds", "pending_commands", "with_durations"),
-        "scheduler": ("run_jobs",),
-        "sweep": ("Sweep",),
-    },
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)
