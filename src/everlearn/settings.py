@@ -58,6 +58,20 @@ class Settings(BaseModel):
             raise validation_error(type(self), error.errors()) from None
 
 
+def describe(settings: type[Settings]) -> dict[str, dict[str, Any]]:
+    """Default and meaning of each setting, as JSON values."""
+    defaults = settings.model_construct().model_dump(mode="json", warnings=False)
+    return {
+        name: {"default": defaults.get(name), "meaning": field.description or ""}
+        for name, field in settings.model_fields.items()
+    }
+
+
+def first_line(docstring: str | None) -> str:
+    """The first line of a docstring."""
+    return (docstring or "").strip().partition("\n")[0]
+
+
 def validation_error(settings: type[Settings], errors: Iterable[ErrorDetails]) -> BadInput:
     """The most specific of pydantic's errors as one sentence."""
     # Of the errors of a union, one about the value ("too small") is more specific than "not a list".

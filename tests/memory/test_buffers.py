@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
-from everlearn.memory import ClassBalanced, Herding, Reservoir, digest, herd
+from everlearn.memory import ClassBalanced, Herding, Reservoir, herd
+from everlearn.serialization import digest
 from everlearn.streams.stream import Batch
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.memory import ExemplarMemory, digest
+from everlearn.memory import ExemplarMemory
 from everlearn.memory.table import ColumnTable
+from everlearn.serialization import digest
 from everlearn.streams.stream import Batch, Images
 
 

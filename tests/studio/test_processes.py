@@ -11,7 +11,7 @@ import pytest
 from everlearn import runs
 from everlearn.files import lock_holder
 from everlearn.runs import Record, RunSpec
-from everlearn.studio.processes import RunLauncher
+from everlearn.studio import processes
 from everlearn.studio.security import Conflict
 
 from .conftest import train
@@ -108,7 +108,7 @@ def test_stop_signals_only_the_process_that_holds_the_lock(records: Path) -> Non
     before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
     try:
         with pytest.raises(Conflict, match="not running"):
-            RunLauncher.stop(Record(records / "dcl"))
+            processes.stop(Record(records / "dcl"))
     finally:
         signal.signal(signal.SIGTERM, before)
     assert received == []

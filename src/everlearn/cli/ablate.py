@@ -2,16 +2,14 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from everlearn import learners, reports, runs
 from everlearn.cli.arguments import ANY_RUN, RUN, RunChoice, Whole
 from everlearn.cli.output import Console, ConsoleArg, Result, table
 from everlearn.errors import BadInput, check_range
-
-if TYPE_CHECKING:
-    from everlearn.runs import Record, RunSpec
 
 FULL = "nothing"
 MAX_NEW_CLASSES = 100_000
@@ -33,7 +31,6 @@ def ablate(
         choice: The run.
         records: Folder for the records, one for each ablation.
         new: New classes for a one-shot evaluation after each run; 0: none.
-        console: Shows progress.
     """
     check_range("new", new, 0, MAX_NEW_CLASSES)
     spec = choice.build()
@@ -42,40 +39,34 @@ def ablate(
     return Result(data, lambda: _table(rows, new))
 
 
-def _variants(spec: "RunSpec") -> dict[str, "RunSpec"]:
-    from everlearn.learners import learner_class
-    from everlearn.runs import RunSpec
-
-    ablations = learner_class(spec.learner.name).ablations
+def _variants(spec: "runs.RunSpec") -> dict[str, "runs.RunSpec"]:
+    ablations = learners.learner_class(spec.learner.name).ablations
     if not ablations:
         raise BadInput(f"{spec.learner.name} has no ablations; use --learner dcl")
     full = spec.to_mapping()
     return {
-        name: RunSpec.from_mapping(
+        name: runs.RunSpec.from_mapping(
             {**full, "learner": {**full["learner"], "settings": {**spec.learner.settings, **off}}}
         )
         for name, off in {FULL: {}, **ablations}.items()
     }
 
 
-def _row(name: str, spec: "RunSpec", records: Path, new: int, console: Console) -> dict[str, Any]:
+def _row(name: str, spec: "runs.RunSpec", records: Path, new: int, console: Console) -> dict[str, Any]:
     from everlearn.cli.run import run_or_resume
-    from everlearn.reports.run_results import RunResults, summary
-    from everlearn.runs import folder_name
 
-    record = run_or_resume(records / folder_name(name, spec.hash), spec, console)
-    results = summary(RunResults.from_record(record))
+    record = run_or_resume(records / runs.folder_name(name, spec.hash), spec, console)
+    results = reports.summary(reports.RunResults.from_record(record))
     keys = ("record", "tasks", "average_accuracy", "seconds", "flops", "digest")
     one_shot = _one_shot(record, new) if new else {}
     return {"ablation": name, **{key: results[key] for key in keys}, **one_shot}
 
 
-def _one_shot(record: "Record", new: int) -> dict[str, Any]:
+def _one_shot(record: "runs.Record", new: int) -> dict[str, Any]:
     """One-shot accuracy on new classes among all classes, and prediction time."""
     from everlearn.evaluation.protocols.one_shot import OneShot
-    from everlearn.runs.memory_edit import load_run
 
-    run = load_run(record)
+    run = runs.load_run(record)
     (shots,) = OneShot(n_new=(new,)).run(run.learner, run.stream, run.n_tasks_done).shots
     sample = run.stream.eval_sample(run.n_tasks_done, N_TIMED)
     started = time.process_time()

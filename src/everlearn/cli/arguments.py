@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter, Token
 
+from everlearn import runs
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
-    from everlearn.runs import RunSpec
     from everlearn.streams.stream import Images, Stream
 
 MAX_TASKS = 1_000_000
@@ -143,16 +143,15 @@ class RunChoice(StreamOptions):
     weights: Annotated[Text, Parameter(group=LEARNER, metavar="FILE")] = None
     """Pretrained weights: a .safetensors file with timm's names, or hub:OWNER/NAME."""
 
-    def build(self) -> "RunSpec":
+    def build(self) -> "runs.RunSpec":
         """The selected run."""
         values = _given(self, {"stream": "stream", "learner": "learner", **RUN_TEXTS})
         values |= _given(self, RUN_VALUES, parse=True)
         assigned = read_assignments(self.set, example="stream.image_size=32 or epochs=1")
         chosen = {**_spec_settings(_read_spec(self.spec)), **_merge(values, assigned)}
         names = {part: chosen.pop(part) for part in ("stream", "learner") if part in chosen}
-        from everlearn.runs import RunSpec
 
-        return RunSpec.make(**names, settings=chosen)
+        return runs.RunSpec.make(**names, settings=chosen)
 
 
 ANY_STREAM, ANY_RUN = StreamChoice(), RunChoice()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from everlearn import __version__
+from everlearn import __version__, learners
 from everlearn.cli.output import Result, table
 
 PACKAGES = ("torch", "numpy", "numba", "pydantic", "safetensors", "matplotlib")
@@ -67,7 +67,7 @@ def _has_data(kind: str) -> bool:
 
 def _speeds() -> dict[str, int]:
     """Images rendered, and images trained on, per second."""
-    from everlearn import learners, streams
+    from everlearn import streams
 
     stream = streams.sprites()
     batch = stream.task(0).train[:64]

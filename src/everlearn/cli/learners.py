@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from everlearn.cli.output import NONE, Result, settings_data, settings_table, table
+from everlearn.cli.output import NONE, Result, settings_table, table
 from everlearn.errors import unknown
+from everlearn.learners import LEARNERS, settings_class
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,8 +18,6 @@ def learners(name: str | None = None, /) -> Result:
     Args:
         name: The learner whose settings are listed.
     """
-    from everlearn.learners import LEARNERS
-
     if name is not None:
         return _settings(name)
     data = {each: _data(entry) for each, entry in LEARNERS.items()}
@@ -39,11 +38,11 @@ def _row(name: str, data: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _settings(name: str) -> Result:
-    from everlearn.learners import LEARNERS, settings_class
+    from everlearn.settings import describe
 
     if name not in LEARNERS:
         raise unknown("learner", name, LEARNERS)
-    data = {"learner": name, **_data(LEARNERS[name]), "settings": settings_data(settings_class(name))}
+    data = {"learner": name, **_data(LEARNERS[name]), "settings": describe(settings_class(name))}
     return Result(data, lambda: _details(data))
 
 

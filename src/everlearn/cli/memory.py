@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from everlearn import reports, runs
 from everlearn.cli import memory_store
 from everlearn.cli.arguments import Whole, check_path
 from everlearn.cli.output import ConsoleArg, Result, counted, table
@@ -34,19 +35,15 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
         out: A .png file for all exemplars of a record.
     """
     from everlearn.learners.capabilities import editable_memory
-    from everlearn.reports import image_sheet, save
-    from everlearn.reports.image_sheets import check_image_path
-    from everlearn.runs import Record
-    from everlearn.runs.memory_edit import load_run
 
     if out is not None:
-        check_image_path(check_path(out), animated=False)
+        reports.check_image_path(check_path(out), animated=False)
     if memory_store.is_store(memory):
         if out is not None:
             raise BadInput("--out is only for records, because an on-disk memory may be too large; omit it")
         stored = memory_store.list_classes(memory)
         return Result(stored, lambda: _overview(stored))
-    exemplars = editable_memory(load_run(Record(memory)).learner)
+    exemplars = editable_memory(runs.load_run(runs.Record(memory)).learner)
     classes = [
         {"label": label, "name": exemplars.name(label), "images": len(exemplars.images_of(label))}
         for label in exemplars.classes()
@@ -54,7 +51,9 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
     data = {"record": str(memory), "images": len(exemplars), "bytes": exemplars.nbytes, "classes": classes}
     if out is not None:
         rows = [exemplar.row for exemplar in exemplars.exemplars()]
-        data["image"] = str(save(image_sheet(exemplars.images[rows], columns=SHEET_COLUMNS), out))
+        data["image"] = str(
+            reports.save(reports.image_sheet(exemplars.images[rows], columns=SHEET_COLUMNS), out)
+        )
     return Result(data, lambda: _overview(data))
 
 
@@ -76,7 +75,6 @@ def add(
             images, whose classes are named after files or subfolders.
         label: Label of the class; default: a new class.
         name: Name of the class.
-        console: Shows progress.
     """
     if memory_store.is_store(memory):
         return memory_store.add(memory, image, label, name, console)
@@ -150,10 +148,7 @@ def forget(memory: Path, label: str, /) -> Result:
 
 
 def _edit(record: Path, action: "MemoryAction", edit: "Callable[[ExemplarMemory], int]") -> "MemoryEdited":
-    from everlearn.runs import Record
-    from everlearn.runs.memory_edit import edit_memory
-
-    (event,) = edit_memory(Record(record), [(action, edit)])
+    (event,) = runs.edit_memory(runs.Record(record), [(action, edit)])
     return event
 
 

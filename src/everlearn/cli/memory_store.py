@@ -29,9 +29,9 @@ def create(memory: Path, /, *, image_size: Whole = 64, colour: bool = False) -> 
         image_size: Width and height of its images in pixels.
         colour: Store RGB images; default: gray.
     """
+    shape = (image_size, image_size, 3) if colour else (image_size, image_size)
     from everlearn.memory import OnDiskMemory
 
-    shape = (image_size, image_size, 3) if colour else (image_size, image_size)
     OnDiskMemory.create(check_path(memory), image_shape=shape).close()
     return Result({"memory": str(memory), "image_shape": list(shape)}, lambda: f"created {memory}")
 
@@ -46,7 +46,6 @@ def import_(
         memory: Folder of the on-disk memory.
         stream: The stream.
         tasks: Tasks: a number, a list such as 0,5,7 or a range without its end such as 0:10.
-        console: Shows progress.
     """
     import numpy as np
 

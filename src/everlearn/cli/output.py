@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
     from rich.table import Table
 
-    from everlearn.settings import Settings
 
 PIPE_WIDTH = 120
 SIGNAL_OFFSET = 128
@@ -122,17 +121,8 @@ def details(title: str, rows: Iterable[tuple[str, str]], *more: "RenderableType"
     return Group("", Text(f" {title}", style="bold"), "", Padding(grid, (0, 1), expand=False), *more)
 
 
-def settings_data(model: "type[Settings]") -> dict[str, dict[str, Any]]:
-    """Default and meaning of each setting."""
-    defaults = model.model_construct().model_dump(mode="json", warnings=False)
-    return {
-        name: {"default": defaults.get(name), "meaning": field.description or ""}
-        for name, field in model.model_fields.items()
-    }
-
-
 def settings_table(data: dict[str, dict[str, Any]], prefix: str = "") -> "Table":
-    """A table of `settings_data`; the prefix precedes each name."""
+    """A table of settings, as `everlearn.settings.describe` gives them; the prefix precedes each name."""
     rows = [(prefix + name, text(setting["default"]), setting["meaning"]) for name, setting in data.items()]
     return table(("setting", "default", "meaning"), rows)
 
@@ -150,8 +140,3 @@ def counted(n: int, noun: str) -> str:
         ('1 image', '2,000 images')
     """
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-def first_line(docstring: str | None) -> str:
-    """The first line of a docstring."""
-    return (docstring or "").strip().partition("\n")[0]

@@ -41,7 +41,6 @@ def pretrain(
         epochs: Passes over the images.
         batch_size: Images per training step.
         learning_rate: Maximum learning rate.
-        console: Shows progress.
     """
     files.check_output(out, [".safetensors"])
     options = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Group, Parameter
 
-from everlearn import files
+from everlearn import files, reports, runs
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
 from everlearn.cli.output import Console, ConsoleArg, Result
 from everlearn.errors import BadInput
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from everlearn.evaluation.protocols import Protocol
     from everlearn.evaluation.protocols import Result as ProtocolResult
-    from everlearn.runs import Record, RunState
 
 MODEL = Group("Vision-language model", sort_key=1)
 Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
@@ -66,15 +65,12 @@ def _multiple_choice(
         record: Folder of a record whose learner has an exemplar memory.
         stream: Stream of the questions, if there is no record.
         out: .svg, .pdf or .png file for a figure of the results.
-        console: Shows progress.
         options: Options of the protocol.
     """
-    from everlearn.reports.figures import ENDINGS
-
     if record is not None and stream != ANY_STREAM:
         raise BadInput("a record has its own stream; leave out the stream options")
     if out is not None:
-        files.check_output(out, ENDINGS)
+        files.check_output(out, reports.ENDINGS)
     protocol = MultipleChoice(**options)
     if record is None:
         with console.progress("Evaluating multiple-choice") as progress:
@@ -95,27 +91,23 @@ def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> 
 
     Args:
         record: Folder of the record.
-        console: Shows progress.
         options: Options of the protocol.
     """
     from everlearn.cli.run import rerun
-    from everlearn.reports.run_results import RunResults, summary
 
     first, protocol = _record(record), OnlineOffline(**options)
     epochs = 1 if first.spec["epochs"] > 1 else protocol.epochs
     both = sorted(
         (first, rerun(first, epochs=epochs, console=console)), key=lambda each: int(each.spec["epochs"])
     )
-    online, offline = (summary(RunResults.from_record(each)) for each in both)
+    online, offline = (reports.summary(reports.RunResults.from_record(each)) for each in both)
     result = OnlineOfflineResult(online=online, offline=offline)
     return Result(save_result(first, protocol.name, result.to_json()), lambda: _table(result))
 
 
-def load_trained(record: "Record") -> "RunState":
+def load_trained(record: "runs.Record") -> "runs.RunState":
     """The run at its newest checkpoint; raises `BadInput` if no task is finished."""
-    from everlearn.runs.memory_edit import load_run
-
-    run = load_run(record)
+    run = runs.load_run(record)
     if not run.n_tasks_done:
         raise BadInput(
             f"{record.folder} has no finished task yet; continue it with `everlearn resume {record.folder}`"
@@ -123,7 +115,7 @@ def load_trained(record: "Record") -> "RunState":
     return run
 
 
-def save_result(record: "Record", protocol: str, data: dict[str, Any]) -> dict[str, Any]:
+def save_result(record: "runs.Record", protocol: str, data: dict[str, Any]) -> dict[str, Any]:
     """Store the result of a protocol in a record, with the record's digest, which shows if it is outdated."""
     from everlearn.runs.run_record import PROTOCOLS
 
@@ -134,19 +126,17 @@ def save_result(record: "Record", protocol: str, data: dict[str, Any]) -> dict[s
     return stored
 
 
-def _record(folder: Path) -> "Record":
-    from everlearn.runs import Record
-
-    return Record(folder)
+def _record(folder: Path) -> "runs.Record":
+    return runs.Record(folder)
 
 
-def _run(protocol: "Protocol", record: "Record", console: Console) -> "tuple[ProtocolResult, dict[str, Any]]":
+def _run(
+    protocol: "Protocol", record: "runs.Record", console: Console
+) -> "tuple[ProtocolResult, dict[str, Any]]":
     """The result of a protocol for the learner of a record, and its JSON."""
-    from everlearn.reports.run_results import RunResults
-
     run = load_trained(record)
     n_tasks, learner = run.n_tasks_done, run.spec.learner.name
-    n_batches = list(RunResults.from_record(record).n_batches.values())[:n_tasks]
+    n_batches = list(reports.RunResults.from_record(record).n_batches.values())[:n_tasks]
     with console.progress(f"Evaluating {protocol.name}") as progress:
         result = protocol.run(
             run.learner, run.stream, n_tasks, n_batches=n_batches, learner_name=learner, progress=progress

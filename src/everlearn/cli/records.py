@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from everlearn import files, reports, runs
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Result, details, table, text
 from everlearn.errors import BadInput, unknown
-
-if TYPE_CHECKING:
-    from everlearn.reports.run_results import RunResults
-    from everlearn.runs import Record
 
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_WIDTH = 60
@@ -34,12 +31,9 @@ def list_(folder: Path = Path("records"), /) -> Result:
     Args:
         folder: Folder of records.
     """
-    from everlearn.reports.run_results import RunResults, summary
-    from everlearn.runs.run_record import has_record, list_records
-
-    if has_record(check_path(folder)):
+    if runs.has_record(check_path(folder)):
         raise BadInput(f"{folder} is a record; show it with `everlearn show {folder}`")
-    rows = [summary(RunResults.from_record(record)) for record in list_records(folder)]
+    rows = [reports.summary(reports.RunResults.from_record(record)) for record in runs.list_records(folder)]
     titles = ("record", "learner", "stream", "tasks", "accuracy", "forgetting", "time")
     return Result(
         {"records": rows},
@@ -67,12 +61,10 @@ def show(record: Path, /) -> Result:
     Args:
         record: Folder of the record.
     """
-    from everlearn.runs import Record
-
-    return record_result(Record(record))
+    return record_result(runs.Record(record))
 
 
-def record_result(record: "Record", *, note: str = "", exit_code: int = 0) -> Result:
+def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> Result:
     """The results of a run, for `run`, `resume` and `show`.
 
     Args:
@@ -80,16 +72,14 @@ def record_result(record: "Record", *, note: str = "", exit_code: int = 0) -> Re
         note: a line below the results.
         exit_code: of the process.
     """
-    from everlearn.reports.run_results import RunResults, summary
-
-    results = RunResults.from_record(record)
-    data = summary(results)
+    results = reports.RunResults.from_record(record)
+    data = reports.summary(results)
     title = f"{data['learner']} on {data['stream'] or 'a stream (not started)'}"
     more = [f"\n {note}"] if note else []
     return Result(data, lambda: details(title, _lines(results, data), *more), exit_code)
 
 
-def _lines(results: "RunResults", data: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[str, str]]:
     from everlearn.evaluation.formatting import format_amount, format_duration
 
     state = "finished" if data["finished"] else f"of {data['tasks_planned']}, not finished"
@@ -118,7 +108,7 @@ def _lines(results: "RunResults", data: dict[str, Any]) -> list[tuple[str, str]]
     ]
 
 
-def _curve(results: "RunResults") -> str:
+def _curve(results: "reports.RunResults") -> str:
     """Accuracy on all tasks seen after each task, as a line of bars."""
     curve = list(results.accuracy().values())
     step = max(1, -(-len(curve) // CURVE_WIDTH))
@@ -134,8 +124,6 @@ def compare(
         runs: Records, or folders of records.
         csv: A .csv file to write the table to.
     """
-    from everlearn import files, reports
-
     if csv is not None:
         files.check_output(csv, [".csv"])
     comparison = reports.compare(_records(runs))
@@ -155,8 +143,6 @@ def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dar
         out: A .svg, .pdf or .png file; default: everlearn-KIND.svg.
         dark: Use a dark background.
     """
-    from everlearn import reports
-
     if kind not in reports.captions():
         raise unknown("figure", kind, reports.captions())
     path = check_path(out or Path(f"everlearn-{kind}.svg"))
@@ -171,21 +157,19 @@ def report(*runs: Path, out: Annotated[Path, Out] = Path("report.html")) -> Resu
         runs: Records, or folders of records.
         out: The .html file; default: report.html.
     """
-    from everlearn import reports
-
     records = _records(runs)
     reports.html(records, check_path(out))
     data = {"records": [str(record.folder) for record in records], "out": str(out)}
     return Result(data, lambda: f"The report of {len(records)} runs is in {out}")
 
 
-def _records(paths: Iterable[Path]) -> "list[Record]":
+def _records(paths: Iterable[Path]) -> "list[runs.Record]":
     """The records at some paths; a folder stands for all records in it. Each counts once."""
-    from everlearn.runs.run_record import Record, has_record, list_records
-
-    found: dict[Path, Record] = {}
+    found: dict[Path, runs.Record] = {}
     for path in map(check_path, paths):
-        for record in list_records(path) if path.is_dir() and not has_record(path) else [Record(path)]:
+        for record in (
+            runs.list_records(path) if path.is_dir() and not runs.has_record(path) else [runs.Record(path)]
+        ):
             if record.folder.resolve() in found:
                 raise BadInput(f"the record {record.folder} is given twice; give each once")
             found[record.folder.resolve()] = record

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from everlearn import files
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Console, ConsoleArg, Result, table
 from everlearn.cli.sweep import OptionalInt, plan
 from everlearn.errors import BadInput, check_range, unknown
+from everlearn.runs import sweep as sweeps
 
 if TYPE_CHECKING:
     from everlearn.cli.progress import SweepOutcome
     from everlearn.papers import Experiment, Paper, Scale
     from everlearn.papers.report import Reproduction
-    from everlearn.runs.sweep import Job
 
 ALL = "all"
 MAX_TASKS = 1_000_000
@@ -52,18 +53,16 @@ def reproduce(
         first: Only the first N tasks of each run, in separate records, on the GPU if there is one: a test
             before long runs.
         dry_run: Only list the runs and the estimated time.
-        console: Shows progress.
     """
     from everlearn.cli.progress import show_sweep
-    from everlearn.runs.sweep import Capacity, run_jobs
 
     requests = _requests(names, scale, first)
     jobs = _jobs(requests, check_path(records))
-    capacity = Capacity(workers=workers)
+    capacity = sweeps.Capacity(workers=workers)
     if dry_run:
         return plan(jobs, records, capacity.local_workers)
     folder = check_path(out or records)
-    events = run_jobs(jobs, capacity=capacity)
+    events = sweeps.run_jobs(jobs, capacity=capacity)
     _pretrain(jobs, requests, console)
     outcome = show_sweep(events, console)
     pages = {folder / each.paper.page: _write_page(each, records, folder) for each in requests}
@@ -111,22 +110,21 @@ def _first_tasks(scale: "Scale", n_tasks: int) -> "Scale":
     return scale.first_tasks(n_tasks, "cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _jobs(requests: Sequence[_Request], records: Path) -> "list[Job]":
+def _jobs(requests: Sequence[_Request], records: Path) -> "list[sweeps.Job]":
     """All runs that are needed, each once."""
     jobs = [job for each in requests for what in each.experiments for job in what.jobs(each.scale, records)]
     return list({job.folder: job for job in jobs}.values())
 
 
-def _pretrain(jobs: "Sequence[Job]", requests: Sequence[_Request], console: Console) -> None:
+def _pretrain(jobs: "Sequence[sweeps.Job]", requests: Sequence[_Request], console: Console) -> None:
     """Pretrain the networks that pending runs start from, unless their files exist."""
     from everlearn import streams
     from everlearn.cli.pretrain import FASHION, VIT, pretrain_backbone
     from everlearn.papers.experiment import PretrainSpec
-    from everlearn.runs.sweep import pending_commands
 
     known = {_weights(job): PretrainSpec(VIT, FASHION) for job in jobs if job.spec.learner.name == "l2p"}
     known |= {path: spec for each in requests for path, spec in each.paper.pretrained.items()}
-    for path in sorted({_weights(job) for job in jobs if pending_commands(job)}):
+    for path in sorted({_weights(job) for job in jobs if sweeps.pending_commands(job)}):
         spec = known.get(path)
         if spec and path and not path.startswith("hub:") and not Path(path).exists():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -134,12 +132,11 @@ def _pretrain(jobs: "Sequence[Job]", requests: Sequence[_Request], console: Cons
             pretrain_backbone(streams.build(spec.stream), Path(path), console, spec.backbone, **options)
 
 
-def _weights(job: "Job") -> str:
+def _weights(job: "sweeps.Job") -> str:
     return str(job.spec.learner.settings.get("weights", ""))
 
 
 def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reproduction]":
-    from everlearn import files
     from everlearn.papers.report import FIGURES, Reproduction, page
 
     found = [Reproduction.from_records(each, request.scale, records) for each in request.experiments]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from everlearn import runs
 from everlearn.cli.arguments import ANY_RUN, RUN, RunChoice, Whole
 from everlearn.cli.output import SIGNAL_OFFSET, Console, ConsoleArg, Result
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
-    from everlearn.runs import Record, RunSpec, Stopped
     from everlearn.runs.events import Event
 
 RECORDS = Path("records")
@@ -48,27 +48,22 @@ def run(
         processes: Data-parallel processes; under torchrun, those that it started.
         tensorboard: Folder for TensorBoard logs of losses and accuracies.
         wandb: Weights & Biases project for losses and accuracies.
-        console: Shows progress.
     """
-    from everlearn import runs
-    from everlearn.runs import trackers
-    from everlearn.runs.run_record import check_folder, has_record
-
     if _follow():
         return None
-    trackers.check_installed(tensorboard=tensorboard is not None, wandb=wandb is not None)
+    runs.trackers.check_installed(tensorboard=tensorboard is not None, wandb=wandb is not None)
     spec = choice.build()
     folder = record or RECORDS / runs.folder_name(name or spec.title, spec.hash)
-    exists = has_record(check_folder(folder))
+    exists = runs.has_record(runs.check_folder(folder))
     if exists:
         runs.Record(folder).check_spec(spec.to_mapping())
     with runs.process_group(spec, processes=processes):
         resumes = exists and _is_restarted()
         events = runs.resume(folder) if resumes else runs.record(spec, folder, name=name)
         if tensorboard is not None:
-            events = trackers.to_tensorboard(events, tensorboard)
+            events = runs.trackers.to_tensorboard(events, tensorboard)
         if wandb is not None:
-            events = trackers.to_wandb(events, project=wandb, name=name or folder.name)
+            events = runs.trackers.to_wandb(events, project=wandb, name=name or folder.name)
         saved = runs.Record(folder)
         stopped = run_events(events, saved, console)
     return _result(saved, stopped)
@@ -80,10 +75,7 @@ def resume(record: Path, /, *, processes: Processes = 1, console: ConsoleArg) ->
     Args:
         record: Folder of the record.
         processes: Data-parallel processes; another number than before changes the last bits.
-        console: Shows progress.
     """
-    from everlearn import runs
-
     if _follow():
         return None
     saved = runs.Record(record)
@@ -92,25 +84,21 @@ def resume(record: Path, /, *, processes: Processes = 1, console: ConsoleArg) ->
     return _result(saved, stopped)
 
 
-def run_events(events: "Iterator[Event]", record: "Record", console: Console) -> "Stopped | None":
+def run_events(events: "Iterator[Event]", record: "runs.Record", console: Console) -> "runs.Stopped | None":
     """Run to the end behind a progress bar; returns why it stopped early, if it did."""
     from everlearn.cli.progress import show_run
-    from everlearn.runs import Stopped
 
     with _warnings_as_lines(), console.progress(f"{record.spec['learner']['name']}, task") as update:
         try:
             show_run(events, record, update)
-        except Stopped as stopped:
+        except runs.Stopped as stopped:
             return stopped
     return None
 
 
-def run_or_resume(folder: Path, spec: "RunSpec", console: Console) -> "Record":
+def run_or_resume(folder: Path, spec: "runs.RunSpec", console: Console) -> "runs.Record":
     """The finished record of a spec; runs what is not in the folder yet."""
-    from everlearn import runs
-    from everlearn.runs.run_record import has_record
-
-    events = runs.resume(folder, spec) if has_record(folder) else runs.record(spec, folder)
+    events = runs.resume(folder, spec) if runs.has_record(folder) else runs.record(spec, folder)
     record = runs.Record(folder)
     stopped = run_events(events, record, console)
     if stopped is not None:
@@ -118,12 +106,10 @@ def run_or_resume(folder: Path, spec: "RunSpec", console: Console) -> "Record":
     return record
 
 
-def rerun(record: "Record", *, console: Console, **change: Any) -> "Record":
+def rerun(record: "runs.Record", *, console: Console, **change: Any) -> "runs.Record":
     """The finished record of a run with other settings, in a folder beside the original."""
-    from everlearn.runs import RunSpec
-
     name = "-".join([record.folder.name, *(f"{key}-{value}" for key, value in change.items())])
-    spec = RunSpec.from_mapping({**record.spec, **change})
+    spec = runs.RunSpec.from_mapping({**record.spec, **change})
     return run_or_resume(record.folder.parent / name, spec, console)
 
 
@@ -147,7 +133,7 @@ def _is_restarted() -> bool:
     return info is not None and info.restart > 0
 
 
-def _result(record: "Record", stopped: "Stopped | None") -> Result:
+def _result(record: "runs.Record", stopped: "runs.Stopped | None") -> Result:
     from everlearn.cli.records import record_result
 
     if stopped is None:
@@ -158,10 +144,8 @@ def _result(record: "Record", stopped: "Stopped | None") -> Result:
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
     """Print warnings about checkpoints as one line each."""
-    from everlearn.runs import DamagedCheckpoint, InexactResume
-
     with warnings.catch_warnings():
-        for kind in (DamagedCheckpoint, InexactResume):
+        for kind in (runs.DamagedCheckpoint, runs.InexactResume):
             warnings.simplefilter("always", kind)
         warnings.showwarning = lambda message, *_: print(f"everlearn: {message}", file=sys.stderr)
         yield

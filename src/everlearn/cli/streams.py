@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from everlearn import reports
 from everlearn.cli.arguments import ANY_STREAM, Flag, StreamChoice, check_path, read_task, read_tasks
-from everlearn.cli.output import (
-    ConsoleArg,
-    Result,
-    details,
-    first_line,
-    settings_data,
-    settings_table,
-    table,
-)
+from everlearn.cli.output import ConsoleArg, Result, details, settings_table, table
 from everlearn.cli.sweep import Address, On, OptionalInt, choose_executor
+from everlearn.runs import sweep as sweeps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,11 +36,12 @@ def list_(kind: str | None = None, /) -> Result:
         kind: The kind whose settings are listed.
     """
     from everlearn import streams
+    from everlearn.settings import describe, first_line
 
     if kind is None:
         kinds = {each: first_line(streams.settings_class(each).__doc__) for each in streams.names()}
         return Result({"kinds": kinds}, lambda: table(("kind", "stream"), kinds.items()))
-    settings = settings_data(streams.settings_class(kind))
+    settings = describe(streams.settings_class(kind))
     return Result({"kind": kind, "settings": settings}, lambda: settings_table(settings))
 
 
@@ -66,22 +61,18 @@ def show(
         task: Index of the task; default: the first.
         out: The image to write; default: everlearn-KIND.png (or .gif).
         gif: Write an animated GIF of the factors.
-        console: Shows progress.
     """
-    from everlearn.reports import contact_sheet, factor_animation, save
-    from everlearn.reports.image_sheets import check_image_path
-
     index, stream = None if task is None else read_task(task), choice.build()
     # The id of an export is untrusted, so its characters are checked.
     kind = re.sub(r"[^a-z0-9-]", "-", stream.id.partition("/")[0])
     path = check_path(out or Path(f"everlearn-{kind}{'.gif' if gif else '.png'}"))
-    check_image_path(path, animated=gif)
+    reports.check_image_path(path, animated=gif)
     shown = next(stream.take(1)) if index is None else stream.task(index)
     if gif:
         with console.progress("Drawing") as update:
-            save(factor_animation(stream, shown.index, update), path)
+            reports.save(reports.factor_animation(stream, shown.index, update), path)
     else:
-        save(contact_sheet(shown), path)
+        reports.save(reports.contact_sheet(shown), path)
     data = {**_description(stream, shown), "image": str(path)}
     return Result(data, lambda: _details(data, shown))
 
@@ -110,7 +101,6 @@ def export(
         workers: Worker processes; default: none on this machine, as many as fit on a cluster.
         on: ray, for the nodes of a Ray cluster; default: this machine.
         address: Head of the Ray cluster; default: the cluster of this machine.
-        console: Shows progress.
     """
     from everlearn import streams
 
@@ -132,10 +122,9 @@ def _workers(workers: int | None, on: str | None, address: str | None) -> "Expor
     executor = choose_executor(on, address)
     if workers is None and on is None:
         return None
-    from everlearn.runs.sweep import Capacity
     from everlearn.runs.sweep.export_workers import export_workers
 
-    return export_workers(Capacity(workers=workers), executor)
+    return export_workers(sweeps.Capacity(workers=workers), executor)
 
 
 @app.command(show=False)

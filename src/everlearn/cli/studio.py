@@ -24,7 +24,6 @@ def studio(*, records: Folder = None, port: Whole = 0, no_browser: Flag = False,
         records: Folder of records; default: records/.
         port: Port to listen on; 0: a free one.
         no_browser: Print the address only.
-        console: Shows the address.
     """
     try:
         from everlearn.studio import listen, serve

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from everlearn import reports, runs
 from everlearn.cli.arguments import Flag, Whole, check_path, read_spec
 from everlearn.cli.output import ConsoleArg, Result, table
 from everlearn.cli.run import RECORDS
 from everlearn.errors import BadInput, check_range
+from everlearn.runs import sweep as sweeps
 
 if TYPE_CHECKING:
     from everlearn.cli.progress import SweepOutcome
-    from everlearn.reports import Comparison
-    from everlearn.runs.sweep import Capacity, ExecutorFactory, Job, Sweep
 
 GIGABYTE, MAX_GIGABYTES = 1_000_000_000, 1_000_000
 
@@ -55,73 +55,64 @@ def sweep(
         gpus: GPUs per run on a cluster, or a fraction such as 0.5; default: 0.
         retries: How often a failed run is continued from its last checkpoint.
         dry_run: List the runs and the estimated time only.
-        console: Shows progress.
     """
     from everlearn.cli.progress import show_sweep
-    from everlearn.runs import list_records
-    from everlearn.runs.sweep import Sweep, run_jobs, with_durations
 
     executor, folder = choose_executor(on, address), check_path(records or RECORDS / file.stem)
-    described = Sweep(**read_spec(file))
+    described = sweeps.Sweep(**read_spec(file))
     options = {"workers": workers, "threads": threads, "memory": memory, "gpus": gpus}
     capacity = _capacity(described, options, is_local=on is None)
-    jobs: Sequence[Job] = described.jobs(folder)
+    jobs: Sequence[sweeps.Job] = described.jobs(folder)
     if folder.is_dir():
-        jobs = with_durations(jobs, list_records(folder))
-    events = run_jobs(jobs, capacity=capacity, executor=executor, retries=retries)
+        jobs = sweeps.with_durations(jobs, runs.list_records(folder))
+    events = sweeps.run_jobs(jobs, capacity=capacity, executor=executor, retries=retries)
     if dry_run:
         return plan(jobs, folder, capacity.local_workers if on is None else workers)
     return _result(jobs, folder, show_sweep(events, console))
 
 
-def choose_executor(on: str | None, address: str | None) -> "ExecutorFactory":
+def choose_executor(on: str | None, address: str | None) -> "sweeps.ExecutorFactory":
     """The executor for --on and --address."""
-    from everlearn.runs.sweep import local_executor
-
     if on is None and address is not None:
         raise BadInput(f"--address is {address!r}, but only a cluster has one; add --on ray, or omit it")
     if on is None:
-        return local_executor
+        return sweeps.local_executor
     from everlearn.runs.sweep.ray_executor import on_ray
 
     return on_ray(address)
 
 
-def _capacity(sweep: "Sweep", options: dict[str, Any], *, is_local: bool) -> "Capacity":
+def _capacity(sweep: "sweeps.Sweep", options: dict[str, Any], *, is_local: bool) -> "sweeps.Capacity":
     """Options take precedence over the resources in the sweep file."""
-    from everlearn.runs.sweep import Capacity
-
     values = {**sweep.resources, **{name: value for name, value in options.items() if value is not None}}
     if "memory" in values:
         check_range("memory", values["memory"], 0, MAX_GIGABYTES)
         values["memory"] = int(values["memory"] * GIGABYTE)
     if is_local and values.get("gpus"):
         raise BadInput(f"gpus is {values['gpus']}, but only a cluster assigns GPUs; add --on ray or --gpus 0")
-    return Capacity(**values)
+    return sweeps.Capacity(**values)
 
 
-def plan(jobs: "Sequence[Job]", folder: Path, workers: int | None) -> Result:
+def plan(jobs: "Sequence[sweeps.Job]", folder: Path, workers: int | None) -> Result:
     """The runs, their states and the estimated time, if known."""
-    from everlearn.runs.sweep import estimate_seconds
-
     rows = [
         {**_plan_row(job), "settings": settings}
         for job, settings in zip(jobs, _distinct_settings(jobs), strict=True)
     ]
-    seconds = None if workers is None else estimate_seconds(jobs, workers=workers)
+    seconds = None if workers is None else sweeps.estimate_seconds(jobs, workers=workers)
     data = {"records": str(folder), "runs": rows, "seconds": seconds}
     return Result(data, lambda: _plan_table(data))
 
 
-def _plan_row(job: "Job") -> dict[str, Any]:
-    from everlearn.runs.sweep import pending_commands
-
-    state = "finished" if not pending_commands(job) else "missing" if job.record() is None else "started"
+def _plan_row(job: "sweeps.Job") -> dict[str, Any]:
+    state = (
+        "finished" if not sweeps.pending_commands(job) else "missing" if job.record() is None else "started"
+    )
     run = {"learner": job.spec.learner.name, "stream": job.spec.stream.kind, "seed": job.spec.seed}
     return {"record": str(job.folder), **run, "state": state}
 
 
-def _distinct_settings(jobs: "Sequence[Job]") -> list[dict[str, Any]]:
+def _distinct_settings(jobs: "Sequence[sweeps.Job]") -> list[dict[str, Any]]:
     """For each run, the settings without seeds that differ among the runs of its learner and stream."""
     from everlearn.runs.sweep.jobs import SEEDS
     from everlearn.settings import flatten
@@ -158,18 +149,16 @@ def _plan_cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (*(str(row[name]) for name in row if name != "settings"), settings)
 
 
-def _result(jobs: "Sequence[Job]", folder: Path, outcome: "SweepOutcome") -> Result:
+def _result(jobs: "Sequence[sweeps.Job]", folder: Path, outcome: "SweepOutcome") -> Result:
     """A comparison of all runs that have finished a task, and failures."""
-    from everlearn.reports import compare
-
     started = [record for job in jobs if (record := job.record()) is not None and record.n_tasks_done]
-    comparison = compare(started) if started else None
+    comparison = reports.compare(started) if started else None
     rows = [] if comparison is None else comparison.rows
     data = {"records": str(folder), "runs": len(jobs), **outcome.data(), "rows": rows}
     return Result(data, lambda: _overview(comparison, outcome, folder), outcome.exit_code)
 
 
-def _overview(comparison: "Comparison | None", outcome: "SweepOutcome", folder: Path) -> Any:
+def _overview(comparison: "reports.Comparison | None", outcome: "SweepOutcome", folder: Path) -> Any:
     from rich.console import Group
 
     where = f"The records are in {folder}; `everlearn report {folder}` writes a report"

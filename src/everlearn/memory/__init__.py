@@ -7,12 +7,11 @@
 from typing import TYPE_CHECKING
 
 from everlearn.lazy import lazy_package
-from everlearn.memory.base import ReplayBuffer, Sample, State, open_state, save_state
-from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
-from everlearn.memory.exemplars import Exemplar, ExemplarMemory
-from everlearn.serialization import digest, pack, unpack
 
 if TYPE_CHECKING:
+    from everlearn.memory.base import ReplayBuffer, Sample, State, open_state, save_state
+    from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
+    from everlearn.memory.exemplars import Exemplar, ExemplarMemory
     from everlearn.memory.on_disk import OnDiskMemory
 
 # mypy: implicit-reexport

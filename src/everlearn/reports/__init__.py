@@ -10,9 +10,10 @@ from everlearn.lazy import lazy_package
 if TYPE_CHECKING:
     from everlearn.reports.animation import factor_animation
     from everlearn.reports.comparison import Comparison, compare
-    from everlearn.reports.figures import captions, figure
+    from everlearn.reports.figures import ENDINGS, captions, figure
     from everlearn.reports.html_report import html
-    from everlearn.reports.image_sheets import Heading, contact_sheet, image_sheet, save
+    from everlearn.reports.image_sheets import Heading, check_image_path, contact_sheet, image_sheet, save
+    from everlearn.reports.run_results import RunResults, summary
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

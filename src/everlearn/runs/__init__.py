@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from everlearn.runs import events
+    from everlearn.runs import distributed, events, sweep, trackers
     from everlearn.runs.distributed import process_group
     from everlearn.runs.loop import Diverged, OutOfMemory, RunState, run
+    from everlearn.runs.memory_edit import edit_memory, load_run
     from everlearn.runs.recorder import DamagedCheckpoint, InexactResume, Stopped, record, resume
-    from everlearn.runs.run_record import Record, folder_name, list_records
+    from everlearn.runs.run_record import Record, check_folder, folder_name, has_record, list_records
     from everlearn.runs.spec import RunSpec
     from everlearn.runs.trackers import to_tensorboard, to_wandb
 

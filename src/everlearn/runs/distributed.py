@@ -51,6 +51,16 @@ GLOO_INTERFACE = "GLOO_SOCKET_IFNAME"
 EXIT_TIMEOUT = 5.0
 """Seconds within which a lost rank should have ended."""
 POLL_INTERVAL = 0.05
+VARIABLES = {
+    "rank": "RANK",
+    "world_size": "WORLD_SIZE",
+    "local_rank": "LOCAL_RANK",
+    "local_world_size": "LOCAL_WORLD_SIZE",
+    "host": "MASTER_ADDR",
+    "port": "MASTER_PORT",
+    "restart": "TORCHELASTIC_RESTART_COUNT",
+}
+"""Environment variables of torchrun, by the attributes of `RankInfo`."""
 
 
 class RanksDisagree(BadInput):
@@ -82,32 +92,17 @@ class RankInfo:
     @classmethod
     def from_environment(cls) -> Self | None:
         """The rank that torchrun, or rank 0, gave this process; None outside a group."""
-        rank, world_size, host, port = map(_variable, ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
-        if not host or not all(number.isdecimal() for number in (rank, world_size, port)):
+        given = {name: os.environ.get(variable, "") for name, variable in VARIABLES.items()}
+        host, rank, world_size = given.pop("host"), given["rank"], given["world_size"]
+        if not host or not all(number.isdecimal() for number in (rank, world_size, given["port"])):
             return None
-        if int(world_size) < 2:
-            return None
-        return cls(
-            rank=int(rank),
-            world_size=int(world_size),
-            local_rank=int(_variable("LOCAL_RANK") or rank),
-            local_world_size=int(_variable("LOCAL_WORLD_SIZE") or world_size),
-            host=host,
-            port=int(port),
-            restart=int(_variable("TORCHELASTIC_RESTART_COUNT") or 0),
-        )
+        defaults = {"local_rank": rank, "local_world_size": world_size, "restart": "0"}
+        numbers = {name: int(value or defaults[name]) for name, value in given.items()}
+        return cls(host=host, **numbers) if numbers["world_size"] > 1 else None
 
     def environment(self) -> dict[str, str]:
         """The variables that `from_environment` reads."""
-        return {
-            "RANK": str(self.rank),
-            "WORLD_SIZE": str(self.world_size),
-            "LOCAL_RANK": str(self.local_rank),
-            "LOCAL_WORLD_SIZE": str(self.local_world_size),
-            "MASTER_ADDR": self.host,
-            "MASTER_PORT": str(self.port),
-            "TORCHELASTIC_RESTART_COUNT": str(self.restart),
-        }
+        return {variable: str(getattr(self, name)) for name, variable in VARIABLES.items()}
 
 
 @contextmanager
@@ -192,7 +187,7 @@ def open_store(info: RankInfo, listen_fd: int | None = None) -> "Store":
         info: the rank of this process.
         listen_fd: file descriptor of a listening socket, for rank 0.
     """
-    is_host = info.rank == 0 and _variable("TORCHELASTIC_USE_AGENT_STORE") != str(True)
+    is_host = info.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != str(True)
     store = dist.TCPStore(  # type: ignore[attr-defined]  # exported by torch, but not by name
         info.host,
         info.port,
@@ -319,7 +314,3 @@ def rank_error_context(folder: Path) -> Iterator[None]:
 def resume_command(folder: Path) -> str:
     """The command that resumes a run with the same number of processes."""
     return f"everlearn resume {folder}" + (f" --processes {world_size()}" if world_size() > 1 else "")
-
-
-def _variable(name: str) -> str:
-    return os.environ.get(name, "")

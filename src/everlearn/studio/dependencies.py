@@ -1,8 +1,7 @@
 """Objects that live as long as the server, and parameters shared by several routes."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Self, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Query, Request
 
@@ -10,7 +9,6 @@ from everlearn.errors import BadInput
 from everlearn.runs import Record
 from everlearn.studio.image_decoder import ImageDecoder
 from everlearn.studio.memory_editor import SessionCache
-from everlearn.studio.processes import RunLauncher
 from everlearn.studio.record_index import RecordIndex
 from everlearn.studio.sprites import WHITE, Sprite
 
@@ -24,23 +22,15 @@ class Dependencies:
 
     Attributes:
         records: the index of records.
-        launcher: starts and stops runs.
         sessions: loaded learners with unsaved edits.
         decoder: decodes uploaded images.
         is_closing: set when the server stops; ends event streams.
     """
 
     records: RecordIndex
-    launcher: RunLauncher
     sessions: SessionCache = field(default_factory=SessionCache)
     decoder: ImageDecoder = field(default_factory=ImageDecoder)
     is_closing: bool = False
-
-    @classmethod
-    def for_folder(cls, folder: Path) -> Self:
-        """The objects for a folder of records."""
-        records = RecordIndex(folder)
-        return cls(records, RunLauncher(records.root))
 
     def warm_up(self) -> None:
         """Index records, start the decoder, and compile the renderer before the first request needs them."""

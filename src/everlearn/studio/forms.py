@@ -3,11 +3,8 @@
 from typing import Any
 
 from everlearn import learners, streams
-from everlearn.runs import RunSpec
-from everlearn.settings import Settings
-
-SECTIONS = ("stream", "learner", "evaluation")
-"""Keys of a run specification that hold settings of their own."""
+from everlearn.runs.spec import SECTIONS, RunSpec
+from everlearn.settings import Settings, describe, first_line
 
 
 def run_options() -> dict[str, Any]:
@@ -19,28 +16,22 @@ def run_options() -> dict[str, Any]:
 def learner_form(name: str) -> dict[str, Any]:
     """The description, the supervision and the settings of a learner."""
     cls = learners.learner_class(name)
-    about = {"description": _first_line(cls.__doc__), "supervision": cls.supervision}
+    about = {"description": first_line(cls.__doc__), "supervision": cls.supervision}
     return {**about, "fields": _fields(learners.settings_class(name), "learner.")}
 
 
 def stream_form(name: str) -> dict[str, Any]:
     """The description and the settings of a stream."""
     cls = streams.settings_class(name)
-    return {"description": _first_line(cls.__doc__), "fields": _fields(cls, "stream.")}
+    return {"description": first_line(cls.__doc__), "fields": _fields(cls, "stream.")}
 
 
 def _fields(model: type[Settings], prefix: str) -> list[dict[str, Any]]:
     """The key, default, help and input type of each setting."""
     schema = model.model_json_schema()["properties"]
-    defaults = model.model_construct().model_dump(mode="json", warnings=False)
     return [
-        {
-            "key": prefix + name,
-            "default": defaults.get(name),
-            "help": field.get("description", ""),
-            **_input(field),
-        }
-        for name, field in schema.items()
+        {"key": prefix + name, "default": each["default"], "help": each["meaning"], **_input(schema[name])}
+        for name, each in describe(model).items()
     ]
 
 
@@ -56,7 +47,3 @@ def _input(field: dict[str, Any]) -> dict[str, Any]:
             return {"input": "checkbox"}
         case _:
             return {"input": "text"}
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,59 +27,35 @@ MAX_IDLE_SESSIONS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Add:
-    """Add a class with one exemplar.
+class Edit:
+    """An edit of one class: add it with one exemplar, rename it, or forget it.
 
     Attributes:
-        image: (H, W) or (H, W, 3).
-        label: a label that is not in the memory.
-        name: display name of the class.
+        action: what is done.
+        label: of the class; a new one to add.
+        name: display name to give it.
+        image: exemplar to add, (H, W) or (H, W, 3).
     """
 
-    action: ClassVar[MemoryAction] = "add"
-    image: Images
+    action: MemoryAction
     label: int
     name: str | None = None
+    image: Images | None = None
 
     def apply(self, memory: ExemplarMemory) -> int:
         """Apply the edit; returns the label."""
-        if self.label in memory:
+        if self.action == "forget":
+            memory.forget(self.label)
+        elif self.image is None:
+            memory.rename(self.label, self.name or "")
+        elif self.label in memory:
             raise BadInput(f"label {self.label} was given to another class meanwhile; undo and add again")
-        for each in (ExemplarMemory(), memory):  # first to a copy: an invalid name must change nothing
-            each.add(Batch(self.image[None], np.array([self.label])))
-            if self.name is not None:
-                each.rename(self.label, self.name)
+        else:
+            for each in (ExemplarMemory(), memory):  # first to a copy: an invalid name must change nothing
+                each.add(Batch(self.image[None], np.array([self.label])))
+                if self.name is not None:
+                    each.rename(self.label, self.name)
         return self.label
-
-
-@dataclass(frozen=True)
-class Rename:
-    """Change the display name of a class."""
-
-    action: ClassVar[MemoryAction] = "rename"
-    label: int
-    name: str
-
-    def apply(self, memory: ExemplarMemory) -> int:
-        """Apply the edit; returns the label."""
-        memory.rename(self.label, self.name)
-        return self.label
-
-
-@dataclass(frozen=True)
-class Forget:
-    """Erase a class."""
-
-    action: ClassVar[MemoryAction] = "forget"
-    label: int
-
-    def apply(self, memory: ExemplarMemory) -> int:
-        """Apply the edit; returns the label."""
-        memory.forget(self.label)
-        return self.label
-
-
-Edit = Add | Rename | Forget
 
 
 class Session:
@@ -135,7 +110,7 @@ class Session:
             edit: the edit.
             version: the version that the client has seen; a class that changed since is not edited.
         """
-        if not isinstance(edit, Add) and self._changed_in.get(edit.label, 0) > version:
+        if edit.action != "add" and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
         edit.apply(self.memory)
         self.edits.append(edit)

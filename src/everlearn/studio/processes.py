@@ -21,50 +21,36 @@ START_TIMEOUT = 60.0
 POLL_INTERVAL = 0.05
 
 
-class RunLauncher:
-    """Starts, resumes and stops runs with the commands of the command line.
+def start(root: Path, *, stream: str, learner: str, settings: Mapping[str, Any], name: str | None) -> str:
+    """Start a run and return the name of its record in `root`; an invalid spec is rejected before."""
+    spec = RunSpec.make(stream=stream, learner=learner, settings=settings)
+    record = folder_name(name or f"{learner} {stream} seed {spec.seed}", spec.hash)
+    folder = root / record
+    if has_record(folder):
+        raise Conflict(f"the record {record} has exactly these settings already; change the seed")
+    command = ["run", "--stream", stream, "--learner", learner, "--record", str(folder)]
+    for key, value in settings.items():
+        command += ["--set", f"{key}={json.dumps(value)}"]
+    _spawn([*command, *(["--name", name] if name else [])], lambda _: has_record(folder))
+    return record
 
-    Args:
-        root: the folder for new records.
-    """
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+def resume(record: Record) -> None:
+    """Resume an interrupted run."""
+    if record.is_finished:
+        raise Conflict("this run is finished")
+    folder = record.folder
+    if lock_holder(folder) is not None:
+        raise Conflict("this run is already running")
+    _spawn(["resume", str(folder)], lambda pid: record.is_finished or lock_holder(folder) == pid)
 
-    def start(self, *, stream: str, learner: str, settings: Mapping[str, Any], name: str | None) -> str:
-        """Start a run and return the name of its record; an invalid specification is rejected before."""
-        spec = RunSpec.make(stream=stream, learner=learner, settings=settings)
-        record = folder_name(name or f"{learner} {stream} seed {spec.seed}", spec.hash)
-        folder = self._root / record
-        if has_record(folder):
-            raise Conflict(f"the record {record} has exactly these settings already; change the seed")
-        command = ["run", "--stream", stream, "--learner", learner, "--record", str(folder)]
-        for key, value in settings.items():
-            command += ["--set", f"{key}={json.dumps(value)}"]
-        if name:
-            command += ["--name", name]
-        _spawn(command, lambda _: has_record(folder))
-        return record
 
-    @staticmethod
-    def resume(record: Record) -> None:
-        """Resume an interrupted run."""
-        if record.is_finished:
-            raise Conflict("this run is finished")
-        if lock_holder(record.folder) is not None:
-            raise Conflict("this run is already running")
-        _spawn(
-            ["resume", str(record.folder)],
-            lambda pid: record.is_finished or lock_holder(record.folder) == pid,
-        )
-
-    @staticmethod
-    def stop(record: Record) -> None:
-        """Request that a run saves a checkpoint and ends, which takes seconds."""
-        pid = lock_holder(record.folder)
-        if pid is None:
-            raise Conflict("this run is not running")
-        os.kill(pid, signal.SIGTERM)
+def stop(record: Record) -> None:
+    """Request that a run saves a checkpoint and ends, which takes seconds."""
+    pid = lock_holder(record.folder)
+    if pid is None:
+        raise Conflict("this run is not running")
+    os.kill(pid, signal.SIGTERM)
 
 
 def _spawn(command: Sequence[str], has_started: Callable[[int], bool]) -> None:

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 
 from everlearn.errors import BadInput, check_range
 from everlearn.studio.dependencies import Dependencies
+from everlearn.studio.record_index import RecordIndex
 from everlearn.studio.routes import memory, models, pages, records, runs
 from everlearn.studio.security import AccessControl, BodyLimits, add_error_handlers
 
@@ -92,7 +93,7 @@ def create_app(folder: Path, token: str) -> FastAPI:
         lifespan=_close_decoder,
         middleware=[Middleware(AccessControl, token=token, is_public=pages.is_page), Middleware(BodyLimits)],
     )
-    app.state.dependencies = Dependencies.for_folder(folder)
+    app.state.dependencies = Dependencies(RecordIndex(folder))
     add_error_handlers(app)
     for module in (pages, records, runs, memory, models):
         app.router.routes.extend(module.router.routes)  # `include_router` would hide them from `app.routes`

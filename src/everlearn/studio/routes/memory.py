@@ -8,7 +8,7 @@ from everlearn.files import lock_holder
 from everlearn.studio.dependencies import Body, Deps, OneRecord
 from everlearn.studio.image_decoder import background_colour, from_canvas
 from everlearn.studio.image_decoder_child import encode_png
-from everlearn.studio.memory_editor import Add, Edit, Forget, Rename, Session
+from everlearn.studio.memory_editor import Edit, Session
 from everlearn.studio.model_views import matches_exemplars
 
 router = APIRouter(prefix="/api/memory")
@@ -50,21 +50,21 @@ def add(
     """Add a class with the pixels of a canvas as its exemplar."""
     with deps.sessions.open(record) as session:
         pixels = from_canvas(body, session.learner.image_shape)
-        return _apply(session, Add(pixels, session.next_label(), name), version)
+        return _apply(session, Edit("add", session.next_label(), name, pixels), version)
 
 
 @router.post("/rename")
 def rename(deps: Deps, record: OneRecord, version: Index, label: Index, name: Name) -> dict[str, Any]:
     """Change the name of a class."""
     with deps.sessions.open(record) as session:
-        return _apply(session, Rename(label, name), version)
+        return _apply(session, Edit("rename", label, name), version)
 
 
 @router.post("/forget")
 def forget(deps: Deps, record: OneRecord, version: Index, label: Index) -> dict[str, Any]:
     """Erase a class."""
     with deps.sessions.open(record) as session:
-        return _apply(session, Forget(label), version)
+        return _apply(session, Edit("forget", label), version)
 
 
 @router.post("/undo")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from everlearn.studio import forms
+from everlearn.studio import forms, processes
 from everlearn.studio.dependencies import Deps, OneRecord
 
 router = APIRouter(prefix="/api/runs")
@@ -46,19 +46,21 @@ def stream(name: Name) -> dict[str, Any]:
 def start(deps: Deps, run: RunRequest) -> dict[str, Any]:
     """Start a run; it continues when this server ends."""
     name = run.name.strip() or None
-    record = deps.launcher.start(stream=run.stream, learner=run.learner, settings=run.settings, name=name)
+    record = processes.start(
+        deps.records.root, stream=run.stream, learner=run.learner, settings=run.settings, name=name
+    )
     return {"record": record}
 
 
 @router.post("/stop")
-def stop(deps: Deps, record: OneRecord) -> dict[str, Any]:
+def stop(record: OneRecord) -> dict[str, Any]:
     """Request that a run saves a checkpoint and ends."""
-    deps.launcher.stop(record)
+    processes.stop(record)
     return {}
 
 
 @router.post("/resume")
-def resume(deps: Deps, record: OneRecord) -> dict[str, Any]:
+def resume(record: OneRecord) -> dict[str, Any]:
     """Resume a run from its checkpoint."""
-    deps.launcher.resume(record)
+    processes.resume(record)
     return {}
