@@ -26,7 +26,7 @@ demo: $(READY)   ## train three learners; minutes, ends with a figure
 	$(BIN)/python examples/demo.py
 
 test: $(PEERS)   ## the test suite
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 check: $(READY)  ## format, lint, types, layers, vocabulary
 	$(BIN)/ruff format --check
@@ -37,7 +37,7 @@ check: $(READY)  ## format, lint, types, layers, vocabulary
 	$(BIN)/python tools/check_words.py src tests benchmarks examples tools docs README.md ARCHITECTURE.md CONTRIBUTING.md
 
 slow: $(PEERS)   ## the long tests
-	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow or hypothesis"
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"
 
 bench: $(PEERS)  ## benchmarks beside the peers
 	$(BIN)/python -m benchmarks

@@ -12,23 +12,24 @@ from everlearn import reports, runs
 from everlearn.evaluation import average_accuracy
 
 FOLDER, LEARNERS = Path("demo"), ("dcl", "er", "naive")
-STREAM = "--image-size 32 --factor-values 4 --epochs 2 --batch-size 32"
+STREAM = "--image-size 32 --epochs 2 --batch-size 32"
 
 
-def train(learner: str, n_tasks: int) -> None:
+def train(learner: str, n_tasks: int, factor_values: int) -> None:
     """Train a learner on one core; an interrupted run is resumed."""
     folder, everlearn = FOLDER / learner, Path(sys.executable).with_name("everlearn")
-    start = f"run --learner {learner} --record {folder} --tasks {n_tasks} {STREAM}"
+    size = f"--tasks {n_tasks} --factor-values {factor_values}"
+    start = f"run --learner {learner} --record {folder} {STREAM} {size}"
     command = f"resume {folder}" if (folder / "spec.json").exists() else start
     one_core = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([everlearn, *command.split()], check=True, env=one_core, stdout=subprocess.DEVNULL)  # noqa: S603
 
 
-def main(n_tasks: int = 20) -> None:
+def main(n_tasks: int = 20, factor_values: int = 4) -> None:
     """Train all learners with progress bars, then draw the figure."""
     FOLDER.mkdir(exist_ok=True)
     with ThreadPoolExecutor(2) as pool, Progress() as progress:
-        jobs = [pool.submit(train, learner, n_tasks) for learner in LEARNERS]
+        jobs = [pool.submit(train, learner, n_tasks, factor_values) for learner in LEARNERS]
         bars = {learner: progress.add_task(learner, total=n_tasks) for learner in LEARNERS}
         is_running = True
         while is_running:

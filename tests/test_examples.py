@@ -8,7 +8,7 @@ import pytest
 
 EXAMPLES = {path.name: path for path in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))}
 MAX_LINES = 40
-ARGUMENTS = {"demo.py": ["2"]}  # two tasks instead of twenty
+ARGUMENTS = {"demo.py": ["2", "2"]}  # two tasks instead of twenty, two values per factor instead of four
 OUTPUT = {
     "01_draw_shapes.py": "Wrote shapes.png",
     "02_infinite_stream.py": "The same stream from its settings: True",

@@ -23,10 +23,7 @@ from everlearn.runs.sweep import Job, pending_commands
 from . import sweeps
 from .outcomes import EVERLEARN, SMALL, Outcome, Run, assert_refused, tree
 
-pytestmark = [
-    pytest.mark.xdist_group("ray"),
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'everlearn[ray]'"),
-]
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'everlearn[ray]'")
 
 
 class Setup(NamedTuple):
@@ -134,7 +131,7 @@ def kill_driver(setup: Setup, folder: Path, moment: int) -> None:
 KILLS = (kill_worker, kill_node, kill_driver)
 
 
-@pytest.mark.parametrize("kill", KILLS)
+@pytest.mark.parametrize("kill", [kill_worker, kill_node, pytest.param(kill_driver, marks=pytest.mark.slow)])
 def test_lost_jobs_continue_elsewhere(setup: Setup, tmp_path: Path, kill: Any) -> None:
     kill(setup, tmp_path, moment=40)
 
@@ -179,6 +176,7 @@ def test_unshared_folder_is_rejected(setup: Setup, tmp_path: Path) -> None:
     assert [each.name for each in setup.unshared.iterdir()] == [".lock"]
 
 
+@pytest.mark.slow
 def test_too_large_resources_are_rejected(setup: Setup, tmp_path: Path) -> None:
     (tmp_path / "sweep.json").write_text(json.dumps(sweeps.SWEEP))
     outcome = setup.run("sweep", "sweep.json", "--gpus", "1", cwd=tmp_path)

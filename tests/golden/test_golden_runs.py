@@ -5,13 +5,11 @@ cases are computed in one process whose arithmetic is the same on every processo
 """
 
 import json
-import os
 import re
 from typing import Any
 
 import pytest
 
-from everlearn.files import FolderLock
 from tests.golden import adapter, make_runs
 
 VALUES: dict[str, Any] = json.loads(make_runs.VALUES.read_text("utf-8"))
@@ -26,24 +24,14 @@ def params() -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def computed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The values of all selected cases; with several pytest workers, the first one computes them."""
+def computed(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The values of all selected cases."""
     items = [item for item in request.session.items if item.path == request.path]
     selected = [item.callspec.params["case"] for item in items if hasattr(item, "callspec")]
     possible = make_runs.cases()
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    stored = folder / "golden.json"
-    with FolderLock(folder, name="golden.lock", wait=True):
-        if not stored.exists():
-            values = make_runs.compute(name for name in selected if name in possible)
-            stored.write_text(json.dumps(values))
-    computed: dict[str, Any] = json.loads(stored.read_text())
-    return computed
+    return make_runs.compute(name for name in selected if name in possible)
 
 
-@pytest.mark.xdist_group("golden")
 @pytest.mark.skipif(not make_runs.has_avx2(), reason="the values are those of processors with AVX2")
 @pytest.mark.parametrize("case", params())
 def test_values_have_not_changed(case: str, request: pytest.FixtureRequest) -> None:
