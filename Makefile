@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
+# Tests start hundreds of processes that import the package; they share its compiled files.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check slow bench reproduce clean
 

@@ -16,11 +16,11 @@ from everlearn.memory import (
     ReplayBuffer,
     Reservoir,
     State,
-    digest,
     open_state,
     save_state,
 )
 from everlearn.memory.table import ColumnTable
+from everlearn.serialization import digest
 from everlearn.streams.stream import Batch
 
 KINDS = (Reservoir, ClassBalanced, Herding)
