@@ -69,10 +69,10 @@ def test_alignment_and_refinement_improve_accuracy(learner: DCL) -> None:
     batch = probe(400)
     full = accuracy(learner, batch)
     learner.n_candidates = 0
-    learner.exemplars.clear_cache()
+    learner.exemplars.cache.clear()
     plain = accuracy(learner, batch)
     learner.n_refinements = 0
-    learner.exemplars.clear_cache()
+    learner.exemplars.cache.clear()
     assert accuracy(learner, batch) < plain < full
 
 
@@ -156,6 +156,7 @@ def test_missing_factors_are_reported() -> None:
     "settings",
     [
         {"pose_supervision": "none"},
+        {"pose_parameterization": "similar"},
         {"ema_decay": 1.0},
         {"n_refinements": -1},
         {"n_candidates": -1},

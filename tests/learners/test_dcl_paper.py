@@ -65,7 +65,7 @@ def test_novelty_orders_like_the_distance_ratio() -> None:
     task, learner = STREAM.task(0), DCLPaper.tiny(image_shape=(32, 32))
     learner.memory.add(task.exemplars)
     learner.net = Oracle(task.test)  # type: ignore[assignment]
-    match = learner.exemplars.match(task.test.images[:5])
+    match = learner.matches(task.test.images[:5])
     order = np.argsort(learner.novelty(task.test.images[:5]))
     assert (order == np.argsort(match.residuals / match.runner_up_residuals)).all()
 

@@ -20,7 +20,7 @@ def taught() -> Naive:
 
 def copied(learner: Naive) -> Teacher:
     teacher = Teacher(learner.net)
-    teacher.copy_student()
+    teacher.update()
     return teacher
 
 

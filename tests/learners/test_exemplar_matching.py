@@ -1,8 +1,12 @@
 import numpy as np
+import pytest
 
-from everlearn.learners.exemplar_matching import ExemplarMatcher, Match
+from everlearn.learners.dcl_paper import DCLPaper
+from everlearn.learners.exemplar_matching import Match
 from everlearn.streams import sprites
 from everlearn.streams.stream import Images
+
+TASK = sprites(image_size=16, classes_per_task=3).task(0).for_learner()
 
 
 def match(label: int, residual: float, runner_up: float) -> Match:
@@ -20,7 +24,7 @@ def test_ratio_is_one_without_a_runner_up() -> None:
     assert match(1, 5.0, np.inf).ratios == [1.0]
 
 
-def test_matches_are_cached_until_the_memory_changes() -> None:
+def test_matches_are_cached_until_the_memory_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def match_all(images: Images) -> Match:
@@ -28,21 +32,20 @@ def test_matches_are_cached_until_the_memory_changes() -> None:
         n = len(images)
         return Match(np.zeros(n, np.int64), np.zeros((n, 4)), np.zeros(n), np.ones(n))
 
-    exemplars = sprites(image_size=16, classes_per_task=3).task(0).exemplars
-    matcher = ExemplarMatcher(match_all, lambda match, images: match.ratios, block=2)
-    matcher.add_exemplars(exemplars)
+    learner = DCLPaper.tiny()
+    monkeypatch.setattr(learner, "match", match_all)
+    learner.begin(TASK)
     images = np.zeros((300, 16, 16), np.uint8)
-    matcher.predict(images)
-    matcher.novelty(images.copy())
+    learner.predict(images)
+    learner.novelty(images.copy())
     assert calls == [256, 44]
-    matcher.memory.forget(int(exemplars.labels[0]))
-    matcher.predict(images)
+    learner.memory.forget(TASK.labels[0])
+    learner.predict(images)
     assert calls == [256, 44, 256, 44]
 
 
 def test_exemplars_are_stored_once() -> None:
-    exemplars = sprites(image_size=16, classes_per_task=3).task(0).exemplars
-    matcher = ExemplarMatcher(lambda images: match(0, 0, 0), lambda match, images: match.ratios, block=2)
-    matcher.add_exemplars(exemplars)
-    matcher.add_exemplars(exemplars)
-    assert len(matcher.memory) == len(exemplars)
+    learner = DCLPaper.tiny()
+    learner.begin(TASK)
+    learner.begin(TASK)
+    assert len(learner.memory) == len(TASK.exemplars)

@@ -41,9 +41,7 @@ def test_training_reduces_the_error(parameterization: str) -> None:
     assert sum(losses[-10:]) < 0.3 * sum(losses[:10])
 
 
-def test_bad_settings_are_rejected() -> None:
-    with pytest.raises(BadInput, match="similarity"):
-        PoseNet((32, 32), parameterization="similar")
+def test_bad_backbone_is_rejected() -> None:
     with pytest.raises(BadInput, match="resnet18"):
         PoseNet((32, 32), backbone="resnet")
 

@@ -1,6 +1,6 @@
 """The base class of learners that train a network with one logit per label."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -9,12 +9,12 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Learner, Losses, Names, setting
-from everlearn.networks import (
-    IncrementalNet,
-    data_parallel,
+from everlearn.networks.backbones import IncrementalNet, make_backbone
+from everlearn.networks.distributed import data_parallel
+from everlearn.networks.tensors import (
     flops_per_image,
-    make_backbone,
     map_batches,
+    minimize,
     to_tensor,
     transfer_optimizer_state,
 )
@@ -77,9 +77,7 @@ class Classifier(Learner):
 
     def optimizer_step(self, loss: Tensor) -> None:
         """Backpropagate the loss and update the weights."""
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optim.step()
+        minimize(loss, self.optim)
 
     def tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The images of a batch, and their targets: the class indices of the labels."""
@@ -128,22 +126,16 @@ class Classifier(Learner):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """A new optimizer of the weights."""
-        return build_optimizer(
-            self.optimizer, self.parameters(), learning_rate=self.learning_rate, momentum=self.momentum
-        )
+        return build_optimizer(self.optimizer, self.parameters(), self.learning_rate, self.momentum)
 
 
 def build_optimizer(
-    name: str,
-    parameters: list[nn.Parameter] | list[dict[str, object]],
-    *,
-    learning_rate: float,
-    momentum: float,
+    name: str, parameters: list[nn.Parameter] | list[dict[str, Any]], learning_rate: float, momentum: float
 ) -> torch.optim.Optimizer:
     """An optimizer of parameters or parameter groups.
 
     Example:
-        >>> type(build_optimizer("sgd", [nn.Parameter(torch.ones(1))], learning_rate=0.1, momentum=0.9))
+        >>> type(build_optimizer("sgd", [nn.Parameter(torch.ones(1))], 0.1, momentum=0.9))
         <class 'torch.optim.sgd.SGD'>
     """
     if momentum and name == "adam":

@@ -11,14 +11,9 @@ from torch.nn import functional
 from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, build_optimizer
 from everlearn.memory import ExemplarMemory
-from everlearn.networks import (
-    data_parallel,
-    flops_per_image,
-    make_backbone,
-    map_batches,
-    seeded,
-    to_tensor,
-)
+from everlearn.networks.backbones import make_backbone
+from everlearn.networks.distributed import data_parallel
+from everlearn.networks.tensors import flops_per_image, map_batches, minimize, seeded, to_tensor
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -55,10 +50,8 @@ class Contrastive(Learner):
     embedding_size: int = setting("length of an embedding", default=128, ge=1, le=65_536)
     temperature: float = setting(
         "t; the smaller, the more the nearest embeddings of other classes count",
-        default=0.5,
-        ge=1e-3,
-        le=1e3,
-    )
+        default=0.5, ge=1e-3, le=1e3,
+    )  # fmt: skip
     separation_weight: float = setting("weight of l2", default=1.0, ge=0, le=1e6)
 
     parts: ClassVar[Names] = ("net", "optim", "memory")
@@ -68,22 +61,22 @@ class Contrastive(Learner):
 
     def setup(self) -> None:
         self.memory = ExemplarMemory()
-        self.net = data_parallel(self._make_net())
-        self.optim = build_optimizer(
-            self.optimizer,
-            list(self.net.parameters()),
-            learning_rate=self.learning_rate,
-            momentum=self.momentum,
-        )
+        backbone = make_backbone(self.backbone, self.image_shape, self.seed)
+        n = backbone.n_features
+        with seeded(self.seed):
+            head = nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size)
+        self.net = data_parallel(nn.Sequential(backbone, *head))
+        parameters = list(self.net.parameters())
+        self.optim = build_optimizer(self.optimizer, parameters, self.learning_rate, self.momentum)
         self.n_steps = 0
         self.forward_flops = flops_per_image(self.net, self.image_shape)
         self._stored: tuple[int, int, Tensor] | None = None  # step, version of the memory, embeddings
 
     def begin(self, task: TaskView) -> None:
-        self._store_new_classes(task.exemplars)
+        self.memory.add(self.memory.first_images(task.exemplars))
 
     def learn(self, batch: Batch) -> Losses:
-        self._store_new_classes(batch)  # the first image of a class without exemplar becomes one
+        self.memory.add(self.memory.first_images(batch))
         labels, class_of = np.unique(batch.labels, return_inverse=True)
         exemplars = np.stack([self.memory.images_of(label)[0] for label in labels.tolist()])
         self.net.train()
@@ -94,9 +87,7 @@ class Contrastive(Learner):
             embeddings[:n], embeddings[n:], torch.from_numpy(class_of).to(embeddings.device)
         )
         loss = losses["pull"] + self.separation_weight * losses["separation"]
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optim.step()
+        minimize(loss, self.optim)
         self.n_steps += 1
         return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
 
@@ -140,18 +131,6 @@ class Contrastive(Learner):
         # In double precision: the embeddings of a network that has learned little yet are nearly parallel.
         device = next(self.net.parameters()).device
         return functional.normalize(self.net(to_tensor(images, device)).double(), dim=1)
-
-    def _store_new_classes(self, batch: Batch) -> None:
-        labels, first = np.unique(batch.labels, return_index=True)
-        is_new = [label not in self.memory for label in labels.tolist()]
-        self.memory.add(batch[np.sort(first[np.array(is_new, bool)])])
-
-    def _make_net(self) -> nn.Sequential:
-        """A backbone and a projection head of two layers."""
-        backbone = make_backbone(self.backbone, self.image_shape, self.seed)
-        n = backbone.n_features
-        with seeded(self.seed):
-            return nn.Sequential(backbone, nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size))
 
 
 def _log_sum(exponents: Tensor) -> Tensor:

@@ -112,10 +112,8 @@ class CWRLearner(Classifier):
     lr_decay: float = setting(
         "decay of the later learning rates (the generator's too): those of task i, from 0, are multiplied by "
         "1 - lr_decay * sigmoid(1.5 i - 8)",
-        default=0.0,
-        ge=0,
-        le=1,
-    )
+        default=0.0, ge=0, le=1,
+    )  # fmt: skip
     centering: Literal["class", "task"] = setting(
         'mean that is subtracted from trained class weights: of each row ("class"), or of all rows of the '
         'task ("task")',
@@ -225,30 +223,22 @@ class CWRLearner(Classifier):
         set_renorm_momentum(self.net.backbone, later if self.n_ended else first)
 
     def make_optimizer(self) -> torch.optim.Optimizer:
-        trained: nn.Module = self.upper if self.n_ended else self.net.backbone
-        backbone_lr, head_lr = self.learning_rates()
+        trained: nn.Module = self.net.backbone
+        backbone_lr = head_lr = self.learning_rate
+        if self.n_ended:
+            left = lr_multiplier(self.lr_decay, self.n_ended)
+            trained, backbone_lr, head_lr = self.upper, left * self.backbone_lr, left * self.head_lr
         groups: list[dict[str, Any]] = [
             {"params": list(trained.parameters()), "lr": backbone_lr, "weight_decay": self.weight_decay},
             {"params": [self.net.head.weight], "lr": head_lr, "weight_decay": self.head_weight_decay},
         ]
-        return build_optimizer(
-            self.optimizer,
-            [group for group in groups if group["params"]],
-            learning_rate=self.learning_rate,
-            momentum=self.momentum,
-        )
+        groups = [group for group in groups if group["params"]]
+        return build_optimizer(self.optimizer, groups, self.learning_rate, self.momentum)
 
     @property
     def head_weight_decay(self) -> float:
         """Weight decay of the head."""
         return self.weight_decay
-
-    def learning_rates(self) -> tuple[float, float]:
-        """The learning rates of backbone and head in the current task."""
-        if not self.n_ended:
-            return self.learning_rate, self.learning_rate
-        left = lr_multiplier(self.lr_decay, self.n_ended)
-        return left * self.backbone_lr, left * self.head_lr
 
 
 class CWRStar(CWRLearner):
@@ -288,22 +278,16 @@ class AR1(CWRLearner):
 
     strength: float = setting(
         "weight of the penalty: half of lambda times the paper's multiplier of importance",
-        default=0.4,
-        ge=0,
-        le=1e12,
-    )
+        default=0.4, ge=0, le=1e12,
+    )  # fmt: skip
     damping: float = setting(
         "added to squared displacements, which bounds the importance of weights that hardly move",
-        default=1e-7,
-        ge=1e-12,
-        le=1e6,
-    )
+        default=1e-7, ge=1e-12, le=1e6,
+    )  # fmt: skip
     max_importance: float = setting(
         "largest importance of a weight: the paper's clip value over its multiplier",
-        default=1e3,
-        ge=0,
-        le=1e12,
-    )
+        default=1e3, ge=0, le=1e12,
+    )  # fmt: skip
     backbone_lr: float = setting(
         "learning rate of the backbone after the first task", default=1e-3, ge=0, le=MAX_LEARNING_RATE
     )
@@ -313,10 +297,7 @@ class AR1(CWRLearner):
     def setup(self) -> None:
         super().setup()
         self.penalty = PathIntegralPenalty(
-            self.backbone_parameters(),
-            strength=self.strength,
-            damping=self.damping,
-            max_importance=self.max_importance,
+            self.backbone_parameters(), self.strength, self.damping, self.max_importance
         )
 
     def backbone_parameters(self) -> list[nn.Parameter]:
@@ -327,9 +308,7 @@ class AR1(CWRLearner):
         return super().loss(images, targets) + self.strength * self.penalty(self.backbone_parameters())
 
     def optimizer_step(self, loss: Tensor) -> None:
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.penalty.optimizer_step(self.backbone_parameters(), self.optim)
+        self.penalty.optimizer_step(loss, self.backbone_parameters(), self.optim)
 
     def end(self, task: TaskView) -> None:
         self.penalty.consolidate(self.backbone_parameters())

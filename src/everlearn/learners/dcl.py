@@ -9,26 +9,12 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import BadInput
-from everlearn.factors import Factors
-from everlearn.learners.base import Learner, Losses, Names, setting
-from everlearn.learners.exemplar_matching import (
-    ExemplarMatcher,
-    Match,
-    Residuals,
-    match_aligned,
-    match_nearest,
-)
-from everlearn.memory import ExemplarMemory
-from everlearn.networks import flops_per_image, to_tensor
-from everlearn.networks.pose import (
-    augment_near_canonical,
-    augment_poses,
-    poses_from_factors,
-    without_rotation,
-)
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
-from everlearn.rng import IntArray, rng_at
-from everlearn.streams import Batch, TaskView
+from everlearn.rng import rng_at
+from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 LR_WARMUP, LR_DECAY_START = 50, 500
@@ -37,9 +23,15 @@ CHECKED_IMAGES = 32
 """Images on which the pose error of a batch is measured before it is skipped."""
 SKIPPED_BATCHES = 8
 """Batches skipped without a check after one with a pose error below the threshold."""
+FIRST_CANDIDATES = 8
+"""Candidates per angle in the first search round, which is enough for most images."""
+SCALE_FACTOR = 1.09
+"""Ratio of neighboring scales in the search: about the scale error of the network on unseen shapes."""
+CERTAIN_RATIO = 0.25
+"""A match is accepted without another search round if its residual is below this share of the runner-up's."""
 
 
-class DCL(Learner):
+class DCL(ExemplarLearner):
     """Disentangled continual learning.
 
     A variant of the published method (`dcl-paper`) with a smaller network and a more exact match. A network
@@ -114,9 +106,8 @@ class DCL(Learner):
         "pooling size of the memory's index; 1 compares whole images", default=4, ge=1, le=64
     )
 
-    parts: ClassVar[Names] = ("exemplars", "net", "average", "optim")
+    parts: ClassVar[Names] = ("net", "average", "optim")
     counters: ClassVar[Names] = ("n_steps", "n_to_skip", "pose_error")
-    supervision = "labelled images, factor labels, exemplars"
     ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small backbone": {"backbone": "resnet18"},
         "similarity parameterization": {"pose_parameterization": "matrix"},
@@ -132,7 +123,7 @@ class DCL(Learner):
     def setup(self) -> None:
         if self.pose_supervision == "exemplars":
             self.supervision = "labelled images, exemplars"
-        self.exemplars = ExemplarMatcher(self.match, self.novelty_scores, self.block)
+        self.exemplars = ExemplarStore(self.block)
         self.net = PoseNet(
             self.image_shape, backbone=self.backbone, input_size=self.input_size, width=self.width,
             parameterization=self.pose_parameterization, seed=self.seed,
@@ -142,20 +133,8 @@ class DCL(Learner):
         self.n_steps, self.n_to_skip, self.pose_error = 0, 0, 0.0
         self.forward_flops = flops_per_image(self.net, self.image_shape)
 
-    @property
-    def memory(self) -> ExemplarMemory:
-        """The exemplars, which can be edited."""
-        return self.exemplars.memory
-
-    @memory.setter
-    def memory(self, memory: ExemplarMemory) -> None:
-        self.exemplars.memory = memory
-
-    def begin(self, task: TaskView) -> None:
-        self.exemplars.add_exemplars(task.exemplars)
-
     def learn(self, batch: Batch) -> Losses:
-        self.exemplars.add_first_images(batch)
+        self.add_first_images(batch)
         if self.n_to_skip:
             self.n_to_skip -= 1
             return {"pose_error": self.pose_error, "trained": 0.0}
@@ -176,9 +155,9 @@ class DCL(Learner):
         if self.pose_supervision == "exemplars":
             rng = rng_at(self.seed, "dcl anywhere", self.n_steps)
             rows = rng.integers(len(batch), len(self.memory))
-            images, poses = augment_poses(self._tensor(self.memory.images[rows]), rng)
+            images, poses = pose.augment_poses(self._tensor(self.memory.images[rows]), rng)
         elif batch.factors is not None:
-            images, poses = self._tensor(batch.images), poses_from_factors(batch.factors)
+            images, poses = self._tensor(batch.images), pose.poses_from_factors(batch.factors)
         else:
             raise BadInput("these images come without factors; set pose_supervision to 'exemplars'")
         return images, self._targets(poses.to(images))
@@ -186,7 +165,7 @@ class DCL(Learner):
     def with_near_canonical(self, images: Tensor, poses: Tensor) -> tuple[Tensor, Tensor]:
         """Add half of the images close to the canonical frame, as refinements will see them."""
         half, rng = (len(images) + 1) // 2, rng_at(self.seed, "dcl near", self.n_steps)
-        near, near_poses = augment_near_canonical(images[:half], poses[:half], rng)
+        near, near_poses = pose.augment_near_canonical(images[:half], poses[:half], rng)
         return torch.cat([near, images]), torch.cat([self._targets(near_poses), poses])
 
     def step(self, images: Tensor, poses: Tensor) -> float:
@@ -197,31 +176,33 @@ class DCL(Learner):
             group["lr"] = self.learning_rate * factor
         self.net.train()
         errors = self.net.errors(images, poses)
-        self.optim.zero_grad(set_to_none=True)
-        errors.square().mean().backward()  # type: ignore[no-untyped-call]
-        self.optim.step()
+        minimize(errors.square().mean(), self.optim)
         self.n_steps = n
         self.count_flops(len(images), self.forward_flops)
         self.average.update(self.net, n)
-        self.exemplars.clear_cache()
+        self.exemplars.cache.clear()
         return float(errors.detach().abs().mean())
 
-    def end(self, task: TaskView) -> None:
-        self.exemplars.calibrate(task, self.seed)
-
-    def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
-        return self.exemplars.predict(images, reject=reject)
-
     def match(self, images: Images) -> Match:
-        """Predict poses, retrieve candidates from the memory, and align them."""
+        """Predict poses, retrieve candidates from the memory, and align them.
+
+        The aligned pose of the best candidate is better than the predicted one, even if the candidate is
+        wrong. So images without a certain match are searched again from that pose, with more candidates.
+        """
         poses = predict_poses(self.average.net, self._tensor(images), self.n_refinements).cpu()
         if not self.n_candidates:
-            return match_nearest(images, poses, self.memory, self.exemplars.index)
-        return match_aligned(
-            images, poses, self.memory, self.exemplars.index,
-            n_candidates=self.n_candidates, n_search_rounds=self.n_search_rounds,
-            n_angles=self.n_angles, n_scales=self.n_scales,
-        )  # fmt: skip
+            return self.exemplars.nearest(pose.canonical_images(images, poses), poses.double().numpy())
+        n_first = min(FIRST_CANDIDATES * self.n_angles, self.n_candidates)
+        match = self.exemplars.search(images, poses, n_first, search_grid(self.n_angles, 1))
+        grid = search_grid(self.n_angles, self.n_scales)
+        for _ in range(self.n_search_rounds - 1):
+            uncertain = np.flatnonzero(match.residuals > CERTAIN_RATIO * match.runner_up_residuals)
+            if not len(uncertain):
+                break
+            aligned = torch.from_numpy(match.poses[uncertain]).float()
+            again = self.exemplars.search(images[uncertain], aligned, self.n_candidates, grid)
+            match.replace(uncertain, match[uncertain].best_of(again))
+        return match
 
     def novelty_scores(self, match: Match, images: Images) -> Residuals:
         """The unexplained share of the image's contrast, times the residual ratio."""
@@ -230,20 +211,20 @@ class DCL(Learner):
         unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
         return unexplained * match.ratios
 
-    def novelty(self, images: Images) -> Residuals:
-        """Novelty from 0 to 1; about 1 in 100 images of known classes exceeds 0.5."""
-        return self.exemplars.novelty(images)
-
-    def estimate(self, images: Images) -> Factors:
-        """The factors of each image, from the aligned pose."""
-        return self.exemplars.estimate(images)
-
-    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, Residuals]:
-        """Rows of the k nearest exemplars, and residuals after alignment, (n, k) each."""
-        return self.exemplars.nearest(images, k)
-
     def _targets(self, poses: Tensor) -> Tensor:
-        return poses if self.n_angles == 1 else without_rotation(poses)
+        return poses if self.n_angles == 1 else pose.without_rotation(poses)
 
     def _tensor(self, images: Images) -> Tensor:
         return to_tensor(images, self.net.head.weight.device)
+
+
+def search_grid(n_angles: int, n_scales: int) -> Tensor:
+    """Pose changes (n_angles * n_scales, 4): angles over the full circle, scales around 1.
+
+    Example:
+        >>> search_grid(1, 3)[:, 0]
+        tensor([0.9174, 1.0000, 1.0900])
+    """
+    angle = (torch.arange(n_angles) * (2 * torch.pi / n_angles)).repeat(n_scales)
+    scale = (SCALE_FACTOR ** (torch.arange(n_scales) - (n_scales - 1) / 2)).repeat_interleave(n_angles)
+    return pose.similarity(scale, angle, torch.zeros_like(scale), torch.zeros_like(scale))

@@ -8,20 +8,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput
-from everlearn.factors import Factors
-from everlearn.learners.base import Learner, Losses, Names, setting
-from everlearn.learners.exemplar_matching import ExemplarMatcher, Match, Residuals
-from everlearn.memory import ExemplarMemory
-from everlearn.networks import data_parallel, flops_per_image, make_backbone, seeded, to_tensor
+from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
-from everlearn.rng import IntArray
-from everlearn.streams import Batch, TaskView
+from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 INDEX_POOLING = 2
 
 
-class DCLPaper(Learner):
+class DCLPaper(ExemplarLearner):
     """Disentangled continual learning as published.
 
     ResNet-18 regresses the 2x3 affine matrix of an object's pose, with the squared error to the true matrix.
@@ -48,13 +45,12 @@ class DCLPaper(Learner):
         "weight of the squared error between the warped image and its exemplar", default=0.0
     )
 
-    parts: ClassVar[Names] = ("exemplars", "net", "optim")
-    supervision = "labelled images, factor labels, exemplars"
+    parts: ClassVar[Names] = ("net", "optim")
     supports_data_parallel = True
     tiny_settings: ClassVar = {"backbone": "small"}
 
     def setup(self) -> None:
-        self.exemplars = ExemplarMatcher(self.match, self.novelty_scores, INDEX_POOLING)
+        self.exemplars = ExemplarStore(INDEX_POOLING)
         features = make_backbone(self.backbone, self.image_shape, self.seed)
         with seeded(self.seed):
             head = nn.Linear(features.n_features, 6)
@@ -62,30 +58,16 @@ class DCLPaper(Learner):
         self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate)
         self.forward_flops = flops_per_image(self.net, self.image_shape)
 
-    @property
-    def memory(self) -> ExemplarMemory:
-        """The exemplars, which can be edited."""
-        return self.exemplars.memory
-
-    @memory.setter
-    def memory(self, memory: ExemplarMemory) -> None:
-        self.exemplars.memory = memory
-
-    def begin(self, task: TaskView) -> None:
-        self.exemplars.add_exemplars(task.exemplars)
-
     def learn(self, batch: Batch) -> Losses:
         if batch.factors is None:
             raise BadInput("these images come without factors; dcl-paper needs them, dcl can do without")
-        self.exemplars.add_first_images(batch)
+        self.add_first_images(batch)
         images = self._tensor(batch.images)
         losses = self.losses(images, torch.from_numpy(batch.factors.matrices()).to(images), batch)
         loss = torch.stack(list(losses.values())).sum()
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optim.step()
+        minimize(loss, self.optim)
         self.count_flops(len(images), self.forward_flops)
-        self.exemplars.clear_cache()
+        self.exemplars.cache.clear()
         return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
 
     def losses(self, images: Tensor, matrices: Tensor, batch: Batch) -> dict[str, Tensor]:
@@ -99,37 +81,18 @@ class DCLPaper(Learner):
             losses["reconstruction"] = self.reconstruction_weight * error
         return losses
 
-    def end(self, task: TaskView) -> None:
-        self.exemplars.calibrate(task, self.seed)
-
-    def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
-        return self.exemplars.predict(images, reject=reject)
-
     @torch.no_grad()
     def match(self, images: Images) -> Match:
         """Warp images by the predicted matrices, and find the two nearest exemplars."""
         self.net.eval()
         pixels = self._tensor(images)
         matrices = self.net(pixels).reshape(-1, 2, 3)
-        rows, distances = self.exemplars.index.nearest(to_images(affine_sample(pixels, matrices).cpu()), 2)
-        poses = poses_from_matrices(matrices.cpu().double()).numpy()
-        return Match.of_candidates(self.memory.labels[rows], distances, poses)
+        canonical = to_images(affine_sample(pixels, matrices).cpu())
+        return self.exemplars.nearest(canonical, poses_from_matrices(matrices.cpu().double()).numpy())
 
     def novelty_scores(self, match: Match, images: Images) -> Residuals:
         """The paper's ratio: distance of the nearest exemplar as a share of the second nearest."""
         return match.ratios
-
-    def novelty(self, images: Images) -> Residuals:
-        """Novelty from 0 to 1; about 1 in 100 images of known classes exceeds 0.5."""
-        return self.exemplars.novelty(images)
-
-    def estimate(self, images: Images) -> Factors:
-        """The factors of each image, from the predicted matrix."""
-        return self.exemplars.estimate(images)
-
-    def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, Residuals]:
-        """Rows of the k nearest exemplars, and residuals after alignment, (n, k) each."""
-        return self.exemplars.nearest(images, k)
 
     def _tensor(self, images: Images) -> Tensor:
         return to_tensor(images, next(self.net.parameters()).device)

@@ -1,39 +1,52 @@
-"""A frozen copy of a network as the teacher of knowledge distillation."""
+"""Frozen copies of a network, such as the teacher of knowledge distillation."""
 
 from copy import deepcopy
+from typing import ClassVar, Generic, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from everlearn.learners.base import Footprint, State, Stateful
-from everlearn.networks import IncrementalNet, n_bytes
+from everlearn.learners.base import Names, State, Stateful
+from everlearn.networks import IncrementalNet
+
+Net = TypeVar("Net", bound=nn.Module)
 
 
-class Teacher(Stateful):
-    """A frozen copy of a network, with one logit for each label known when it was copied.
-
-    Batch normalization uses the running statistics of that time, which do not change any more.
+class FrozenCopy(Stateful, Generic[Net]):
+    """A frozen copy of a network in evaluation mode; there is none until `update`.
 
     Args:
-        student: the network to copy.
+        live: the network to copy.
     """
 
-    def __init__(self, student: IncrementalNet) -> None:
-        self.student = student
-        self.net: IncrementalNet | None = None
+    parts: ClassVar[Names] = ("net",)
+
+    def __init__(self, live: Net) -> None:
+        self.live = live
+        self.net: Net | None = None
 
     def __bool__(self) -> bool:
         """Whether there is a copy."""
         return self.net is not None
 
+    def update(self) -> None:
+        """Copy the network as it is now."""
+        self.net = deepcopy(self.live).requires_grad_(False).eval()
+
+    def load(self, state: State) -> None:
+        self.net = None if state["net"] is None else deepcopy(self.live)
+        super().load(state)
+        if self.net is not None:  # loading may replace parameters
+            self.net.requires_grad_(False).eval()
+
+
+class Teacher(FrozenCopy[IncrementalNet]):
+    """A frozen copy of a classifier, with one logit for each label known when it was copied."""
+
     @property
     def n_labels(self) -> int:
         """The number of labels that the teacher knows."""
         return len(self.net.head.labels) if self.net else 0
-
-    def copy_student(self) -> None:
-        """Become a copy of the student as it is now."""
-        self._freeze(deepcopy(self.student))
 
     @torch.no_grad()
     def __call__(self, images: Tensor) -> Tensor:
@@ -41,21 +54,3 @@ class Teacher(Stateful):
         assert self.net is not None, "there is no teacher yet"  # noqa: S101
         logits: Tensor = self.net(images)
         return logits
-
-    # The architecture of a copy that is loaded is the student's, so it is not a declared part.
-
-    def state(self) -> State:
-        return {"net": self.net and self.net.state()}
-
-    def load(self, state: State) -> None:
-        self.net = None
-        if state["net"] is not None:
-            net = deepcopy(self.student)
-            net.load(state["net"])
-            self._freeze(net)
-
-    def footprint(self) -> Footprint:
-        return Footprint(weights=n_bytes(self.net) if self.net else 0)
-
-    def _freeze(self, net: IncrementalNet) -> None:
-        self.net = net.requires_grad_(False).eval()

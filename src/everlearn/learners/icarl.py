@@ -45,10 +45,8 @@ class ICaRL(Classifier):
     temperature: float = setting(
         "temperature of the teacher's logits: 1 in the paper; 2 in van de Ven and Tolias, which favors new "
         "classes",
-        default=1.0,
-        ge=1e-3,
-        le=1e3,
-    )
+        default=1.0, ge=1e-3, le=1e3,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("buffer", "teacher")
     counters: ClassVar[Names] = ("exemplars_per_image",)
@@ -80,7 +78,7 @@ class ICaRL(Classifier):
 
     def end(self, task: TaskView) -> None:
         self.buffer.add(without_factors(task.train), features=self.unit_features(task.train.images))
-        self.teacher.copy_student()
+        self.teacher.update()
         self._class_means = None
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:

@@ -64,7 +64,7 @@ class LwF(Classifier):
         return (1 - n_old / n_labels) * loss + n_old / n_labels * distillation
 
     def end(self, task: TaskView) -> None:
-        self.teacher.copy_student()
+        self.teacher.update()
 
 
 def distillation_loss(logits: Tensor, teacher_logits: Tensor, temperature: float) -> Tensor:

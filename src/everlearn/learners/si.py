@@ -30,24 +30,20 @@ class SI(Classifier):
     strength: float = setting("weight of the penalty", default=0.1, ge=0, le=1e12)
     damping: float = setting(
         "added to squared displacements, which bounds the importance of weights that hardly move",
-        default=0.1,
-        ge=1e-12,
-        le=1e6,
-    )
+        default=0.1, ge=1e-12, le=1e6,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("penalty",)
 
     def setup(self) -> None:
         super().setup()
-        self.penalty = PathIntegralPenalty(self.parameters(), strength=self.strength, damping=self.damping)
+        self.penalty = PathIntegralPenalty(self.parameters(), self.strength, self.damping)
 
     def loss(self, images: Tensor, targets: Tensor) -> Tensor:
         return super().loss(images, targets) + self.strength * self.penalty(self.parameters())
 
     def optimizer_step(self, loss: Tensor) -> None:
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.penalty.optimizer_step(self.parameters(), self.optim)
+        self.penalty.optimizer_step(loss, self.parameters(), self.optim)
 
     def end(self, task: TaskView) -> None:
         self.penalty.consolidate(self.parameters())

@@ -65,21 +65,23 @@ class PathIntegralPenalty(WeightPenalty):
     parts: ClassVar[Names] = ("path_integral",)
 
     def __init__(
-        self,
-        parameters: Sequence[Tensor],
-        *,
-        strength: float,
-        damping: float,
-        max_importance: float = torch.inf,
+        self, parameters: Sequence[Tensor], strength: float, damping: float, max_importance: float = torch.inf
     ) -> None:
         super().__init__(parameters)
         self.strength, self.damping, self.max_importance = strength, damping, max_importance
         self.path_integral = [torch.zeros_like(each) for each in self.reference]
 
-    def optimizer_step(self, parameters: Sequence[Tensor], optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer step on gradients of loss + strength * penalty; updates the path integral."""
+    def optimizer_step(
+        self, loss: Tensor, parameters: Sequence[Tensor], optimizer: torch.optim.Optimizer
+    ) -> None:
+        """An optimizer step on a loss that includes strength * penalty; updates the path integral."""
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
         of_penalty = torch.autograd.grad(self.strength * self(parameters), parameters)
-        gradients = [_gradient(p) - g for p, g in zip(parameters, of_penalty, strict=True)]
+        gradients = [
+            (torch.zeros_like(p) if p.grad is None else p.grad) - g
+            for p, g in zip(parameters, of_penalty, strict=True)
+        ]
         before = copy_of(parameters)
         optimizer.step()
         moves = zip(self.path_integral, gradients, parameters, before, strict=True)
@@ -100,7 +102,3 @@ class PathIntegralPenalty(WeightPenalty):
 def copy_of(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Detached copies of tensors."""
     return [tensor.detach().clone() for tensor in tensors]
-
-
-def _gradient(parameter: Tensor) -> Tensor:
-    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad

@@ -124,6 +124,11 @@ class ExemplarMemory:
         self._append(batch.images, np.asarray(batch.labels, np.int64), self._version + 1)
         self._version += 1
 
+    def first_images(self, batch: Batch) -> Batch:
+        """The first image of each class of a batch that has no exemplar yet."""
+        labels, first = np.unique(batch.labels, return_index=True)
+        return batch[np.sort(first[[label not in self for label in labels.tolist()]])]
+
     def replace(self, label: int, images: Images, which: int | None = None) -> None:
         """Replace all images of a class, or the one with number `which`."""
         self._check_images(images)

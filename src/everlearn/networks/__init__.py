@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         load_module,
         load_optimizer,
         map_batches,
+        minimize,
         module_state,
         n_bytes,
         optimizer_state,

@@ -162,20 +162,11 @@ def normal_equations(
                     j3 += weight * gy
                 residual += error * error
                 if j2 != 0.0 or j3 != 0.0:
-                    normal[0, 0] += j0 * j0
-                    normal[0, 1] += j0 * j1
-                    normal[0, 2] += j0 * j2
-                    normal[0, 3] += j0 * j3
-                    normal[1, 1] += j1 * j1
-                    normal[1, 2] += j1 * j2
-                    normal[1, 3] += j1 * j3
-                    normal[2, 2] += j2 * j2
-                    normal[2, 3] += j2 * j3
-                    normal[3, 3] += j3 * j3
-                    right[0] -= j0 * error
-                    right[1] -= j1 * error
-                    right[2] -= j2 * error
-                    right[3] -= j3 * error
+                    gradient = (j0, j1, j2, j3)
+                    for m in range(4):
+                        right[m] -= gradient[m] * error
+                        for n in range(m, 4):
+                            normal[m, n] += gradient[m] * gradient[n]
     return residual * stride * stride
 
 

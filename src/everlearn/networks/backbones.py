@@ -12,8 +12,10 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
 from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead
-from everlearn.networks.tensors import MID_GRAY, load_module, module_state, seeded
+from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 
+POOLED_SIZE = 32
+"""Pixels per side, about, that `PooledNet` averages larger images down to."""
 MNIST_MEAN, MNIST_STD = 0.1307, 0.3081
 """Mean and standard deviation of the pixels of MNIST."""
 MOBILENET_LAYERS = (
@@ -25,7 +27,11 @@ MOBILENET_LAYERS = (
 
 
 class Backbone(nn.Module):
-    """A network that maps images (n, C, H, W) to features (n, n_features)."""
+    """A network that maps images (n, C, H, W) to features (n, n_features).
+
+    Constructors take the `image_shape`, (H, W) or (H, W, 3), and the `width`: the channels of the first
+    convolution, of which the others have multiples, or the units of dense layers.
+    """
 
     n_features: int
 
@@ -33,29 +39,25 @@ class Backbone(nn.Module):
         """The layers, which share the weights of the network; in sequence they compute its features."""
         return [self]
 
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, n_features)."""
+        for layer in self.layers():
+            images = layer(images)
+        return images
+
 
 class SmallNet(Backbone):
-    """Six convolutions and a dense layer; about 370,000 weights at 64 px.
+    """Six convolutions and a dense layer; about 370,000 weights at 64 px."""
 
-    Args:
-        image_shape: (H, W) or (H, W, 3).
-        width: channels of the first layer; the others are multiples.
-        n_features: size of the features.
-    """
+    n_features = 256
 
-    def __init__(self, image_shape: tuple[int, ...], width: int = 16, n_features: int = 256) -> None:
+    def __init__(self, image_shape: tuple[int, ...], width: int = 16) -> None:
         super().__init__()
-        self.n_features = n_features
         self.convolutions = nn.Sequential(
             *_first_convolutions(image_shape, width), convolution(4 * width, 4 * width, stride=2)
         )
         n_flat = 4 * width * math.ceil(image_shape[0] / 16) * math.ceil(image_shape[1] / 16)
-        self.dense = nn.Sequential(nn.Flatten(), nn.Linear(n_flat, n_features), nn.ReLU(inplace=True))
-
-    def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, n_features)."""
-        features: Tensor = self.dense(self.convolutions(images))
-        return features
+        self.dense = nn.Sequential(nn.Flatten(), nn.Linear(n_flat, self.n_features), nn.ReLU(inplace=True))
 
     def layers(self) -> list[nn.Module]:
         return [*self.convolutions, self.dense]
@@ -65,34 +67,23 @@ class PooledNet(Backbone):
     """Six convolutions and global max pooling, normalized; about 140,000 weights.
 
     Features hardly depend on the position of an object, so that it needs far fewer images than `SmallNet`,
-    but cannot estimate positions. Without the last normalization it loses plasticity within ten tasks.
-
-    Args:
-        image_shape: (H, W) or (H, W, 3).
-        width: channels of the first layer; the others are multiples.
-        input_size: larger images are averaged down to about this many pixels per side.
-        normalized: whether features are normalized; if not, they are nonnegative as in MobileNet and ResNet.
+    but cannot estimate positions. Larger images are averaged down to about 32 px. Without the last
+    normalization (`normalized`) features are nonnegative as in MobileNet and ResNet, and the network loses
+    plasticity within ten tasks.
     """
 
-    def __init__(
-        self, image_shape: tuple[int, ...], width: int = 16, input_size: int = 32, *, normalized: bool = True
-    ) -> None:
+    def __init__(self, image_shape: tuple[int, ...], width: int = 16, *, normalized: bool = True) -> None:
         super().__init__()
         self.n_features = 8 * width
-        self.block = max(1, min(image_shape[:2]) // input_size)
+        self.block = max(1, min(image_shape[:2]) // POOLED_SIZE)
         self.convolutions = nn.Sequential(
             *_first_convolutions(image_shape, width), convolution(4 * width, 8 * width)
         )
         self.norm = BatchNorm1d(8 * width) if normalized else nn.Identity()
 
-    def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, n_features)."""
-        features: Tensor = self.norm(_max_pool(self.convolutions(self._downsample(images))))
-        return features
-
     def layers(self) -> list[nn.Module]:
         first, *others = self.convolutions
-        pooling = nn.Sequential(_Lambda(_max_pool), self.norm)
+        pooling = nn.Sequential(_Lambda(lambda maps: maps.amax(dim=(2, 3))), self.norm)
         return [nn.Sequential(_Lambda(self._downsample), first), *others, pooling]
 
     def _downsample(self, images: Tensor) -> Tensor:
@@ -104,10 +95,6 @@ class MLP(Backbone):
     """Two dense layers, as usual for MNIST; no batch normalization.
 
     Pixels are standardized as usual for MNIST, since plain SGD is sensitive to it.
-
-    Args:
-        image_shape: (H, W) or (H, W, 3).
-        width: units of each layer.
     """
 
     def __init__(self, image_shape: tuple[int, ...], width: int = 400) -> None:
@@ -121,11 +108,6 @@ class MLP(Backbone):
             nn.ReLU(inplace=True),
         )
 
-    def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, width)."""
-        features: Tensor = self.dense(_standardize(images))
-        return features
-
     def layers(self) -> list[nn.Module]:
         flatten, first, relu, *second = self.dense
         return [nn.Sequential(_Lambda(_standardize), flatten, first, relu), nn.Sequential(*second)]
@@ -138,18 +120,13 @@ class ResNet18(Backbone):
 
     def __init__(self, image_shape: tuple[int, ...]) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(_n_channels(image_shape), 64, 7, 2, 3, bias=False)
+        self.conv1 = nn.Conv2d(n_channels(image_shape), 64, 7, 2, 3, bias=False)
         self.bn1 = BatchNorm2d(64)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         self.layer1 = _resnet_stage(64, 64, stride=1)
         self.layer2 = _resnet_stage(64, 128, stride=2)
         self.layer3 = _resnet_stage(128, 256, stride=2)
         self.layer4 = _resnet_stage(256, 512, stride=2)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> (n, 512)."""
-        maps = self.maxpool(torch.relu(self.bn1(self.conv1(images))))
-        return _mean_pool(self.layer4(self.layer3(self.layer2(self.layer1(maps)))))
 
     def layers(self) -> list[nn.Module]:
         stem = nn.Sequential(self.conv1, self.bn1, nn.ReLU(inplace=True), self.maxpool)
@@ -159,9 +136,6 @@ class ResNet18(Backbone):
 
 class MobileNet(nn.Sequential, Backbone):
     """MobileNet v1 with batch renormalization, without its classifier; about 3,200,000 weights, 15 layers.
-
-    Args:
-        image_shape: (H, W) or (H, W, 3).
 
     Example:
         >>> [name for name, _ in MobileNet((32, 32)).named_children()][:3]
@@ -177,12 +151,12 @@ class MobileNet(nn.Sequential, Backbone):
         widths = pairwise(chain([32], (width for _, width, _ in MOBILENET_LAYERS)))
         separable = {
             name: nn.Sequential(
-                *_renorm_convolution(n_in, n_in, kernel=3, stride=stride, groups=n_in),
-                *_renorm_convolution(n_in, n_out),
+                *convolution(n_in, n_in, stride=stride, groups=n_in, norm=BatchRenorm),
+                *convolution(n_in, n_out, kernel=1, norm=BatchRenorm),
             )
             for (name, _, stride), (n_in, n_out) in zip(MOBILENET_LAYERS, widths, strict=True)
         }
-        first = nn.Sequential(*_renorm_convolution(_n_channels(image_shape), 32, kernel=3, stride=2))
+        first = convolution(n_channels(image_shape), 32, stride=2, norm=BatchRenorm)
         super().__init__(OrderedDict(conv1=first, **separable, mean=_Lambda(_mean_pool)))
 
     def layers(self) -> list[nn.Module]:
@@ -212,13 +186,18 @@ class IncrementalNet(nn.Module):
         self.head.load(state["head"])
 
 
-def convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> nn.Sequential:
+def convolution(
+    n_in: int,
+    n_out: int,
+    *,
+    kernel: int = 3,
+    stride: int = 1,
+    groups: int = 1,
+    norm: Callable[[int], nn.Module] = BatchNorm2d,
+) -> nn.Sequential:
     """Convolution, batch normalization, ReLU."""
-    return nn.Sequential(
-        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False),
-        BatchNorm2d(n_out),
-        nn.ReLU(inplace=True),
-    )
+    layer = nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias=False)
+    return nn.Sequential(layer, norm(n_out), nn.ReLU(inplace=True))
 
 
 def with_renorm(net: Backbone) -> Backbone:
@@ -267,28 +246,14 @@ def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
     return nn.Sequential(*layers[:n]), nn.Sequential(*layers[n:])
 
 
-def _n_channels(image_shape: tuple[int, ...]) -> int:
-    return 1 if len(image_shape) == 2 else image_shape[2]
-
-
 def _first_convolutions(image_shape: tuple[int, ...], width: int) -> list[nn.Sequential]:
     """Five convolutions, to an eighth of the side and four times the width."""
     return [
-        convolution(_n_channels(image_shape), width, kernel=5, stride=2),
+        convolution(n_channels(image_shape), width, kernel=5, stride=2),
         convolution(width, 2 * width, stride=2),
         convolution(2 * width, 2 * width),
         convolution(2 * width, 4 * width, stride=2),
         convolution(4 * width, 4 * width),
-    ]
-
-
-def _renorm_convolution(
-    n_in: int, n_out: int, *, kernel: int = 1, stride: int = 1, groups: int = 1
-) -> list[nn.Module]:
-    return [
-        nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias=False),
-        BatchRenorm(n_out),
-        nn.ReLU(inplace=True),
     ]
 
 
@@ -326,10 +291,6 @@ class _Lambda(nn.Module):
 
 def _mean_pool(maps: Tensor) -> Tensor:
     return maps.mean(dim=(2, 3))
-
-
-def _max_pool(maps: Tensor) -> Tensor:
-    return maps.amax(dim=(2, 3))
 
 
 def _standardize(images: Tensor) -> Tensor:

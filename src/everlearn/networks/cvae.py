@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.networks.divergences import kl_to_prior
 from everlearn.networks.tensors import load_module, module_state, seeded
 from everlearn.rng import rng_at
 
@@ -36,9 +37,9 @@ class ConditionalVAE(nn.Module):
 
     def __init__(
         self,
-        *,
         n_features: int,
         shape: tuple[int, ...],
+        *,
         width: int = 256,
         n_latents: int = 100,
         seed: int = 0,
@@ -57,11 +58,10 @@ class ConditionalVAE(nn.Module):
         """Have at least `n_classes` classes; True if the embeddings were replaced by more."""
         if n_classes <= len(self.class_embeddings):
             return False
-        self.resize_classes(1 << (n_classes - 1).bit_length())
+        self._resize(1 << (n_classes - 1).bit_length())
         return True
 
-    def resize_classes(self, capacity: int) -> None:
-        """Have `capacity` class embeddings; those of known classes stay."""
+    def _resize(self, capacity: int) -> None:
         known = self.class_embeddings.detach()[:capacity]
         self.class_embeddings = nn.Parameter(torch.cat([known, self._new_embeddings(len(known), capacity)]))
 
@@ -71,7 +71,7 @@ class ConditionalVAE(nn.Module):
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from what `state` returned, with its number of classes."""
-        self.resize_classes(len(state["class_embeddings"]))
+        self._resize(len(state["class_embeddings"]))
         load_module(self, state)
 
     def encode(self, features: Tensor) -> tuple[Tensor, Tensor]:
@@ -104,31 +104,12 @@ class ConditionalVAE(nn.Module):
 
 
 def cvae_loss(
-    activations: Tensor,
-    reconstruction: Tensor,
-    posterior: tuple[Tensor, Tensor],
-    logits: Tensor,
-    targets: Tensor,
-    *,
-    beta: float,
-    eta: float,
+    activations: Tensor, reconstruction: Tensor, posterior: tuple[Tensor, Tensor], *, beta: float
 ) -> Tensor:
-    """Squared error + beta * KL divergence of the latents from N(0, 1) + eta * cross-entropy.
+    """Squared error + beta * KL divergence of the latents, given by mean and log variance, from N(0, 1).
 
-    All three are means over activations, latents and images, so that the weights do not depend on sizes. The
-    paper has sums; a thousand activations would then dominate the classifier, and with its beta and eta
+    Both are means over activations and latents, so that beta does not depend on sizes. The paper has sums; a
+    thousand activations would then dominate the loss of the classifier, and with the paper's weights
     generated activations have no class information.
-
-    Args:
-        activations: the training data, (n, ...).
-        reconstruction: decoded from its latents.
-        posterior: mean and log variance of the latents, (n, n_latents).
-        logits: of the frozen classifier for the reconstruction, (n, n_classes).
-        targets: class indices, (n,).
-        beta: weight of the divergence.
-        eta: weight of the cross-entropy.
     """
-    mean, log_variance = posterior
-    error = functional.mse_loss(reconstruction, activations)
-    divergence = (mean.square() + log_variance.exp() - 1 - log_variance).mean() / 2
-    return error + beta * divergence + eta * functional.cross_entropy(logits, targets)
+    return functional.mse_loss(reconstruction, activations) + beta * kl_to_prior(*posterior).mean()

@@ -120,20 +120,17 @@ def data_parallel(net: Net) -> Net:
     """
     if world_size() > 1:
         for module in list(net.modules()):
-            if any(True for _ in module.buffers(recurse=False)):
-                _mix_in(_SyncBatchNorm, _check_norm(module))
+            if not any(True for _ in module.buffers(recurse=False)):
+                continue
+            is_norm = isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d) and module.affine
+            if not is_norm or not module.momentum:
+                raise BadInput(
+                    f"the network has a layer {type(module).__name__}, whose statistics cannot be computed "
+                    "by several processes; use one process"
+                )
+            _mix_in(_SyncBatchNorm, module)
         _mix_in(_DataParallel, net)
     return net
-
-
-def _check_norm(module: nn.Module) -> nn.Module:
-    """The module, or an error: other layers with buffers would keep the statistics of some rows only."""
-    if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d) and module.affine:
-        return module
-    raise BadInput(
-        f"the network has a layer {type(module).__name__}, whose statistics cannot be computed by several "
-        "processes; use one process"
-    )
 
 
 def _mix_in(mixin: type[nn.Module], module: nn.Module) -> None:
@@ -196,19 +193,11 @@ class _SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
         if not (self.is_sharded and self.training):
             return super().forward(x)
         mean, variance, n = _statistics(x.detach())
-        self._update(mean, variance * n / (n - 1))
+        self.get_buffer("num_batches_tracked").add_(1)
+        for name, value in (("running_mean", mean), ("running_var", variance * n / (n - 1))):
+            self.get_buffer(name).lerp_(value, self.momentum or 0.0)
         normalized: Tensor = _Normalize.apply(x, self.weight, self.bias, mean, variance, n, self.eps)  # type: ignore[no-untyped-call]
         return normalized
-
-    @torch.no_grad()
-    def _update(self, mean: Tensor, variance: Tensor) -> None:
-        """Update the running statistics."""
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
-            return
-        self.num_batches_tracked += 1
-        step = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        self.running_mean.lerp_(mean, step)
-        self.running_var.lerp_(variance, step)
 
 
 def _statistics(x: Tensor) -> tuple[Tensor, Tensor, float]:
@@ -228,16 +217,8 @@ class _Normalize(torch.autograd.Function):
     """(x - mean) / std * weight + bias, where mean and std depend on x of all processes."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        mean: Tensor,
-        variance: Tensor,
-        n: float,
-        eps: float,
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, *statistics: Any) -> Tensor:
+        mean, variance, n, eps = statistics
         ctx.save_for_backward(x, weight, mean, variance)
         ctx.n, ctx.eps = n, eps
         return functional.batch_norm(x, mean, variance, weight, bias, training=False, eps=eps)

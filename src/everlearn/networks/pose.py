@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.factors import Factors
-from everlearn.networks.tensors import MID_GRAY
+from everlearn.networks.tensors import MID_GRAY, to_tensor
 from everlearn.rng import Rng
 
 CANONICAL = (1.0, 0.0, 0.0, 0.0)
@@ -114,6 +114,11 @@ def clamp_scale(poses: Tensor) -> Tensor:
 def to_canonical(images: Tensor, poses: Tensor) -> Tensor:
     """Warp images (n, C, H, W) of objects in known poses to the canonical frame, with border padding."""
     return affine_sample(images, matrices_from_poses(poses))
+
+
+def canonical_images(images: npt.NDArray[np.uint8], poses: Tensor) -> npt.NDArray[np.float32]:
+    """Images (n, H, W[, 3]) of objects in known poses, warped to the canonical frame; not rounded."""
+    return to_images(to_canonical(to_tensor(images), poses))
 
 
 def from_canonical(images: Tensor, poses: Tensor) -> Tensor:

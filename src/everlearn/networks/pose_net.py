@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.errors import check_range, unknown
 from everlearn.networks.backbones import SmallNet, make_backbone
 from everlearn.networks.pose import (
     CANONICAL,
@@ -18,9 +17,6 @@ from everlearn.networks.pose import (
 )
 from everlearn.networks.tensors import seeded
 
-N_OUTPUTS = {"similarity": 4, "matrix": 6}
-"""Outputs of each pose parameterization: a similarity, or its 2x3 affine matrix."""
-
 
 class PoseNet(nn.Module):
     """Regresses poses (n, 4) from images; initialized close to the canonical pose.
@@ -30,7 +26,8 @@ class PoseNet(nn.Module):
         backbone: "small" or "resnet18".
         input_size: larger images are average-pooled to about this many pixels per side.
         width: channels of the first layer of the small backbone.
-        parameterization: "similarity" or "matrix": what the last layer outputs and the loss compares.
+        parameterization: what the last layer outputs and the loss compares: the four numbers of a
+            "similarity", or the six of its affine "matrix".
         seed: seed of the initial weights.
     """
 
@@ -45,20 +42,13 @@ class PoseNet(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        check_range("input_size", input_size, 8, 512)
-        check_range("width", width, 1, 512)
-        if parameterization not in N_OUTPUTS:
-            raise unknown("pose parameterization", parameterization, N_OUTPUTS)
         self.parameterization = parameterization
         self.pool = max(1, min(image_shape[:2]) // input_size)
         pooled = (image_shape[0] // self.pool, image_shape[1] // self.pool, *image_shape[2:])
         with seeded(seed):
-            self.backbone = (
-                SmallNet(pooled, width=width)
-                if backbone == "small"
-                else make_backbone(backbone, pooled, seed)
-            )
-            self.head = nn.Linear(self.backbone.n_features, N_OUTPUTS[parameterization])
+            small = backbone == "small"
+            self.backbone = SmallNet(pooled, width) if small else make_backbone(backbone, pooled, seed)
+            self.head = nn.Linear(self.backbone.n_features, 4 if parameterization == "similarity" else 6)
         with torch.no_grad():
             self.head.weight.mul_(0.1)
             self.head.bias.copy_(self._targets(torch.tensor([CANONICAL]))[0])

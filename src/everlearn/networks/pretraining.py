@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypedDict, Unpack, overload
 
 import numpy as np
 import torch
@@ -11,7 +10,7 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput, check_range
 from everlearn.networks.backbones import Backbone, make_backbone
-from everlearn.networks.tensors import map_batches, seeded, to_tensor
+from everlearn.networks.tensors import map_batches, minimize, n_channels, seeded, to_tensor
 from everlearn.networks.vit import ViT
 from everlearn.rng import rng_at
 from everlearn.streams import Batch
@@ -25,23 +24,8 @@ WEIGHT_DECAY = 0.05
 VIT = "vit"
 
 
-class TrainConfig(TypedDict, total=False):
-    """How a network is pretrained."""
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    seed: int
-    progress: Progress
-
-
 class ClassifierNet(nn.Module):
-    """A backbone with a linear head.
-
-    Args:
-        backbone: maps images to features.
-        n_classes: number of logits.
-    """
+    """A backbone with a linear head."""
 
     def __init__(self, backbone: Backbone, n_classes: int) -> None:
         super().__init__()
@@ -58,55 +42,41 @@ class ClassifierNet(nn.Module):
         return logits
 
 
-@overload
-def pretrain(batch: Batch, *, image_size: int = 32, **config: Unpack[TrainConfig]) -> ViT: ...
-
-
-@overload
 def pretrain(
-    batch: Batch, *, backbone: str, image_size: int = 32, **config: Unpack[TrainConfig]
-) -> "ViT | ClassifierNet": ...
-
-
-def pretrain(
-    batch: Batch, *, backbone: str = VIT, image_size: int = 32, **config: Unpack[TrainConfig]
-) -> "ViT | ClassifierNet":
+    batch: Batch,
+    *,
+    backbone: str = VIT,
+    image_size: int = 32,
+    epochs: int = 2,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+    progress: Progress = lambda *_: None,
+) -> ViT | ClassifierNet:
     """A network trained to classify images; its logits are in the order of the sorted labels.
 
     Args:
         batch: images and labels, of at least two classes.
         backbone: "vit" for a small vision transformer, or the name of another backbone.
         image_size: input size of the transformer in pixels, a multiple of 8.
-        config: epochs, batch_size, learning_rate (the maximum, of AdamW), seed and progress, which is called
-            with (steps done, steps in total, text) after each step.
+        epochs: passes over the images.
+        batch_size: images per step.
+        learning_rate: the largest learning rate of AdamW.
+        seed: seed of the initial weights and of the order of images.
+        progress: called with (steps done, steps in total, text) after each step.
     """
-    seed, n_classes = config.get("seed", 0), len(np.unique(batch.labels))
-    if n_classes < 2:
-        raise BadInput(f"{n_classes} classes are too few to classify; give images of at least 2")
-    with seeded(seed):
-        n_channels = 1 if batch.images.ndim == 3 else 3
-        net = (
-            ViT(image_size=image_size, n_channels=n_channels, n_classes=n_classes)
-            if backbone == VIT
-            else ClassifierNet(make_backbone(backbone, batch.images.shape[1:], seed), n_classes)
-        )
-    _fit(net, batch, **config)
-    return net.eval()
-
-
-def _fit(
-    net: ViT | ClassifierNet,
-    batch: Batch,
-    *,
-    epochs: int = 2,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
-    seed: int = 0,
-    progress: Progress = lambda *_: None,
-) -> None:
     check_range("epochs", epochs, 1, 10_000)
     check_range("batch_size", batch_size, 1, 65_536)
     check_range("learning_rate", learning_rate, 1e-9, 1)
+    image_shape, n_classes = batch.images.shape[1:], len(np.unique(batch.labels))
+    if n_classes < 2:
+        raise BadInput(f"{n_classes} classes are too few to classify; give images of at least 2")
+    with seeded(seed):
+        net: ViT | ClassifierNet = (
+            ViT(image_size=image_size, n_channels=n_channels(image_shape), n_classes=n_classes)
+            if backbone == VIT
+            else ClassifierNet(make_backbone(backbone, image_shape, seed), n_classes)
+        )
     optimizer = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True)
     targets = torch.from_numpy(np.searchsorted(np.unique(batch.labels), batch.labels))
     orders = (rng_at(seed, "pretraining", epoch).permutation(len(batch)) for epoch in range(epochs))
@@ -115,10 +85,9 @@ def _fit(
         for group in optimizer.param_groups:
             group["lr"] = learning_rate * _lr_multiplier(number / len(steps))
         loss = functional.cross_entropy(net.classify(net.preprocess(batch.images[rows])), targets[rows])
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        minimize(loss, optimizer)
         progress(number + 1, len(steps), f"loss {float(loss.detach()):.3f}")
+    return net.eval()
 
 
 def accuracy(net: ViT | ClassifierNet, batch: Batch, labels: Sequence[int]) -> float:

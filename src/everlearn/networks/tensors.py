@@ -118,6 +118,18 @@ def pad_to(tensor: Tensor, shape: torch.Size) -> Tensor:
     return larger
 
 
+def minimize(loss: Tensor, optimizer: torch.optim.Optimizer) -> None:
+    """Backpropagate a loss, and update the weights."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def n_channels(image_shape: tuple[int, ...]) -> int:
+    """The channels of images (H, W) or (H, W, C)."""
+    return image_shape[2] if len(image_shape) == 3 else 1
+
+
 def n_bytes(module: nn.Module) -> int:
     """The bytes of a module's weights and buffers."""
     return sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))
@@ -140,12 +152,10 @@ def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
 
     layers = [m for m in module.modules() if isinstance(m, nn.Conv2d | nn.ConvTranspose2d | nn.Linear)]
     hooks = [layer.register_forward_hook(count) for layer in layers]
-    height, width, *channels = image_shape
     device = next((weight.device for weight in module.parameters()), None)
     was_training = module.training
-    module.eval()
     with torch.no_grad():
-        module(torch.zeros(1, *(channels or [1]), height, width, device=device))
+        module.eval()(to_tensor(np.zeros((1, *image_shape), np.uint8), device))
     module.train(was_training)
     for hook in hooks:
         hook.remove()

@@ -1,33 +1,25 @@
 """The convolutional variational autoencoder of VASE and CCI-VAE."""
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
-from everlearn.errors import BadInput, unknown
-from everlearn.networks.tensors import MID_GRAY, seeded
+from everlearn.errors import BadInput
+from everlearn.networks.tensors import MID_GRAY, n_channels, seeded
 
 MIN_STD, MAX_STD = 0.05, 7.4
 """Default bounds of the posterior's standard deviation."""
-
-
-@dataclass(frozen=True)
-class NetSize:
-    """Channels of each stride-2 layer, and units of the dense layer."""
-
-    channels: tuple[int, ...]
-    n_features: int = 256
-
-
 SIZES = {
-    "paper": NetSize((64, 64, 128, 128)),
-    "half": NetSize((32, 32, 64, 64)),
-    "small": NetSize((32, 32, 64)),
-    "tiny": NetSize((16, 16, 32)),
+    "paper": (64, 64, 128, 128),
+    "half": (32, 32, 64, 64),
+    "small": (32, 32, 64),
+    "tiny": (16, 16, 32),
 }
+"""Channels of each stride-2 layer."""
+N_FEATURES = 256
+"""Units of the dense layer."""
 
 
 class Encoder(nn.Module):
@@ -35,31 +27,30 @@ class Encoder(nn.Module):
 
     Args:
         image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
-        size: layer sizes.
+        channels: of each stride-2 layer.
         n_latents: dimensions of z.
         min_std: lower bound of the posterior's standard deviation.
     """
 
     def __init__(
-        self, image_shape: tuple[int, ...], size: NetSize, n_latents: int, min_std: float = MIN_STD
+        self, image_shape: tuple[int, ...], channels: tuple[int, ...], n_latents: int, min_std: float
     ) -> None:
         super().__init__()
         self.bounds = 2 * math.log(min_std), 2 * math.log(MAX_STD)
-        first, *others = size.channels
         layers: list[nn.Module] = [
             # Space-to-depth and a 3x3 convolution replace a 4x4 convolution with stride 2: for one input
             # channel, the backward pass is much faster.
             nn.PixelUnshuffle(2),
-            nn.Conv2d(4 * n_channels(image_shape), first, 3, 1, 1),
+            nn.Conv2d(4 * n_channels(image_shape), channels[0], 3, 1, 1),
             nn.ReLU(inplace=True),
         ]
-        for n_in, n_out in pairwise([first, *others]):
+        for n_in, n_out in pairwise(channels):
             layers += [nn.Conv2d(n_in, n_out, 4, 2, 1), nn.ReLU(inplace=True)]
-        n_flat = size.channels[-1] * _final_area(image_shape, size)
+        n_flat = math.prod(_final_shape(image_shape, channels))
         self.backbone = nn.Sequential(
-            *layers, nn.Flatten(), nn.Linear(n_flat, size.n_features), nn.ReLU(inplace=True)
+            *layers, nn.Flatten(), nn.Linear(n_flat, N_FEATURES), nn.ReLU(inplace=True)
         )
-        self.head = nn.Linear(size.n_features, 2 * n_latents)
+        self.head = nn.Linear(N_FEATURES, 2 * n_latents)
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(n, C, H, W) -> means and log-variances (n, n_latents), features (n, n_features)."""
@@ -73,32 +64,28 @@ class Decoder(nn.Module):
 
     Args:
         image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
-        size: layer sizes.
+        channels: of each stride-2 layer, as in the encoder.
         n_latents: dimensions of z.
         n_environments: size of the one-hot code of s.
     """
 
     def __init__(
-        self, image_shape: tuple[int, ...], size: NetSize, n_latents: int, n_environments: int
+        self, image_shape: tuple[int, ...], channels: tuple[int, ...], n_latents: int, n_environments: int
     ) -> None:
         super().__init__()
         self.n_environments = n_environments
-        *others, last = size.channels
-        final_sides = [side >> len(size.channels) for side in image_shape[:2]]
+        final_shape = _final_shape(image_shape, channels)
         layers: list[nn.Module] = [
-            nn.Linear(n_latents + n_environments, size.n_features),
+            nn.Linear(n_latents + n_environments, N_FEATURES),
             nn.ReLU(inplace=True),
-            nn.Linear(size.n_features, last * _final_area(image_shape, size)),
+            nn.Linear(N_FEATURES, math.prod(final_shape)),
             nn.ReLU(inplace=True),
-            nn.Unflatten(1, (last, *final_sides)),
+            nn.Unflatten(1, final_shape),
         ]
-        for n_in, n_out in pairwise([last, *reversed(others)]):
+        for n_in, n_out in pairwise(reversed(channels)):
             layers += [nn.ConvTranspose2d(n_in, n_out, 4, 2, 1), nn.ReLU(inplace=True)]
         # Mirrors the encoder's space-to-depth layer.
-        layers += [
-            nn.Conv2d(size.channels[0], 4 * n_channels(image_shape), 3, 1, 1),
-            nn.PixelShuffle(2),
-        ]
+        layers += [nn.Conv2d(channels[0], 4 * n_channels(image_shape), 3, 1, 1), nn.PixelShuffle(2)]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, latents: Tensor, environments: Tensor) -> Tensor:
@@ -137,9 +124,12 @@ class VAE(nn.Module):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if size not in SIZES:
-            raise unknown("size", size, SIZES)
-        _check_sides(image_shape, size)
+        unit = 2 ** len(SIZES[size])
+        if any(side % unit or not side for side in image_shape[:2]):
+            raise BadInput(
+                f"images are {image_shape[0]} by {image_shape[1]} pixels; size {size!r} needs both to be "
+                f"multiples of {unit}, such as {max(1, round(image_shape[0] / unit)) * unit}"
+            )
         with seeded(seed):
             self.encoder = Encoder(image_shape, SIZES[size], n_latents, min_std)
             self.decoder = Decoder(image_shape, SIZES[size], n_latents, n_environments)
@@ -157,20 +147,6 @@ def to_unit_range(tensors: Tensor) -> Tensor:
     return tensors.add(MID_GRAY).clamp_(0, 1)
 
 
-def n_channels(image_shape: tuple[int, ...]) -> int:
-    """1 for grayscale images, 3 for color images."""
-    return 1 if len(image_shape) == 2 else image_shape[2]
-
-
-def _final_area(image_shape: tuple[int, ...], size: NetSize) -> int:
-    """Spatial positions after the last stride-2 layer."""
-    return (image_shape[0] >> len(size.channels)) * (image_shape[1] >> len(size.channels))
-
-
-def _check_sides(image_shape: tuple[int, ...], size: str) -> None:
-    unit = 2 ** len(SIZES[size].channels)
-    if any(side % unit or not side for side in image_shape[:2]):
-        raise BadInput(
-            f"images are {image_shape[0]} by {image_shape[1]} pixels; size {size!r} needs both to be "
-            f"multiples of {unit}, such as {max(1, round(image_shape[0] / unit)) * unit}"
-        )
+def _final_shape(image_shape: tuple[int, ...], channels: tuple[int, ...]) -> tuple[int, int, int]:
+    """The shape (C, H, W) after the last stride-2 layer."""
+    return channels[-1], image_shape[0] >> len(channels), image_shape[1] >> len(channels)

@@ -1,5 +1,7 @@
 """Replay sources, and a generator of simple activations."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,6 @@ import torch
 from everlearn.learners.gnr.latent_replay import (
     FeatureExtractor,
     GeneratedActivations,
-    GeneratorTraining,
     LatentBatch,
     NoiseActivations,
     StoredActivations,
@@ -23,25 +24,18 @@ def cloud(column: int, n: int = 200) -> LatentBatch:
     return LatentBatch((CENTERS[column] + noise).relu(), torch.full((n,), column))
 
 
-def generating(seed: int = 0, **training: float) -> GeneratedActivations:
+def settings(**changes: float) -> SimpleNamespace:
     defaults = {
-        "learning_rate": 1e-2,
-        "lr_decay": 0.0,
-        "epochs": 30,
-        "batch_size": 128,
-        "replay_size": 64,
-        "beta": 2.0,
-        "eta": 0.01,
-        "corruption": 0.0,
-    }
+        "seed": 0, "memory_size": 120, "generator_lr": 1e-2, "lr_decay": 0.0, "generator_epochs": 30,
+        "generator_batch_size": 128, "generator_replay_size": 64, "beta": 2.0, "eta": 0.01, "corruption": 0.0,
+    }  # fmt: skip
+    return SimpleNamespace(**{**defaults, **changes})
+
+
+def generating(**changes: float) -> GeneratedActivations:
+    extractor = FeatureExtractor(lambda activations: activations, lambda features: features @ CENTERS.T, 0.0)
     return GeneratedActivations(
-        generator=ConditionalVAE(n_features=4, shape=(4,), width=32, n_latents=3, seed=seed),
-        extractor=FeatureExtractor(
-            lambda activations: activations, lambda features: features @ CENTERS.T, 0.0
-        ),
-        training=GeneratorTraining(**{**defaults, **training}),  # type: ignore[arg-type]
-        memory_size=120,
-        seed=seed,
+        ConditionalVAE(4, (4,), width=32, n_latents=3), extractor, settings(**changes)
     )
 
 
@@ -66,20 +60,9 @@ def test_generated_activations_keep_their_classes_over_many_tasks() -> None:
     centers = 3 * torch.rand(40, 256, generator=torch.Generator().manual_seed(0))
     near = lambda activations: -torch.cdist(activations, centers)  # noqa: E731  (the classifier)
     source = GeneratedActivations(
-        generator=ConditionalVAE(n_features=256, shape=(256,), n_latents=32),
-        extractor=FeatureExtractor(lambda activations: activations, near, 0.0),
-        training=GeneratorTraining(
-            learning_rate=2e-3,
-            lr_decay=0.0,
-            epochs=4,
-            batch_size=128,
-            replay_size=27,
-            beta=0.1,
-            eta=0.01,
-            corruption=0.0,
-        ),
-        memory_size=500,
-        seed=0,
+        ConditionalVAE(256, (256,), n_latents=32),
+        FeatureExtractor(lambda activations: activations, near, 0.0),
+        settings(memory_size=500, generator_lr=2e-3, generator_epochs=4, generator_replay_size=27, beta=0.1),
     )
     for task in range(10):
         source.prepare(range(4 * task), task)
@@ -92,7 +75,7 @@ def test_generated_activations_keep_their_classes_over_many_tasks() -> None:
 
 
 def test_generator_forgets_without_replay() -> None:
-    source = generating(replay_size=0)
+    source = generating(generator_replay_size=0)
     for task in range(3):
         source.prepare(range(task), task)
         source.fit(cloud(task), task)
@@ -101,7 +84,7 @@ def test_generator_forgets_without_replay() -> None:
 
 
 def test_generated_targets_are_balanced() -> None:
-    source = generating(epochs=1)
+    source = generating(generator_epochs=1)
     source.fit(cloud(0, n=300), 0)
     source.fit(cloud(1, n=3), 1)
     source.prepare([0, 1], 2)
@@ -109,7 +92,7 @@ def test_generated_targets_are_balanced() -> None:
 
 
 def test_prepare_is_deterministic_and_nonnegative() -> None:
-    source = generating(epochs=1)
+    source = generating(generator_epochs=1)
     source.fit(cloud(0), 0)
     source.prepare([0], 1)
     first = source.buffer.everything().extra["activations"]
@@ -156,7 +139,7 @@ def test_classifier_loss_trains_the_generator() -> None:
 
 
 def test_learning_rate_decays() -> None:
-    source = generating(epochs=1, lr_decay=0.9)
+    source = generating(generator_epochs=1, lr_decay=0.9)
     rates = []
     for task in (0, 20):
         source.fit(cloud(0), task)
@@ -166,7 +149,7 @@ def test_learning_rate_decays() -> None:
 
 
 def test_generator_grows_with_the_classes() -> None:
-    source = generating(epochs=1)
+    source = generating(generator_epochs=1)
     source.fit(cloud(0), 0)
     wide = LatentBatch(torch.ones(40, 4), torch.arange(40))
     source.extractor = source.extractor._replace(logits=lambda features: features @ torch.ones(4, 40))

@@ -3,16 +3,15 @@ import pytest
 import torch
 
 from everlearn.learners.vase.environments import NEW, Environment, EnvironmentInference, tolerated_noise
+from everlearn.learners.vase.learner import VASE
 from everlearn.rng import rng_at
 from everlearn.serialization import pack, unpack
 
 
 def inference(n_known: int = 2, *, max_environments: int = 4) -> EnvironmentInference:
     """Environments that are all past the cooldown; the first is the current one."""
-    made = EnvironmentInference(
-        n_latents=4, n_features=3, max_environments=max_environments, mask_low=0.35, mask_high=0.5,
-        patience=3, cooldown=10, seed=0,
-    )  # fmt: skip
+    settings = {"n_latents": 4, "max_environments": max_environments, "patience": 3, "cooldown": 10}
+    made = EnvironmentInference(3, VASE(**settings, image_shape=(16, 16), size="tiny"))
     made.known = [Environment(4) for _ in range(n_known)]
     for each in made.known:
         each.n_batches = 10

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from everlearn.learners.base import Names, Stateful
 from everlearn.learners.cwr import lr_multiplier
@@ -139,26 +139,16 @@ class FeatureExtractor(NamedTuple):
     flops: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class GeneratorTraining:
-    """How a generator is trained after each task.
+class GeneratorSettings(Protocol):
+    """The settings of `GNR` that its generator is trained with."""
 
-    Attributes:
-        learning_rate: learning rate of Adam.
-        lr_decay: decay of the learning rate over tasks.
-        epochs: epochs over the activations of a task.
-        batch_size: activations per step, new and replayed.
-        replay_size: how many of these are replayed.
-        beta: weight of the KL divergence of the latents.
-        eta: weight of the classifier's loss on generated activations.
-        corruption: fraction of each activation vector that is exchanged with other generated ones.
-    """
-
-    learning_rate: float
+    seed: int
+    memory_size: int
+    generator_lr: float
     lr_decay: float
-    epochs: int
-    batch_size: int
-    replay_size: int
+    generator_epochs: int
+    generator_batch_size: int
+    generator_replay_size: int
     beta: float
     eta: float
     corruption: float
@@ -173,24 +163,16 @@ class GeneratedActivations(StoredActivations):
     Args:
         generator: the conditional VAE.
         extractor: upper layers of the classifier.
-        training: how the generator is trained.
-        memory_size: activations generated for a task.
-        seed: seed of all random numbers.
+        settings: how the generator is trained.
     """
 
     parts: ClassVar[Names] = ("generator", "optim")
 
     def __init__(
-        self,
-        *,
-        generator: ConditionalVAE,
-        extractor: FeatureExtractor,
-        training: GeneratorTraining,
-        memory_size: int,
-        seed: int,
+        self, generator: ConditionalVAE, extractor: FeatureExtractor, settings: GeneratorSettings
     ) -> None:
-        super().__init__(memory_size=memory_size, seed=seed)
-        self.generator, self.extractor, self.training = generator, extractor, training
+        super().__init__(memory_size=settings.memory_size, seed=settings.seed)
+        self.generator, self.extractor, self.settings = generator, extractor, settings
         self.optim = self.make_optimizer()
 
     def prepare(self, class_indices: Sequence[int], task: int) -> None:
@@ -205,56 +187,54 @@ class GeneratedActivations(StoredActivations):
         if self.generator.add_classes(int(batch.targets.max()) + 1):
             self.optim = transfer_optimizer_state(self.optim, self.make_optimizer())
         for group in self.optim.param_groups:
-            group["lr"] = self.training.learning_rate * lr_multiplier(self.training.lr_decay, task)
-        new = self._with_features(batch)
-        old = self._with_features(_latent_batch(self.buffer.everything())) if len(self.buffer) else new[:0]
+            group["lr"] = self.settings.generator_lr * lr_multiplier(self.settings.lr_decay, task)
+        new, old = self._with_features(batch), None
+        if len(self.buffer):
+            old = self._with_features(_latent_batch(self.buffer.everything()))
         n_trained = sum(self._step(each, rng) for each, rng in self._steps(new, old, task))
         weights = (weight for weight in self.generator.parameters() if weight.ndim > 1)
         own_flops = (1 + BACKWARD) * sum(2.0 * weight.numel() for weight in weights)
-        n_seen = len(new) + len(old)
+        n_seen = len(new.targets) + (len(old.targets) if old else 0)
         return n_trained * (own_flops + 2 * self.extractor.flops) + n_seen * self.extractor.flops
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """A new optimizer of the generator."""
-        return torch.optim.Adam(self.generator.parameters(), lr=self.training.learning_rate)
+        return torch.optim.Adam(self.generator.parameters(), lr=self.settings.generator_lr)
 
-    def _steps(self, new: "_Features", old: "_Features", task: int) -> Iterator[tuple["_Features", Rng]]:
+    def _steps(
+        self, new: "_Features", old: "_Features | None", task: int
+    ) -> Iterator[tuple["_Features", Rng]]:
         """Batches of new and replayed activations, and random numbers for each."""
-        n_old = min(self.training.replay_size, len(old))
-        n_new = self.training.batch_size - n_old
-        for epoch in range(self.training.epochs):
-            order = rng_at(self.seed, "generator order", task, epoch).permutation(len(new))
-            for number in range(-(-len(new) // n_new)):
+        n, n_generated = len(new.targets), len(old.targets) if old else 0
+        n_old = min(self.settings.generator_replay_size, n_generated)
+        n_new = self.settings.generator_batch_size - n_old
+        for epoch in range(self.settings.generator_epochs):
+            order = torch.from_numpy(rng_at(self.seed, "generator order", task, epoch).permutation(n))
+            for number, rows in enumerate(torch.split(order, n_new)):
                 rng = rng_at(self.seed, "generator step", task, epoch, number)
-                batch = new[order[number * n_new : (number + 1) * n_new]]
-                yield batch.concat(old[rng.permutation(len(old))[:n_old]]), rng
+                replayed = torch.from_numpy(rng.permutation(n_generated)[:n_old])
+                pairs = zip(new, old or new, strict=True)
+                yield _Features(*(torch.cat([a[rows], b[replayed]]) for a, b in pairs)), rng
 
     def _step(self, batch: "_Features", rng: Rng) -> int:
         """One step of the generator; returns the size of the batch."""
         mean, log_variance = posterior = self.generator.encode(batch.features)
-        latents = mean + (0.5 * log_variance).exp() * self._normal(rng, len(batch))
+        latents = mean + (0.5 * log_variance).exp() * self._normal(rng, len(mean))
         reconstruction = self.generator.decode(latents, batch.targets)
         logits = self.extractor.logits(self.extractor.features(reconstruction.relu()))
-        loss = cvae_loss(
-            batch.activations,
-            reconstruction,
-            posterior,
-            logits,
-            batch.targets,
-            beta=self.training.beta,
-            eta=self.training.eta,
-        )
+        loss = cvae_loss(batch.activations, reconstruction, posterior, beta=self.settings.beta)
+        loss = loss + self.settings.eta * functional.cross_entropy(logits, batch.targets)
         self.optim.zero_grad(set_to_none=True)
         loss.backward(inputs=list(self.generator.parameters()))  # type: ignore[no-untyped-call]
         self.optim.step()
-        return len(batch)
+        return len(mean)
 
     def _corrupted(self, activations: Tensor, rng: Rng) -> Tensor:
         """Activations of which some are exchanged with those of other rows, unit by unit."""
-        if not self.training.corruption:
+        if not self.settings.corruption:
             return activations
         rows = torch.from_numpy(rng.integers(activations.numel(), len(activations))).to(self._device)
-        is_corrupted = torch.from_numpy(rng.uniform(activations.numel()) < self.training.corruption)
+        is_corrupted = torch.from_numpy(rng.uniform(activations.numel()) < self.settings.corruption)
         exchanged = activations.gather(0, rows.view_as(activations))
         return torch.where(is_corrupted.to(self._device).view_as(activations), exchanged, activations)
 
@@ -272,24 +252,12 @@ class GeneratedActivations(StoredActivations):
         return self.generator.class_embeddings.device
 
 
-@dataclass(frozen=True)
-class _Features:
+class _Features(NamedTuple):
     """Latent activations, their class indices, and the features that the classifier computes from them."""
 
     activations: Tensor
     targets: Tensor
     features: Tensor
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def __getitem__(self, rows: IntArray | slice) -> "_Features":
-        index = rows if isinstance(rows, slice) else torch.from_numpy(rows)
-        return _Features(self.activations[index], self.targets[index], self.features[index])
-
-    def concat(self, other: "_Features") -> "_Features":
-        names = ("activations", "targets", "features")
-        return _Features(*(torch.cat([getattr(self, name), getattr(other, name)]) for name in names))
 
 
 def _draw(class_indices: Sequence[int], n: int, rng: Rng) -> IntArray:

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -14,7 +15,6 @@ from everlearn.learners.cwr import CWRLearner
 from everlearn.learners.gnr.latent_replay import (
     FeatureExtractor,
     GeneratedActivations,
-    GeneratorTraining,
     LatentBatch,
     NoiseActivations,
     ReplaySource,
@@ -96,10 +96,8 @@ class GNR(CWRLearner):
     corruption: float = setting(
         "fraction of each generated activation vector that is exchanged with those of other samples, of any "
         "class: 0 leaves them, 1 removes all class information",
-        default=0.0,
-        ge=0,
-        le=1,
-    )
+        default=0.0, ge=0, le=1,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("replay",)
     counters: ClassVar[Names] = ("task_classes", "replay_accuracy")
@@ -205,37 +203,14 @@ class GNR(CWRLearner):
             return ReplaySource()
         if self.source == "real":
             return StoredActivations(memory_size=self.memory_size, seed=self.seed)
-        height, width, *channels = self.image_shape
-        with torch.no_grad(), self.device:
-            blank = torch.zeros(1, *(channels or [1]), height, width)
-            shape = tuple(self.lower.eval()(blank).shape[1:])
+        shape = tuple(self._activations(np.zeros((1, *self.image_shape), np.uint8)).shape[1:])
         if self.source == "random":
             return NoiseActivations(shape=shape, memory_size=self.memory_size, seed=self.seed)
         with self.device:
-            generator = ConditionalVAE(
-                n_features=self.net.n_features,
-                shape=shape,
-                width=self.generator_width,
-                n_latents=self.n_latents,
-                seed=self.seed,
-            )
-        training = GeneratorTraining(
-            learning_rate=self.generator_lr,
-            lr_decay=self.lr_decay,
-            epochs=self.generator_epochs,
-            batch_size=self.generator_batch_size,
-            replay_size=self.generator_replay_size,
-            beta=self.beta,
-            eta=self.eta,
-            corruption=self.corruption,
-        )
-        return GeneratedActivations(
-            generator=generator,
-            extractor=FeatureExtractor(self._upper_features, self._inference_logits, self.upper_flops),
-            training=training,
-            memory_size=self.memory_size,
-            seed=self.seed,
-        )
+            sizes = {"width": self.generator_width, "n_latents": self.n_latents}
+            generator = ConditionalVAE(self.net.n_features, shape, **sizes, seed=self.seed)
+        extractor = FeatureExtractor(self._upper_features, self._inference_logits, self.upper_flops)
+        return GeneratedActivations(generator, extractor, self)
 
 
 def stop_gradient(logits: Tensor, class_indices: list[int], *, since: int) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.learners.base import Learner, Losses, Names, setting
-from everlearn.networks import flops_per_image, map_batches, to_tensor
+from everlearn.networks import flops_per_image, map_batches, minimize, to_tensor
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
 from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
@@ -144,9 +144,7 @@ class VAELearner(Learner):
 
     def optimizer_step(self, loss: Tensor, n_images: int) -> None:
         """One step of Adam."""
-        self.optim.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optim.step()
+        minimize(loss, self.optim)
         self.n_steps += 1
         self.count_flops(n_images, self.forward_flops)
 

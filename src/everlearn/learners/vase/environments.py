@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base import Footprint, Names, State, Stateful
+from everlearn.learners.base import Names, State, Stateful
 from everlearn.learners.capabilities import EnvironmentInfo
 from everlearn.learners.vase.cci_vae import Posterior, Reconstruction
-from everlearn.networks import n_bytes, seeded
+from everlearn.networks import seeded
 from everlearn.networks.divergences import bernoulli_nll
 from everlearn.networks.vae import Decoder
 from everlearn.rng import FloatArray, Rng
@@ -92,44 +92,35 @@ class Environment(Stateful):
         return EnvironmentInfo(mask, used, kl, self.capacity, self.nll, self.n_batches)
 
 
+class EnvironmentSettings(Protocol):
+    """The settings of `VASE` that environment inference depends on."""
+
+    seed: int
+    n_latents: int
+    environment_inference: bool
+    max_environments: int
+    mask_low: float
+    mask_high: float
+    patience: int
+    cooldown: int
+
+
 class EnvironmentInference(Stateful):
     """All environments so far, the current one, and the classifier q(s | x).
 
     Args:
-        n_latents: dimensions of z.
         n_features: features that the classifier reads.
-        max_environments: when all are in use, no new environment is declared.
-        mask_low: a masked latent becomes active when its atypicality falls below this.
-        mask_high: an active latent is masked when its atypicality rises above this.
-        patience: consecutive batches that must point to other environments before a change.
-        cooldown: steps after a change in which no new environment is declared.
-        seed: seed of the classifier's initial weights.
-        enabled: if false, the classifier is not trained.
+        settings: thresholds; without `environment_inference` the classifier is not trained.
     """
 
     parts: ClassVar[Names] = ("classifier",)
     counters: ClassVar[Names] = ("index", "n_before", "pending", "changes")
 
-    def __init__(
-        self,
-        *,
-        n_latents: int,
-        n_features: int,
-        max_environments: int,
-        mask_low: float,
-        mask_high: float,
-        patience: int,
-        cooldown: int,
-        seed: int,
-        enabled: bool = True,
-    ) -> None:
-        self.enabled = enabled
-        self.n_latents, self.max_environments = n_latents, max_environments
-        self.mask_low, self.mask_high = mask_low, mask_high
-        self.patience, self.cooldown = patience, cooldown
-        with seeded(seed):
-            self.classifier = nn.Linear(n_features, max_environments)
-        self.known = [Environment(n_latents)]
+    def __init__(self, n_features: int, settings: EnvironmentSettings) -> None:
+        self.settings = settings
+        with seeded(settings.seed):
+            self.classifier = nn.Linear(n_features, settings.max_environments)
+        self.known = [Environment(settings.n_latents)]
         self.index = 0
         self.n_before = 0  # batches of the current environment before the last change to it
         self.pending: list[int] = []  # candidates of the last batches, none of them the current environment
@@ -152,7 +143,7 @@ class EnvironmentInference(Stateful):
 
     def classifier_loss(self, features: Tensor, environments: Tensor) -> Tensor:
         """-log q(s | x); the encoder receives no gradient."""
-        if not self.enabled:
+        if not self.settings.environment_inference:
             return torch.zeros(()).to(features)
         return functional.cross_entropy(self.classifier(features.detach()), environments)
 
@@ -163,13 +154,13 @@ class EnvironmentInference(Stateful):
         declares a new one. Within the cooldown the current environment is tested first, since the classifier
         has not learned it yet.
         """
-        cooling_down = self.n_since_change < self.cooldown
+        cooling_down = self.n_since_change < self.settings.cooldown
         for index in (self.index, guess) if cooling_down else (guess, self.index):
             if explains(index):
                 return index
         if cooling_down:
             return self.index
-        return NEW if len(self.known) < self.max_environments else guess
+        return NEW if len(self.known) < self.settings.max_environments else guess
 
     def confirm(self, candidate: int, n_batches: int) -> int | None:
         """The environment to train in; None while a change is pending.
@@ -180,22 +171,20 @@ class EnvironmentInference(Stateful):
             self.pending = []
             return self.index
         self.pending.append(candidate)
-        if len(self.pending) < self.patience:
+        if len(self.pending) < self.settings.patience:
             return None
-        self.change_to(max(self.pending, key=lambda index: (self.pending.count(index), index)))
+        self.index = max(self.pending, key=lambda index: (self.pending.count(index), index))
+        if self.index == NEW:
+            self.index = len(self.known)
+            self.known.append(Environment(self.settings.n_latents))
+        self.n_before, self.pending = self.current.n_batches, []
         self.changes.append((n_batches, self.index))
         return self.index
 
-    def change_to(self, index: int) -> None:
-        """Make an environment the current one; `NEW` adds one."""
-        if index == NEW:
-            self.known.append(Environment(self.n_latents))
-        self.index = len(self.known) - 1 if index == NEW else index
-        self.n_before, self.pending = self.current.n_batches, []
-
     def mask(self, atypicality: FloatArray, previous: BoolArray) -> BoolArray:
         """Active latents: typical ones; those between the two thresholds keep their previous state."""
-        return np.asarray((atypicality < self.mask_low) | (previous & (atypicality <= self.mask_high)))
+        low, high = self.settings.mask_low, self.settings.mask_high
+        return np.asarray((atypicality < low) | (previous & (atypicality <= high)))
 
     def mask_differs(self, index: int, atypicality: FloatArray) -> bool:
         """Whether a batch changes the mask of a latent that an environment uses.
@@ -210,21 +199,18 @@ class EnvironmentInference(Stateful):
     def used_elsewhere(self) -> BoolArray:
         """The latents that any other environment uses, which must not be overwritten."""
         others = [known.used for index, known in enumerate(self.known) if index != self.index]
-        return np.asarray(np.any([*others, np.zeros(self.n_latents, bool)], axis=0))
+        return np.asarray(np.any([*others, np.zeros(self.settings.n_latents, bool)], axis=0))
 
     def state(self) -> State:
-        known = {str(index): known.state() for index, known in enumerate(self.known)}
+        known = {str(index): each.state() for index, each in enumerate(self.known)}
         return {**super().state(), "known": known}
 
     def load(self, state: State) -> None:
         super().load(state)
         self.changes = [(n_batches, index) for n_batches, index in self.changes]
-        self.known = [Environment(self.n_latents) for _ in state["known"]]
+        self.known = [Environment(self.settings.n_latents) for _ in state["known"]]
         for index, known in enumerate(self.known):
             known.load(state["known"][str(index)])
-
-    def footprint(self) -> Footprint:
-        return Footprint(weights=n_bytes(self.classifier))
 
 
 def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, rng: Rng) -> FloatArray:

@@ -1,13 +1,13 @@
 """Generative replay from a snapshot, and exploration by shifting images."""
 
-from copy import deepcopy
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.base import Names, State, Stateful
+from everlearn.learners.base import Names
+from everlearn.learners.distillation import FrozenCopy
 from everlearn.networks import seeded
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.pose import affine_sample
@@ -36,24 +36,16 @@ class Proximity(NamedTuple):
     features: Tensor
 
 
-class Snapshot(Stateful):
-    """A frozen copy of a VAE, and how many environments it knew; empty until `take`.
+class Snapshot(FrozenCopy[VAE]):
+    """A frozen copy of a VAE, and how many environments it knew."""
 
-    Args:
-        live: the VAE that is copied.
-    """
-
-    parts: ClassVar[Names] = ("net",)
     counters: ClassVar[Names] = ("n_environments",)
-
-    def __init__(self, live: VAE) -> None:
-        self.live = live
-        self.net: VAE | None = None
-        self.n_environments = 0
+    n_environments = 0
 
     def take(self, n_environments: int) -> None:
-        """Copy the weights as they are now."""
-        self.net, self.n_environments = deepcopy(self.live).requires_grad_(False), n_environments
+        """Copy the VAE as it is now."""
+        self.update()
+        self.n_environments = n_environments
 
     @torch.no_grad()
     def sample(self, n: int, environments: list[int], rng: Rng) -> GeneratedSamples:
@@ -78,10 +70,6 @@ class Snapshot(Stateful):
             return Proximity(distance, torch.zeros_like(distance), features)
         logits = self.live.decoder(samples.latents, samples.environments)
         return Proximity(distance, bernoulli_kl(samples.logits, logits).mean(), features)
-
-    def load(self, state: State) -> None:
-        self.net = None if state["net"] is None else deepcopy(self.live).requires_grad_(False)
-        super().load(state)
 
 
 class ShiftPolicy(nn.Module):

@@ -139,11 +139,7 @@ class VASE(VAELearner):
         super().setup()
         if self.mask_low > self.mask_high:
             raise BadInput(f"mask_low is {self.mask_low}; it must be at most mask_high, {self.mask_high}")
-        self.environments = EnvironmentInference(
-            n_latents=self.n_latents, n_features=self.net.encoder.head.in_features,
-            max_environments=self.max_environments, mask_low=self.mask_low, mask_high=self.mask_high,
-            patience=self.patience, cooldown=self.cooldown, enabled=self.environment_inference, seed=self.seed
-        )  # fmt: skip
+        self.environments = EnvironmentInference(self.net.encoder.head.in_features, self)
         self.policy = ShiftPolicy(self.n_latents, max_shift=self.max_shift, seed=self.seed)
         self.snapshot = Snapshot(self.net)
         self.trained += [self.environments.classifier, self.policy]
