@@ -23,7 +23,7 @@ from tests.crash.power_loss import JournalingDisk
 PHASES: dict[str, tuple[Any, str]] = {
     "training": (loop.RunState, "_check_finite"),
     "evaluation": (evaluate, "predict"),
-    "rendering": (scenario_stream.ScenarioStream, "_load_split"),
+    "rendering": (scenario_stream.ScenarioStream, "_load"),
     "saving": (storage.Checkpoints, "save"),
     "exporting": (staging.StagingArea, "_write_part"),
 }

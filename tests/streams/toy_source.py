@@ -46,6 +46,9 @@ def samples_of(batch):
 class ToySettings(ScenarioSettings):
     kind: ClassVar[str] = "toy"
 
+    def source(self):
+        return ToySource()
+
     def build(self, n_source_classes=None, sizes=SIZES):
         return ScenarioStream(spec=self, scenario=self.make_scenario(ToySource(n_source_classes, sizes)))
 

@@ -102,6 +102,11 @@ class Factors:
         return np.stack(rows, axis=1)
 
 
+def rounded(values: FloatArray) -> FloatArray:
+    """Rounded to a grid of 2**-24, which hides the last bits of sine and cosine: libraries differ there."""
+    return np.asarray(np.round(values * 2.0**24) / 2.0**24)
+
+
 def _column(name: str, value: npt.ArrayLike) -> FloatArray:
     try:
         column = np.asarray(value, dtype=np.float64)

@@ -1,8 +1,9 @@
 """Sequences of environments with shared factors, as used by VASE."""
 
 from itertools import accumulate
+from math import tau
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -14,7 +15,7 @@ from everlearn.streams.scenarios import ScenarioStreamSettings
 from everlearn.streams.scenarios.environment_schedule import EnvironmentSchedule, LabelTable
 from everlearn.streams.settings import Count, DrawnSize, ImageSize, Unit, check_drawn_size
 from everlearn.streams.source import ConcatSource, Source
-from everlearn.streams.sprites import SpriteSettings, SpriteSource
+from everlearn.streams.sprites import SpriteSettings
 from everlearn.streams.stream import Stream
 
 IMAGE_DATASETS: dict[str, type[ImageSettings]] = {
@@ -26,7 +27,6 @@ DATASETS = ("sprites", *IMAGE_DATASETS)
 VARIANTS = ("moving", "inverted", "coloured")
 DRAWN_FRACTION = 7 / 16
 """Default size of a real image relative to the canvas: 28 of 64 pixels."""
-FULL_TURN = 6.283185307179586
 
 
 class EnvironmentSettings(ScenarioStreamSettings):
@@ -34,8 +34,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
 
     An environment is a dataset (sprites, mnist, fashion or omniglot), preceded by any of moving, inverted and
     coloured, joined by "-". An object has the same label in all environments. The default is the sequence of
-    Achille et al., "Life-Long Disentangled Representation Learning with Cross-Domain Latent Homologies"
-    (2018).
+    VASE: Achille et al., "Life-Long Disentangled Representation Learning" (2018).
 
     Example:
         >>> stream = environments(sequence=["sprites", "moving-sprites"], images_per_stage=100)
@@ -91,7 +90,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
         sizes = [source.n_classes or self.n_shapes for source in sources]
         n_images = self.images_per_stage
         scenario = EnvironmentSchedule(
-            ConcatSource(sources, sizes),
+            source=ConcatSource(sources, sizes),
             names=names,
             sequence=[names.index(name) for name in self.sequence],
             n_images=n_images if isinstance(n_images, tuple) else [n_images] * len(self.sequence),
@@ -104,35 +103,26 @@ class EnvironmentSettings(ScenarioStreamSettings):
 
     def _source(self, name: str) -> Source:
         *variants, dataset = name.split("-")
-        rgb = any("coloured" in each for each in self.sequence)
-        if dataset == "sprites":
-            return self._sprites(set(variants), rgb=rgb)
-        settings = IMAGE_DATASETS[dataset](
-            variant="-".join(variants) or None,
-            image_size=self.image_size,
-            drawn_size=self.drawn_size or round(self.image_size * DRAWN_FRACTION),
-            rgb=rgb,
-            data=self.data,
-            seed=self.seed,
-        )
-        return settings.source()
-
-    def _sprites(self, variants: set[str], *, rgb: bool) -> Source:
+        common: dict[str, Any] = self.model_dump(include={"seed", "image_size"})
+        common["rgb"] = any("coloured" in each for each in self.sequence)
+        if dataset != "sprites":
+            common["drawn_size"] = self.drawn_size or round(self.image_size * DRAWN_FRACTION)
+            return IMAGE_DATASETS[dataset](
+                **common, variant="-".join(variants) or None, data=self.data
+            ).source()
         position = {"low": 0.0, "high": 1.0} if "moving" in variants else 1
         settings = SpriteSettings(
-            seed=self.seed,
-            image_size=self.image_size,
-            rgb=rgb,
+            **common,
             inverted="inverted" in variants,
             scale={"low": 0.5, "high": 1.0},
-            angle={"low": 0.0, "high": FULL_TURN},
+            angle={"low": 0.0, "high": tau},
             x=position,
             y=position,
             colour={"low": 0.0, "high": 1.0} if "coloured" in variants else 1,
             images_per_class=self.images_per_shape,
             split=(0.8, 0.1, 0.1),
         )
-        return SpriteSource(settings)
+        return settings.source()
 
 
 def _label_table(names: list[str], sizes: list[int]) -> tuple[int, ...]:

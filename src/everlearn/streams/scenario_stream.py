@@ -11,26 +11,22 @@ from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios import Scenario, ScenarioStreamSettings
 from everlearn.streams.scenarios.base import SampleIndex, SeenClasses
 from everlearn.streams.source import Source
-from everlearn.streams.stream import Batch, Split, Stream, Task
+from everlearn.streams.stream import Batch, Stream, Task
 
 Words = npt.NDArray[np.uint64]
 
+VERSION = "v1"
+"""Increased by any change to a pixel or a split."""
 FEISTEL_ROUNDS = 6
 
 
 class ScenarioStream(Stream):
-    """The images of a source in the order of a scenario.
+    """The images of a source in the order of a scenario, which holds the source."""
 
-    Args:
-        spec: the settings.
-        scenario: the scenario, which holds the source.
-        version: increased by any change to a pixel or a split.
-    """
-
-    def __init__(self, *, spec: ScenarioStreamSettings, scenario: Scenario, version: int = 1) -> None:
+    def __init__(self, *, spec: ScenarioStreamSettings, scenario: Scenario) -> None:
         self.spec, self.source = spec, scenario.source
         self.scenario, self._label_map = scenario, scenario.label_map
-        self.id = f"{spec.kind}/{spec.title}-v{version}"
+        self.id = f"{spec.kind}/{spec.title}-{VERSION}"
         if spec.n_tasks is not None and scenario.n_tasks is not None and spec.n_tasks > scenario.n_tasks:
             raise BadInput(f"n_tasks is {spec.n_tasks}, but {self.id} has only {scenario.n_tasks}")
         self.n_tasks = spec.n_tasks or scenario.n_tasks
@@ -50,14 +46,11 @@ class ScenarioStream(Stream):
         return Task(
             k,
             tuple(labels.tolist()),
-            load_split=lambda split: self._load_split(k, split),
+            load_split=lambda split: self._load(self.scenario.samples(k, split)),
             load_exemplars=lambda: self._load_exemplars(classes[first]),
             ordered=self.scenario.ordered,
             name=self.scenario.name(k),
         )
-
-    def _load_split(self, k: int, split: Split) -> Batch:
-        return self._load(self.scenario.samples(k, split))
 
     def _load(self, samples: SampleIndex) -> Batch:
         images, factors = self.source.load(samples.class_ids, samples.image_ids)
@@ -78,35 +71,25 @@ class ScenarioStream(Stream):
 def balanced_sample(source: Source, seen: SeenClasses, *, size: int, seed: int) -> SampleIndex:
     """At most `size` test images of the seen classes; counts per class differ by at most one.
 
-    A class contributes fewer only if it has fewer test images. The sample changes little when classes are
-    added: classes in it keep the first images of their list, and the selection of classes follows one random
-    order, which changes only when the number of classes exceeds a power of four.
+    The sample changes little when classes are added: classes in it keep the first images of their list, and
+    the selection follows one random order, which changes only when their number exceeds a power of four.
     """
     each, n_extra = divmod(size, len(seen))
-    selected = seen.take(first_of_permutation(len(seen), n_extra, seed))
-    if each == 0:
-        counts = {int(c): 1 for c in np.sort(selected)}
-    else:
-        extra = set(selected.tolist())
-        counts = {int(c): each + (int(c) in extra) for c in np.sort(seen.take(np.arange(len(seen))))}
-    return SampleIndex.concatenate(_test_sample(source, class_id, n, seed) for class_id, n in counts.items())
-
-
-def _test_sample(source: Source, class_id: int, n: int, seed: int) -> SampleIndex:
-    pool = source.pool(class_id, "test")
-    return SampleIndex.of_class(class_id, pool[rng_at(seed, "probe", class_id).permutation(len(pool))[:n]])
+    extra = seen.take(first_of_permutation(len(seen), n_extra, seed)).tolist()
+    counts = dict.fromkeys(seen.take(np.arange(len(seen))).tolist() if each else extra, each)
+    for c in extra:
+        counts[c] += 1
+    parts = []
+    for c, n in sorted(counts.items()):
+        pool = source.pool(c, "test")
+        parts.append(SampleIndex.of_class(c, pool[rng_at(seed, "probe", c).permutation(len(pool))[:n]]))
+    return SampleIndex.concatenate(parts)
 
 
 def first_of_permutation(n: int, k: int, seed: int) -> IntArray:
     """The first k elements of a random permutation of 0..n-1, in O(k).
 
     The permutation is a Feistel network on 0..4**b-1, with values from n on left out.
-
-    Example:
-        >>> first_of_permutation(10**15, 3, seed=0).shape
-        (3,)
-        >>> sorted(first_of_permutation(7, 7, seed=0).tolist())
-        [0, 1, 2, 3, 4, 5, 6]
     """
     half_bits = max(1, (max(n - 1, 1).bit_length() + 1) // 2)
     keys = rng_at(seed, "probe order", half_bits).words(FEISTEL_ROUNDS)

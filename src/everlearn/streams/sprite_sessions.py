@@ -1,19 +1,20 @@
 """Sprites in sessions as in CORe50: in each session every shape moves smoothly along the same path."""
 
+from math import tau
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from everlearn.factors import Factors
+from everlearn.factors.factors import rounded
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams.registry import builder
-from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import SessionSettings
 from everlearn.streams.settings import Count, ImageSize, Unit
 from everlearn.streams.source import Source
 from everlearn.streams.sprites import SpriteSettings, SpriteSource
-from everlearn.streams.stream import Images, Split, Stream
+from everlearn.streams.stream import Images, Split
 
 SESSIONS: dict[Split, range] = {
     "train": range(8),
@@ -23,18 +24,14 @@ SESSIONS: dict[Split, range] = {
 }
 """The sessions of each split."""
 N_CLASSES = 50
-FULL_TURN = 6.283185307179586
-# Values of sine and cosine are rounded to this grid, which hides the last bits, in which math libraries
-# differ.
-GRID = 2.0**24
 
 
 class SpriteSessionSettings(SessionSettings):
     """Fifty shapes in eleven sessions, eight for training and three for testing: a synthetic CORe50.
 
-    A session has its own background, lighting and smooth path. It shows every shape in frames along the path:
-    the shape rotates by up to half a turn, changes its size slightly and drifts. Within a session classes
-    differ in nothing but their shape. A twelfth session is for validation.
+    A session has its own background, lighting and smooth path, along which every shape rotates by up to half
+    a turn, changes its size slightly and drifts. Within a session classes differ in nothing but their shape.
+    A twelfth session is for validation.
 
     The tasks are those of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 classes and then 8 times
     5, "nic" 391 tasks, "ni" 8.
@@ -64,8 +61,8 @@ class SpriteSessionSettings(SessionSettings):
     clutter: Annotated[int, Field(ge=0, le=32)] = 2
     """number of small shapes in the background of a session"""
 
-    def build(self) -> Stream:
-        return ScenarioStream(spec=self, scenario=self.make_scenario(SpriteSessionSource(self)))
+    def source(self) -> "SpriteSessionSource":
+        return SpriteSessionSource(self)
 
 
 class SpriteSessionSource(Source):
@@ -77,17 +74,8 @@ class SpriteSessionSource(Source):
     def __init__(self, settings: SpriteSessionSettings) -> None:
         self._seed, self._n_frames = settings.seed, settings.frames_per_session
         self.n_classes = settings.n_classes or N_CLASSES
-        self._sprites = SpriteSource(
-            SpriteSettings(
-                seed=settings.seed,
-                image_size=settings.image_size,
-                rgb=settings.rgb,
-                difficulty=settings.difficulty,
-                texture=settings.texture,
-                lighting=settings.lighting,
-                clutter=settings.clutter,
-            )
-        )
+        shared = {"seed", "image_size", "rgb", "difficulty", "texture", "lighting", "clutter"}
+        self._sprites = SpriteSource(SpriteSettings(**settings.model_dump(include=shared)))
         self.image_shape = self._sprites.image_shape
 
     def class_name(self, class_id: int) -> str:
@@ -98,7 +86,6 @@ class SpriteSessionSource(Source):
         return [self._n_frames * s + np.arange(self._n_frames) for s in SESSIONS["train"]]
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """Ids of the images of a class in a split, session by session."""
         sessions = SESSIONS[split]
         return np.arange(self._n_frames * sessions.start, self._n_frames * sessions.stop)
 
@@ -108,7 +95,6 @@ class SpriteSessionSource(Source):
         return self._sprites.render(class_ids, factors, rows=sessions), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
-        """The canonical image of each class, without background."""
         return self._sprites.exemplars(class_ids)
 
     def _factors(self, sessions: IntArray, frames: IntArray) -> Factors:
@@ -126,19 +112,15 @@ def path(units: FloatArray, times: FloatArray) -> Factors:
         array([1.1, 1.1])
     """
     angle0, rotation, scale0, scale_range, scale_phase, x0, y0, drift, drift_phase = units.T
-    oscillation = _rounded(np.sin(FULL_TURN * (times + scale_phase)))
-    direction = FULL_TURN * (0.5 * times + drift_phase)
+    oscillation = rounded(np.sin(tau * (times + scale_phase)))
+    direction = tau * (0.5 * times + drift_phase)
     radius = 0.05 + 0.1 * drift
     return Factors(
         scale=0.9 + 0.4 * scale0 + 0.1 * scale_range * oscillation,
-        angle=(FULL_TURN * (angle0 + (rotation - 0.5) * times)) % FULL_TURN,
-        x=0.3 + 0.4 * x0 + radius * _rounded(np.cos(direction)),
-        y=0.3 + 0.4 * y0 + radius * _rounded(np.sin(direction)),
+        angle=(tau * (angle0 + (rotation - 0.5) * times)) % tau,
+        x=0.3 + 0.4 * x0 + radius * rounded(np.cos(direction)),
+        y=0.3 + 0.4 * y0 + radius * rounded(np.sin(direction)),
     )
-
-
-def _rounded(values: FloatArray) -> FloatArray:
-    return np.asarray(np.round(values * GRID) / GRID)
 
 
 sprites_50 = builder(SpriteSessionSettings)

@@ -1,5 +1,6 @@
 """Infinite dSprites: every class is a new procedurally generated shape."""
 
+from dataclasses import fields
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -9,11 +10,10 @@ from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.registry import builder
-from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import ColourSetting, FactorSetting, GridSize, HeldOutSetting, ImageSize, Unit
 from everlearn.streams.source import Source, SplitSizes, check_split, split_sizes
-from everlearn.streams.stream import Images, Split, Stream
+from everlearn.streams.stream import Images, Split
 
 
 class SpriteSettings(ScenarioSettings):
@@ -104,8 +104,8 @@ class SpriteSettings(ScenarioSettings):
         space = FactorSpace(**values, colour=self.colour)
         return Poses(space, seed=self.seed, n=self.images_per_class, held_out=self.held_out)
 
-    def build(self) -> Stream:
-        return ScenarioStream(spec=self, scenario=self.make_scenario(SpriteSource(self)))
+    def source(self) -> "SpriteSource":
+        return SpriteSource(self)
 
 
 class SpriteSource(Source):
@@ -119,24 +119,9 @@ class SpriteSource(Source):
         from everlearn.shapes import ShapeFamily
 
         self._settings, self._poses = settings, settings.poses()
-        self._family = ShapeFamily(
-            seed=settings.seed,
-            vertices=settings.vertices,
-            radial_noise=settings.radial_noise,
-            angular_noise=settings.angular_noise,
-            spline_orders=settings.spline_orders,
-            similarity=settings.similarity,
-            group_size=settings.classes_per_task,
-            difficulty=settings.difficulty,
-        )
-        self._nuisances = Nuisances(
-            noise=settings.noise,
-            blur=settings.blur,
-            occluder=settings.occluder,
-            clutter=settings.clutter,
-            lighting=settings.lighting,
-            texture=settings.texture,
-        )
+        shape = {f.name: getattr(settings, f.name) for f in fields(ShapeFamily) if f.name != "group_size"}
+        self._family = ShapeFamily(**shape, group_size=settings.classes_per_task)
+        self._nuisances = Nuisances(**{f.name: getattr(settings, f.name) for f in fields(Nuisances)})
         sizes = split_sizes(len(self._poses.not_held_out), settings.split)
         ends = np.cumsum([0, *sizes]).tolist()
         self._slices = dict(zip(("train", "val", "test"), map(slice, ends, ends[1:]), strict=False))
@@ -161,7 +146,6 @@ class SpriteSource(Source):
         return self.render(class_ids, factors, rows=class_ids * len(self._poses) + image_ids), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
-        """The canonical image of each class, without nuisances."""
         return self.render(class_ids, Factors.canonical(len(class_ids)))
 
     def render(self, class_ids: IntArray, factors: Factors, *, rows: IntArray | None = None) -> Images:

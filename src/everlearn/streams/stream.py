@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
-from typing import Any, Literal
+from itertools import count, islice
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,9 @@ class Batch:
         if not isinstance(other, Batch):
             return NotImplemented
         arrays = ((self.images, other.images), (self.labels, other.labels), (self.tasks, other.tasks))
-        return self.factors == other.factors and all(_equal(a, b) for a, b in arrays)
+        return self.factors == other.factors and all(
+            a is b if a is None or b is None else np.array_equal(a, b) for a, b in arrays
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -88,10 +90,6 @@ class Batch:
             Factors.concatenate(factors) if len(factors) == len(parts) else None,
             np.concatenate(tasks) if len(tasks) == len(parts) else None,
         )
-
-
-def _equal(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 @dataclass(frozen=True)
@@ -143,8 +141,7 @@ class Task:
 
     def split(self, name: Split) -> Batch:
         """A split by name."""
-        batch: Batch = getattr(self, name)
-        return batch
+        return cast(Batch, getattr(self, name))
 
     def for_learner(self) -> "TaskView":
         """The task without test and held-out images."""
@@ -155,9 +152,8 @@ class TaskView:
     """The part of a task that a learner may see: no test images, no held-out images."""
 
     def __init__(self, task: Task) -> None:
-        self._task = task
-        self.index, self.labels, self.name = task.index, task.labels, task.name
-        self.ordered = task.ordered
+        self._task, self.index, self.labels = task, task.index, task.labels
+        self.name, self.ordered = task.name, task.ordered
 
     @property
     def train(self) -> Batch:
@@ -223,11 +219,13 @@ class Stream(ABC):
         """The first n tasks, or all if there are fewer."""
         if n < 0:
             raise BadInput(f"cannot take {n} tasks; the number must not be negative")
-        return (self.task(k) for k in range(n if self.n_tasks is None else min(n, self.n_tasks)))
+        return islice(self, n)
 
     def __iter__(self) -> Iterator[Task]:
-        indices: Iterable[int] = count() if self.n_tasks is None else range(self.n_tasks)
-        return (self.task(k) for k in indices)
+        return map(self.task, self._indices())
+
+    def _indices(self) -> Iterable[int]:
+        return count() if self.n_tasks is None else range(self.n_tasks)
 
     def __len__(self) -> int:
         if self.n_tasks is None:
@@ -243,9 +241,8 @@ class Stream(ABC):
         Args:
             tasks: indices of the tasks to hash; default: the first two.
         """
-        if tasks is None:
-            tasks = range(FINGERPRINT_TASKS if self.n_tasks is None else min(FINGERPRINT_TASKS, self.n_tasks))
-        return fingerprint_of(self.id, map(self.task, tasks))
+        indices = islice(self._indices(), FINGERPRINT_TASKS) if tasks is None else tasks
+        return fingerprint_of(self.id, map(self.task, indices))
 
 
 def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:
@@ -253,14 +250,10 @@ def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:
     digest = hashlib.sha256(stream_id.encode())
     for task in tasks:
         for batch in (*(task.split(name) for name in SPLITS), task.exemplars):
-            _digest_batch(digest, batch)
+            digest.update(repr(batch.images.shape).encode())
+            digest.update(np.ascontiguousarray(batch.images).data)
+            digest.update(batch.labels.astype("<i8").tobytes())
+            if batch.factors is not None:
+                digest.update(batch.factors.array().astype("<f8").tobytes())
+                digest.update(batch.factors.colour.astype("<f8").tobytes())
     return digest.hexdigest()[:16]
-
-
-def _digest_batch(digest: "hashlib._Hash", batch: Batch) -> None:
-    digest.update(repr(batch.images.shape).encode())
-    digest.update(np.ascontiguousarray(batch.images).data)
-    digest.update(batch.labels.astype("<i8").tobytes())
-    if batch.factors is not None:
-        digest.update(batch.factors.array().astype("<f8").tobytes())
-        digest.update(batch.factors.colour.astype("<f8").tobytes())

@@ -34,16 +34,13 @@ def to_avalanche(
         n_tasks: number of tasks; default: all tasks of a finite stream.
         transform: applied to each image, a float tensor (C, H, W) in [0, 1].
     """
-    import_optional("torch", "pip install torch")
     import_optional("avalanche", "pip install 'everlearn[avalanche]'")
     from avalanche.benchmarks import CLScenario
 
-    numbers = resolve_tasks(
-        stream, None if n_tasks is None else [task.index for task in stream.take(n_tasks)]
-    )
-    streams = [
-        _lazy_stream(name, Experiences(stream, numbers, split, transform)) for name, split in STREAMS.items()
-    ]
+    first = None if n_tasks is None else [task.index for task in stream.take(n_tasks)]
+    numbers = resolve_tasks(stream, first)
+    splits = {name: Experiences(stream, numbers, split, transform) for name, split in STREAMS.items()}
+    streams = [_lazy_stream(name, experiences) for name, experiences in splits.items()]
     benchmark = CLScenario(streams)
     benchmark.n_classes = count_labels(stream, numbers)
     for each in streams:

@@ -1,6 +1,7 @@
 """Streams as PyTorch datasets."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from everlearn.errors import BadInput, import_optional, unknown
+from everlearn.errors import BadInput, unknown
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.exports.write import resolve_tasks
 from everlearn.streams.stream import SPLITS, Split, Stream, Task
@@ -16,8 +17,6 @@ from everlearn.streams.stream import SPLITS, Split, Stream, Task
 Field = Literal["image", "label", "factors", "task"]
 FIELDS: tuple[Field, ...] = ("image", "label", "factors", "task")
 Transform = Callable[[torch.Tensor], Any]
-
-
 Item = tuple[object, ...]
 
 
@@ -38,48 +37,40 @@ class ImageDataset(Dataset[Item]):
         return tuple(_value(field, column[row], self._transform) for field, column in self._columns.items())
 
 
+@dataclass(frozen=True, eq=False)
 class StreamDataset(IterableDataset[Item]):
     """Images of tasks in sequence; all workers iterate over the same order and yield items in turn."""
 
-    def __init__(
-        self,
-        stream: Stream,
-        tasks: tuple[int, ...] | None,
-        *,
-        split: Split,
-        fields: Sequence[Field],
-        transform: Transform | None,
-        batch_size: int | None,
-        epochs: int,
-        shuffle_seed: int | None,
-    ) -> None:
-        self._stream, self._tasks = stream, tasks
-        self._split, self._fields, self._transform = split, fields, transform
-        self._batch_size, self._epochs, self._shuffle_seed = batch_size, epochs, shuffle_seed
+    stream: Stream
+    tasks: tuple[int, ...] | None
+    split: Split
+    fields: Sequence[Field]
+    transform: Transform | None
+    batch_size: int | None
+    epochs: int
+    shuffle_seed: int | None
 
     def __iter__(self) -> Iterator[Item]:
         worker = get_worker_info()
         rank, n_workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
         position = count()
-        for k in count() if self._tasks is None else self._tasks:
-            task = self._stream.task(k)
-            columns = _columns(task, self._split, self._fields)
-            for rows in self._order(task, len(task.split(self._split))):
+        for k in count() if self.tasks is None else self.tasks:
+            task = self.stream.task(k)
+            columns = _columns(task, self.split, self.fields)
+            for rows in self._order(task, len(task.split(self.split))):
                 if next(position) % n_workers == rank:
-                    yield tuple(
-                        _value(field, columns[field][rows], self._transform) for field in self._fields
-                    )
+                    yield tuple(_value(field, columns[field][rows], self.transform) for field in self.fields)
 
     def _order(self, task: Task, n: int) -> Iterator[IntArray | int]:
         """Rows of a task in the order in which they are yielded, single or in batches."""
-        for epoch in range(self._epochs):
+        for epoch in range(self.epochs):
             order = np.arange(n)
-            if self._shuffle_seed is not None and not task.ordered:
-                order = rng_at(self._shuffle_seed, "shuffle", task.index, epoch).permutation(n)
-            if self._batch_size is None:
+            if self.shuffle_seed is not None and not task.ordered:
+                order = rng_at(self.shuffle_seed, "shuffle", task.index, epoch).permutation(n)
+            if self.batch_size is None:
                 yield from order.tolist()
             else:
-                yield from np.split(order, range(self._batch_size, n, self._batch_size)) if n else ()
+                yield from np.split(order, range(self.batch_size, n, self.batch_size)) if n else ()
 
 
 def _columns(task: Task, split: Split, fields: Sequence[Field]) -> dict[Field, torch.Tensor]:
@@ -159,7 +150,7 @@ def to_torch_iterable(
     batch_size: int | None = None,
     epochs: int = 1,
     shuffle_seed: int | None = 0,
-) -> "StreamDataset":
+) -> StreamDataset:
     """Tasks in sequence as an iterable dataset (possibly infinite), with one task in memory at a time.
 
     Every pass is equal, and with several workers each image occurs exactly once. With `batch_size` the
@@ -182,22 +173,13 @@ def to_torch_iterable(
     for name, value in (("batch_size", batch_size), ("epochs", epochs)):
         if value is not None and value < 1:
             raise BadInput(f"{name} is {value}; it must be 1 or more")
-    return StreamDataset(
-        stream,
-        None if infinite else numbers,
-        split=split,
-        fields=fields,
-        transform=transform,
-        batch_size=batch_size,
-        epochs=epochs,
-        shuffle_seed=shuffle_seed,
-    )
+    indices = None if infinite else numbers
+    return StreamDataset(stream, indices, split, fields, transform, batch_size, epochs, shuffle_seed)
 
 
 def _check(
     stream: Stream, tasks: Iterable[int] | None, split: Split, fields: Sequence[Field]
 ) -> tuple[int, ...]:
-    import_optional("torch", "pip install torch")
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     for field in fields:

@@ -3,8 +3,7 @@
 import io
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +16,8 @@ from everlearn.streams.stream import Batch, Images
 Reader = Callable[[str, str], bytes]
 
 
-@dataclass(frozen=True)
-class PartKey:
-    """The position of a batch in an export.
-
-    Attributes:
-        task: index of the task.
-        part: the split, or "exemplars".
-    """
+class PartKey(NamedTuple):
+    """The position of a batch in an export: the task, and the split or "exemplars"."""
 
     task: int
     part: PartName
@@ -40,20 +33,14 @@ class Codec(Protocol):
     def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
         """Names (relative to the folder of the task) and contents of the files of a part; the main file last.
 
-        Args:
-            batch: at least one image.
-            key: its position in the export.
-            n_labels: one more than the largest label of all exported tasks.
+        `n_labels` is one more than the largest label of all exported tasks.
         """
 
     def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
-        """The batch in the main file of a part.
+        """The batch in the verified main file of a part.
 
-        Args:
-            data: verified content of the file.
-            part: the expected content; nothing larger may be unpacked.
-            key: its position in the export.
-            read: reads another file by name and checksum.
+        `part` is the expected content: nothing larger may be unpacked. `read` reads another file by name and
+        checksum.
         """
 
 
@@ -66,8 +53,7 @@ Columns = dict[str, npt.NDArray[Any]]
 def to_columns(batch: Batch, task: int) -> Columns:
     """Arrays of labels, tasks and, if known, factors, one value per image.
 
-    The task is always included, because all tasks of an export may be read together; the manifest states
-    whether it is available to learners.
+    The task is always included; the manifest states whether it is available to learners.
     """
     tasks = np.full(len(batch), task) if batch.tasks is None else batch.tasks
     columns: Columns = {"label": batch.labels, "task": tasks}
@@ -81,25 +67,31 @@ def from_columns(
     images: Images, columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], part: PartRecord
 ) -> Batch:
     """The inverse of `to_columns`."""
-    return Batch(
-        images,
-        np.asarray(columns["label"], np.int64),
-        _factors(columns) if part.factors else None,
-        np.asarray(columns["task"], np.int64) if part.tasks else None,
-    )
+    factors = None
+    if part.factors:
+        values = {name: np.asarray(columns[name], np.float64) for name in FACTOR_COLUMNS}
+        colour = np.stack([values.pop(name) for name in COLOURS], axis=1)
+        factors = Factors(**values, colour=colour)
+    tasks = np.asarray(columns["task"], np.int64) if part.tasks else None
+    return Batch(images, np.asarray(columns["label"], np.int64), factors, tasks)
+
+
+def to_rows(batch: Batch, task: int) -> list[dict[str, Any]]:
+    """The values of `to_columns`, one dictionary per image."""
+    columns = to_columns(batch, task)
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def from_rows(images: Images, rows: Sequence[Mapping[str, Any]], part: PartRecord) -> Batch:
+    """The inverse of `to_rows`."""
+    return from_columns(images, {name: [row[name] for row in rows] for name in rows[0]}, part)
 
 
 def empty(part: PartRecord) -> Batch:
     """The batch of a part without images."""
-    no_values: list[float] = []
-    columns = dict.fromkeys(("label", "task", *FACTOR_COLUMNS), no_values)
+    columns: Columns = dict.fromkeys(("label", "task", *FACTOR_COLUMNS), np.zeros(0))
     return from_columns(np.zeros((0, *part.image_shape), np.uint8), columns, part)
-
-
-def _factors(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]) -> Factors:
-    values = {name: np.asarray(columns[name], np.float64) for name in FACTOR_COLUMNS}
-    colour = np.stack([values.pop(name) for name in COLOURS], axis=1)
-    return Factors(**values, colour=colour)
 
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -113,10 +105,7 @@ def to_png(image: Images) -> bytes:
 
 
 def from_png(data: bytes, shape: tuple[int, ...]) -> Images:
-    """The image in a PNG file, which must have the expected shape.
-
-    The header is checked before decoding, so that decoding cannot need more memory than expected.
-    """
+    """The image in a PNG file; its header is checked first, so that decoding needs no more memory."""
     width, height = struct.unpack(">II", data[16:24])
     if not data.startswith(SIGNATURE) or (height, width) != shape[:2]:
         raise ValueError(f"not a PNG image of {shape[1]} x {shape[0]} pixels")

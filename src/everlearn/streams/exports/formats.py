@@ -1,19 +1,30 @@
-"""The formats npz and PNG, and the registry of formats."""
+"""The formats npz, PNG and WebDataset, and the registry of formats."""
 
 import csv
 import io
+import json
+import tarfile
 import zipfile
 from collections.abc import Iterator
-from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from everlearn.errors import unknown
 from everlearn.files import sha256
-from everlearn.streams.exports.codec import Codec, PartKey, Reader, from_columns, from_png, to_columns, to_png
+from everlearn.streams.exports.codec import (
+    Codec,
+    PartKey,
+    Reader,
+    from_columns,
+    from_png,
+    from_rows,
+    to_columns,
+    to_png,
+    to_rows,
+)
 from everlearn.streams.exports.manifest import PartRecord
 from everlearn.streams.exports.parquet import Parquet
-from everlearn.streams.exports.webdataset import WebDataset
 from everlearn.streams.stream import Batch
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -26,9 +37,7 @@ class _Archive(zipfile.ZipFile):
     interrupt while a member is written would be replaced by that error.
     """
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:
             self.close()
 
@@ -67,14 +76,12 @@ class Png(Codec):
     suffix = ".csv"
 
     def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
-        columns = {name: column.tolist() for name, column in to_columns(batch, key.task).items()}
-        table = io.StringIO()
+        rows, table = to_rows(batch, key.task), io.StringIO()
         writer = csv.writer(table, lineterminator="\n")
-        writer.writerow(["file", *columns, "sha256"])
-        for row, values in enumerate(zip(*columns.values(), strict=True)):
-            image = to_png(batch.images[row])
-            name = _name(key, row, batch.labels[row])
-            writer.writerow([name, *values, sha256(image)])
+        writer.writerow(["file", *rows[0], "sha256"])
+        for i, row in enumerate(rows):
+            name, image = f"{key.part}/{row['label']}/{i:06d}.png", to_png(batch.images[i])
+            writer.writerow([name, *row.values(), sha256(image)])
             yield name, image
         yield f"{key.part}{self.suffix}", table.getvalue().encode()
 
@@ -84,14 +91,46 @@ class Png(Codec):
             raise ValueError("the table has another length")
         images = np.empty((len(rows), *part.image_shape), np.uint8)
         for i, row in enumerate(rows):
-            image = read(_name(key, i, int(row["label"])), row["sha256"])
+            image = read(f"{key.part}/{int(row['label'])}/{i:06d}.png", row["sha256"])
             images[i] = from_png(image, part.image_shape)
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return from_columns(images, columns, part)
+        return from_rows(images, rows, part)
 
 
-def _name(key: PartKey, row: int, label: int) -> str:
-    return f"{key.part}/{label}/{row:06d}.png"
+class WebDataset(Codec):
+    """`webdataset.WebDataset("out/task-{000000..000009}/train.tar")`.
+
+    A shard is a tar file with a .cls, a .json and a .png member per image.
+    """
+
+    suffix = ".tar"
+
+    def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as shard:
+            for i, row in enumerate(to_rows(batch, key.task)):
+                contents = (str(row["label"]).encode(), json.dumps(row).encode(), to_png(batch.images[i]))
+                for suffix, content in zip(("cls", "json", "png"), contents, strict=True):
+                    # The name is unique when shards are mixed. A new TarInfo has no owner and the time 0.
+                    member = tarfile.TarInfo(f"{key.task:06d}-{i:06d}.{suffix}")
+                    member.size = len(content)
+                    shard.addfile(member, io.BytesIO(content))
+        yield f"{key.part}{self.suffix}", buffer.getvalue()
+
+    def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
+        images = np.empty((part.rows, *part.image_shape), np.uint8)
+        rows: list[dict[str, Any]] = []
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as shard:
+            for member in shard:
+                file = shard.extractfile(member) if member.isreg() and not member.issparse() else None
+                if file is None or member.size > len(data):
+                    raise ValueError(f"the shard has an unexpected member {member.name!r}")
+                if member.name.endswith(".json"):
+                    rows.append(json.loads(file.read()))
+                elif member.name.endswith(".png"):
+                    images[len(rows) - 1] = from_png(file.read(), part.image_shape)
+        if len(rows) != part.rows:
+            raise ValueError("the shard has another length")
+        return from_rows(images, rows, part)
 
 
 _CODECS: dict[str, type[Codec]] = {"npz": Npz, "png": Png, "parquet": Parquet, "webdataset": WebDataset}
@@ -103,8 +142,6 @@ def codec(name: str) -> Codec:
     """The codec of a format.
 
     Example:
-        >>> codec("npz").suffix
-        '.npz'
         >>> codec("parket")
         Traceback (most recent call last):
         ...

@@ -33,15 +33,7 @@ class _Record(BaseModel):
 
 
 class PartRecord(_Record):
-    """One split of one task, or its exemplars.
-
-    Attributes:
-        rows: number of images; an empty part has no file.
-        image_shape: of each image, so that nothing larger is unpacked.
-        factors: whether ground-truth factors are known.
-        tasks: whether the stream provides the task of each image.
-        sha256: of the main file; for PNG folders, of the table that lists images and checksums.
-    """
+    """One split of one task, or its exemplars; the checksum is that of the main file, if it has images."""
 
     rows: Annotated[int, Field(ge=0, le=2**31)]
     image_shape: tuple[Side, Side] | tuple[Side, Side, Literal[3]]
@@ -51,10 +43,7 @@ class PartRecord(_Record):
 
     @property
     def nbytes(self) -> int:
-        """An upper bound of the file size in any format, so that larger files are not read.
-
-        Tar files have the largest overhead per image: three headers and three paddings.
-        """
+        """An upper bound of the file size in any format; tar files have the largest overhead per image."""
         return self.rows * (2 * math.prod(self.image_shape) + 8192) + 2**20
 
 
@@ -89,14 +78,13 @@ class Plan(_Record):
 
     def differences(self, other: "Plan") -> list[str]:
         """Differences of two plans as text: 'image_size is 64 there and 32 here'."""
-        there, here = self._settings(), other._settings()
-        names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+        there, here = (
+            {"to": plan.to, "id": plan.stream, **plan.spec, "tasks": plan.tasks} for plan in (self, other)
+        )
+        pairs = {name: (there.get(name), here.get(name)) for name in {**there, **here}}
         return [
-            f"{name} is {_format(there.get(name))} there and {_format(here.get(name))} here" for name in names
+            f"{name} is {_format(a)} there and {_format(b)} here" for name, (a, b) in pairs.items() if a != b
         ]
-
-    def _settings(self) -> dict[str, Any]:
-        return {"to": self.to, "id": self.stream, **self.spec, "tasks": self.tasks}
 
 
 class Manifest(Plan):
@@ -121,10 +109,8 @@ class Manifest(Plan):
 
     def is_valid(self) -> bool:
         """Whether the checksum is right and all tasks and parts are listed."""
-        complete = all(set(record.parts) == set(PARTS) for record in self.contents)
-        return (
-            complete and self.tasks == tuple(r.index for r in self.contents) and self == self.with_checksum()
-        )
+        listed = all(set(record.parts) == set(PARTS) for record in self.contents)
+        return listed and self.tasks == tuple(r.index for r in self.contents) and self == self.with_checksum()
 
 
 def format_tasks(tasks: tuple[int, ...]) -> str:
@@ -151,8 +137,12 @@ def task_folder(k: int) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a finished export."""
     path = folder / MANIFEST
+    if not folder.exists():
+        raise BadInput(f"there is no folder {folder}; give one that `export` has written")
+    if not path.is_file() and (folder / UNFINISHED).is_dir():
+        raise BadInput(f"{folder} is an unfinished export; run the same export again to finish it")
     if not path.is_file():
-        raise BadInput(_missing_manifest(folder))
+        raise BadInput(f"{folder} is not an export (no {MANIFEST} in it); give one that `export` has written")
     manifest = parse(Manifest, path)
     if not manifest.is_valid():
         raise damaged(path)
@@ -178,19 +168,8 @@ def damaged(path: Path) -> BadInput:
     return BadInput(f"{path} is damaged; delete {path.parent} and export again")
 
 
-def _missing_manifest(folder: Path) -> str:
-    if not folder.exists():
-        return f"there is no folder {folder}; give one that `export` has written"
-    if (folder / UNFINISHED).is_dir():
-        return f"{folder} is an unfinished export; run the same export again to finish it"
-    return f"{folder} is not an export (no {MANIFEST} in it); give a folder that `export` has written"
-
-
 class UnknownSettings(StreamSettings):
-    """Settings of a stream whose code is not installed.
-
-    Its exports can be loaded, but the stream cannot be built.
-    """
+    """Settings of a stream whose code is not installed: its exports can be loaded, but it cannot be built."""
 
     model_config = ConfigDict(extra="allow")
 

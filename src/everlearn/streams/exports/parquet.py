@@ -53,11 +53,11 @@ class Parquet(Codec):
         if file.metadata.num_rows != part.rows:
             raise ValueError("the table has another length")
         images = np.empty((part.rows, *part.image_shape), np.uint8)
-        row = 0
-        for group in file.iter_batches(ROWS_PER_GROUP, columns=["image"]):
-            for image in group.column("image").field("bytes"):
-                images[row] = from_png(image.as_py(), part.image_shape)
-                row += 1
+        groups = file.iter_batches(ROWS_PER_GROUP, columns=["image"])
+        for row, image in enumerate(
+            image for group in groups for image in group.column("image").field("bytes")
+        ):
+            images[row] = from_png(image.as_py(), part.image_shape)
         names = ["label", "task", *(FACTOR_COLUMNS if part.factors else ())]
         table = file.read(columns=names)
         return from_columns(images, {name: table[name].to_numpy() for name in names}, part)
@@ -73,10 +73,9 @@ def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
     images = pa.array([to_png(image) for image in batch.images], pa.binary())
     paths = pa.nulls(len(batch), pa.string())
     columns = to_columns(batch, task)
-    unknown = pa.nulls(len(batch), pa.float64())
     table = {"image": pa.StructArray.from_arrays([images, paths], ["bytes", "path"])}
-    for name in ("label", "task"):
-        table[name] = pa.array(columns[name], pa.int64())
+    table |= {name: pa.array(columns[name], pa.int64()) for name in ("label", "task")}
+    unknown = pa.nulls(len(batch), pa.float64())
     for name in FACTOR_COLUMNS:
         table[name] = pa.array(columns[name], pa.float64()) if name in columns else unknown
     features = json.dumps({"info": {"features": _features(n_labels)}})
@@ -85,11 +84,8 @@ def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
 
 def _features(n_labels: int) -> dict[str, Any]:
     integer, real = ({"dtype": dtype, "_type": "Value"} for dtype in ("int64", "float64"))
-    names = {"names": [str(label) for label in range(n_labels)], "_type": "ClassLabel"}
-    label = names if n_labels <= MAX_CLASS_NAMES else integer
-    return {
-        "image": {"_type": "Image"},
-        "label": label,
-        "task": integer,
-        **dict.fromkeys(FACTOR_COLUMNS, real),
-    }
+    label: dict[str, Any] = integer
+    if n_labels <= MAX_CLASS_NAMES:
+        label = {"names": [str(label) for label in range(n_labels)], "_type": "ClassLabel"}
+    factors = dict.fromkeys(FACTOR_COLUMNS, real)
+    return {"image": {"_type": "Image"}, "label": label, "task": integer, **factors}

@@ -1,7 +1,6 @@
 """Exports as streams."""
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,20 +22,11 @@ from everlearn.streams.exports.manifest import (
     spec_from,
     task_folder,
 )
-from everlearn.streams.stream import FINGERPRINT_TASKS, Batch, Stream, Task
+from everlearn.streams.stream import Batch, Stream, Task
 
 
 def load(path: str | Path) -> "ExportedStream":
-    """Load an export of any format as a stream.
-
-    A split is read on first access; checksums are verified.
-
-    Example:
-        >>> load("nowhere")
-        Traceback (most recent call last):
-        ...
-        everlearn.errors.BadInput: there is no folder nowhere; give one that `export` has written
-    """
+    """Load an export of any format as a stream; splits are read and verified on first access."""
     folder = Path(path)
     return ExportedStream(folder, read_manifest(folder))
 
@@ -48,38 +38,23 @@ class ExportedStream(Stream):
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.id = manifest.stream
-        self.spec = spec_from(manifest.spec)
-        self.n_tasks = len(manifest.tasks)
-        self.manifest = manifest
-        self._folder = folder
-        self._codec = codec_for(manifest.to)
+        self.id, self.spec, self.n_tasks = manifest.stream, spec_from(manifest.spec), len(manifest.tasks)
+        self.manifest, self._folder, self._codec = manifest, folder, codec_for(manifest.to)
         self._records = {record.index: record for record in manifest.contents}
         part = manifest.contents[0].parts["train"]
         self.image_shape, self.provides_task_ids = part.image_shape, part.tasks
 
-    def task(self, k: int) -> Task:
+    def _check_index(self, k: int) -> int:
         if k not in self._records:
             held = format_tasks(self.manifest.tasks)
             raise BadInput(f"there is no task {k} in {self._folder}; it holds tasks {held} of {self.id}")
-        return self._task(k)
+        return k
 
-    def take(self, n: int) -> Iterator[Task]:
-        if n < 0:
-            raise BadInput(f"cannot take {n} tasks; give a number from 0 up")
-        return itertools.islice(iter(self), n)
-
-    def __iter__(self) -> Iterator[Task]:
-        return map(self._task, self.manifest.tasks)
-
-    def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
-        return super().fingerprint(self.manifest.tasks[:FINGERPRINT_TASKS] if tasks is None else tasks)
+    def _indices(self) -> Iterable[int]:
+        return self.manifest.tasks
 
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        """A label-balanced sample of at most `size` test images of the first `n_tasks` exported tasks.
-
-        At most `size` files are read.
-        """
+        """A label-balanced sample of the first `n_tasks` exported tasks; at most `size` files are read."""
         if n_tasks < 1 or size < 1:
             raise BadInput(f"a sample of {size} images from {n_tasks} tasks is empty; both must be 1 or more")
         pairs = [(k, label) for k in self.manifest.tasks[:n_tasks] for label in self._records[k].labels]
@@ -98,14 +73,7 @@ class ExportedStream(Stream):
 def read_task(folder: Path, record: TaskRecord, codec: Codec) -> Task:
     """An exported task whose images are read on first access."""
     load = partial(_read_part, folder, record, codec)
-    return Task(
-        index=record.index,
-        labels=record.labels,
-        load_split=load,
-        load_exemplars=partial(load, "exemplars"),
-        ordered=record.ordered,
-        name=record.name,
-    )
+    return Task(record.index, record.labels, load, partial(load, "exemplars"), record.ordered, record.name)
 
 
 def _read_part(folder: Path, record: TaskRecord, codec: Codec, name: PartName) -> Batch:

@@ -48,19 +48,16 @@ class StagingArea:
     def write(self, task: Task) -> TaskRecord:
         """Write a task atomically."""
         batches = {part: getattr(task, part) for part in PARTS}
-        target = self._folder / task_folder(task.index)
-        draft = self._root / task_folder(task.index)
+        target, draft = (root / task_folder(task.index) for root in (self._folder, self._root))
         with files.os_error_context(target), _new_folder(draft):
+            parts = {
+                part: self._write_part(draft, batches[part], PartKey(task.index, part)) for part in PARTS
+            }
             record = TaskRecord(
-                index=task.index,
-                name=task.name,
-                labels=task.labels,
-                ordered=task.ordered,
-                parts={
-                    part: self._write_part(draft, batches[part], PartKey(task.index, part)) for part in PARTS
-                },
+                index=task.index, name=task.name, labels=task.labels, ordered=task.ordered, parts=parts
             )
-            _sync_tree(draft)
+            with ThreadPoolExecutor(N_SYNC_THREADS) as pool:  # because the disk merges the requests
+                list(pool.map(files.sync_folder, [*draft.rglob("*"), draft]))  # also syncs files
             _remove_tree(target)
             files.disk.rename(draft, target)
             files.sync_folder(self._folder)
@@ -71,7 +68,12 @@ class StagingArea:
         sha256 = None
         if len(batch):
             for name, data in self._codec.encode(batch, key, self._n_labels):
-                _write(draft / name, data)
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                file = files.disk.open(draft / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+                try:
+                    files.write_all(file, data)
+                finally:
+                    os.close(file)
                 sha256 = files.sha256(data)
         return PartRecord(
             rows=len(batch),
@@ -97,22 +99,6 @@ def _new_folder(draft: Path) -> Iterator[None]:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = files.disk.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-    try:
-        files.write_all(file, data)
-    finally:
-        os.close(file)
-
-
-def _sync_tree(folder: Path) -> None:
-    """Sync all files of a folder; in parallel, because the disk merges the requests."""
-    files_and_folders = [*folder.rglob("*"), folder]
-    with ThreadPoolExecutor(N_SYNC_THREADS) as pool:
-        list(pool.map(files.sync_folder, files_and_folders))  # also syncs files
 
 
 def _remove_tree(folder: Path) -> None:

@@ -18,7 +18,6 @@ from everlearn.streams.exports.manifest import (
     UNFINISHED,
     FormatName,
     Manifest,
-    PartName,
     Plan,
     TaskRecord,
     format_tasks,
@@ -50,14 +49,10 @@ def count_labels(stream: Stream, tasks: Iterable[int]) -> int:
 
 
 def export_tasks(path: str | Path, tasks: Iterable[int]) -> None:
-    """Write some tasks of an export that another process has started and will finish (worker side).
+    """Write some tasks of an export that another process has started and will finish; keep completed ones.
 
     Tasks are pure functions of their index and written atomically, so it does not matter which process
     writes a task, or how often.
-
-    Args:
-        path: the folder of the export.
-        tasks: indices of tasks; completed ones are kept.
     """
     folder = Path(path)
     written = folder / UNFINISHED / PLAN
@@ -72,12 +67,6 @@ def export_tasks(path: str | Path, tasks: Iterable[int]) -> None:
         for k in tasks:
             if staging.finished(k) is None:
                 staging.write(stream.task(k))
-
-
-def wait_for_workers(folder: Path) -> None:
-    """Wait for workers of an earlier export process that was killed; they end soon after it."""
-    with FolderLock(folder / UNFINISHED, wait=True):
-        pass
 
 
 _EXAMPLES = {
@@ -108,13 +97,9 @@ def readme(plan: Plan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
 
 def _split_table(contents: Sequence[TaskRecord]) -> list[str]:
     """The header with which Hugging Face finds the files of each split."""
-    filled = [part for part in PARTS if any(_has_images(record, part) for record in contents)]
+    filled = [part for part in PARTS if any(record.parts[part].rows for record in contents)]
     splits = [f"  - split: {part}\n    path: '*/{part}.parquet'" for part in filled]
     return ["---", "configs:", "- config_name: default", "  data_files:", *splits, "---", ""]
-
-
-def _has_images(record: TaskRecord, part: PartName) -> bool:
-    return record.parts[part].rows > 0
 
 
 Progress = Callable[[int, int, str], None]
@@ -146,9 +131,6 @@ def export(
         progress: called with (tasks done, tasks in total, current step).
         workers: processes that write tasks in parallel; the remaining ones are written here.
 
-    Returns:
-        The manifest.
-
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from everlearn.streams import load, sprites
@@ -159,38 +141,27 @@ def export(
         True
     """
     codec(to)  # report an unknown format or a missing library first
-    plan = _plan(stream, to, tasks)
+    spec, numbers = stream.spec.to_mapping(), resolve_tasks(stream, tasks)
+    n_labels = count_labels(stream, numbers)
+    plan = Plan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=n_labels)
     folder = Path(path)
     _check_folder(folder)
     files.make_folder(folder)
     with _ExportLock(folder, name=None):
         manifest = _resume(folder, plan)
         if manifest is None:
-            manifest = _write(stream, plan, folder, progress or _no_progress, workers or _no_workers)
+            manifest = _write(stream, plan, folder, progress or (lambda *step: None), workers or _no_workers)
         shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     return manifest
-
-
-def _plan(stream: Stream, to: FormatName, tasks: Iterable[int] | None) -> Plan:
-    numbers = resolve_tasks(stream, tasks)
-    return Plan(
-        to=to,
-        stream=stream.id,
-        spec=stream.spec.to_mapping(),
-        tasks=numbers,
-        n_labels=count_labels(stream, numbers),
-    )
 
 
 def _check_folder(folder: Path) -> None:
     if "\0" in str(folder):
         raise BadInput(f"{str(folder)!r} is not a valid folder name; choose another")
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder to export to")
     ours = any((folder / name).exists() for name in (MANIFEST, UNFINISHED))
-    if not ours and any(folder.iterdir()):
+    if folder.exists() and not ours and any(folder.iterdir()):
         raise BadInput(f"{folder} contains other files; export into a new or empty folder")
 
 
@@ -213,15 +184,12 @@ def _resume(folder: Path, plan: Plan) -> Manifest | None:
 
 def _write(stream: Stream, plan: Plan, folder: Path, progress: Progress, workers: Workers) -> Manifest:
     """Write missing tasks, in parallel with the workers, then the manifest."""
-    wait_for_workers(folder)
+    with FolderLock(folder / UNFINISHED, wait=True):
+        pass  # workers of an earlier export process that was killed end soon after it
     staging, records = StagingArea(folder, codec(plan.to), plan.n_labels), list[TaskRecord]()
     with workers(folder, plan.tasks) as wait:
         completed = _complete_tasks(stream, plan, staging, records, progress, wait)
         fingerprint = fingerprint_of(plan.stream, completed)
-    return _write_manifest(plan, fingerprint, records, folder)
-
-
-def _write_manifest(plan: Plan, fingerprint: str, records: Sequence[TaskRecord], folder: Path) -> Manifest:
     page = readme(plan, fingerprint, records).encode()
     manifest = Manifest(
         **dict(plan), fingerprint=fingerprint, readme=files.sha256(page), contents=tuple(records)
@@ -253,7 +221,3 @@ def _complete_tasks(
 @contextmanager
 def _no_workers(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
     yield lambda k: False
-
-
-def _no_progress(done: int, total: int, step: str) -> None:
-    pass

@@ -8,14 +8,12 @@ import numpy as np
 from numba import njit
 
 from everlearn.factors import Factors
+from everlearn.factors.factors import rounded
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.stream import Images
 
 # A ratio of sizes that is an integer must not gain or lose a sample through rounding.
 TOLERANCE = 1e-6
-# Values of sine and cosine are rounded to this grid, which hides the last bits, in which math libraries
-# differ.
-GRID = 2.0**24
 LUMINANCE = (0.299, 0.587, 0.114)
 
 
@@ -55,7 +53,14 @@ class RawImages:
 
     def trimmed(self) -> "RawImages":
         """The images without empty margins; an empty image is kept."""
-        return RawImages.of([_trimmed(self[i]) for i in range(len(self))])
+        images = []
+        for i in range(len(self)):
+            covered = self[i][..., -1] > 0
+            rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
+            images.append(
+                self[i][rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] if len(rows) else self[i]
+            )
+        return RawImages.of(images)
 
 
 def compose(
@@ -107,19 +112,10 @@ def compose(
     return out if rgb else out[..., 0]
 
 
-def _trimmed(image: Images) -> Images:
-    covered = image[..., -1] > 0
-    rows, columns = np.flatnonzero(covered.any(axis=1)), np.flatnonzero(covered.any(axis=0))
-    if not len(rows):
-        return image
-    return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-
-
 def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) -> FloatArray:
     """(n, 4): center on the canvas; cos and sin times raw pixels per canvas pixel."""
     per_pixel = sizes.max(axis=1) / (drawn_size * factors.scale)
-    cos = np.round(np.cos(factors.angle) * GRID) / GRID
-    sin = np.round(np.sin(factors.angle) * GRID) / GRID
+    cos, sin = rounded(np.cos(factors.angle)), rounded(np.sin(factors.angle))
     center = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
     return np.stack([*center, cos * per_pixel, sin * per_pixel], axis=1)
 
@@ -127,7 +123,7 @@ def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) 
 def _luminance(colour: FloatArray) -> FloatArray:
     red, green, blue = (colour[:, i] * LUMINANCE[i] for i in range(3))
     # White must stay exactly white, although the rounded weights need not sum to 1.
-    return np.minimum(np.round((red + green + blue) * GRID) / GRID, 1.0)[:, None]
+    return np.minimum(rounded(red + green + blue), 1.0)[:, None]
 
 
 @njit(cache=True, nogil=True)

@@ -40,15 +40,7 @@ class Dataset(Protocol):
 
 
 class ImageCache:
-    """LRU cache of images, limited by bytes; pickled without its content.
-
-    Example:
-        >>> cache = ImageCache(limit=8)
-        >>> len(cache.get("a", lambda: np.zeros(6, np.uint8))), cache.nbytes
-        (6, 6)
-        >>> len(cache.get("b", lambda: np.zeros(5, np.uint8))), cache.nbytes
-        (5, 5)
-    """
+    """LRU cache of images, limited by bytes; pickled without its content."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.nbytes = limit, 0
@@ -67,15 +59,11 @@ class ImageCache:
         image = load()
         image.setflags(write=False)
         with self._lock:
-            self._add(name, image)
+            self.nbytes += image.nbytes - self._images.pop(name, image[:0]).nbytes
+            self._images[name] = image
+            while self.nbytes > self.limit and self._images:
+                self.nbytes -= self._images.popitem(last=False)[1].nbytes
         return image
-
-    def _add(self, name: str, image: Pixels) -> None:
-        self.nbytes -= self._images.pop(name, image[:0]).nbytes
-        self._images[name] = image
-        self.nbytes += image.nbytes
-        while self.nbytes > self.limit and self._images:
-            self.nbytes -= self._images.popitem(last=False)[1].nbytes
 
 
 class FileDataset(Dataset):
@@ -119,13 +107,12 @@ class FileDataset(Dataset):
         return self._cache.get(file, lambda: self._prepare(decode(self._read(file), file)))
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of an image file, at most one more than allowed."""
+def read_file(root: Path, name: str) -> bytes:
+    """The bytes of an image file in a folder, at most one more than allowed."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        with (root / name).open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise BadInput(
-            f"{str(path)!r} cannot be read ({error.strerror}); restore it or check its permissions"
+            f"{str(root / name)!r} cannot be read ({error.strerror}); restore it or check its permissions"
         ) from None
-    return content

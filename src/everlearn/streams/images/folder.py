@@ -2,7 +2,7 @@
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +19,7 @@ def data_root(data: Path | None, wanted: str) -> Path:
     """The folder of a dataset: `data`, or the value of the environment variable EVERLEARN_DATA.
 
     A relative `data` that does not exist here is searched in EVERLEARN_DATA, so that settings are portable.
-
-    Args:
-        data: the setting.
-        wanted: the dataset, for error messages.
+    Error messages name the `wanted` dataset.
     """
     common = os.environ.get(VARIABLE)
     if data is None and not common:
@@ -32,20 +29,18 @@ def data_root(data: Path | None, wanted: str) -> Path:
     candidates = [data.expanduser()] if data is not None else []
     if common:
         candidates.append(Path(common).expanduser() / (data or ""))
-    for folder in candidates:
-        if folder.is_dir():
-            return folder
+    if found := [folder for folder in candidates if folder.is_dir()]:
+        return found[0]
     setting = "data" if data is not None else VARIABLE
     raise BadInput(
         f"{setting} is {str(candidates[0])!r}, which is not a folder; give the one that contains {wanted}"
     )
 
 
-def first_folder(root: Path, names: Iterable[str], files: Iterable[str]) -> Path | None:
+def first_folder(root: Path, names: Iterable[str], files: Sequence[str]) -> Path | None:
     """The first of some sub-folders, or the root itself, that contains one of some files."""
-    stems = tuple(files)
     folders = [*(root / name for name in names), root]
-    return next((f for f in folders if any((f / stem).exists() for stem in stems)), None)
+    return next((folder for folder in folders if any((folder / file).exists() for file in files)), None)
 
 
 def listed(folder: Path) -> list[os.DirEntry[str]]:
@@ -61,14 +56,7 @@ def listed(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def name_order(name: str) -> tuple[str, str]:
-    """The sort key of names, independent of the Unicode normalization of the file system.
-
-    Example:
-        >>> sorted(["b", "Z", "a"], key=name_order)
-        ['Z', 'a', 'b']
-        >>> name_order("e" + chr(0x301))[0] == name_order(chr(0xE9))[0]
-        True
-    """
+    """The sort key of names, independent of the Unicode normalization of the file system."""
     return unicodedata.normalize("NFC", name), name
 
 
@@ -87,28 +75,23 @@ def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> FileDataset
 
     Each sub-folder is a class with its name; empty ones are ignored. A folder without sub-folders, such as a
     set of icons, has one class per image. Hidden files and files without an image suffix are ignored. Classes
-    and images are sorted by name.
-
-    Args:
-        path: the folder, relative to the working directory or to EVERLEARN_DATA.
-        drawn_size: size on the canvas in pixels; larger images are averaged down to two to four times that
-            size.
-        rgb: keep colours, or convert to gray.
+    and images are sorted by name. Large images are averaged down to two to four times `drawn_size`.
     """
     root = data_root(path, "the folder of images")
-    prepare = prepare_image(drawn_size, rgb=rgb)
-    return FileDataset(files=_index(root), read=partial(read_below, root), prepare=prepare)
+    prepare = partial(prepare_image, drawn_size=drawn_size, rgb=rgb)
+    return FileDataset(files=_index(root), read=partial(read_file, root), prepare=prepare)
 
 
-def prepare_image(drawn_size: int, *, rgb: bool) -> Callable[[Pixels], Pixels]:
-    """The function that converts decoded pixels to the image that is kept."""
-    return partial(_prepare, side=OVERSAMPLING * drawn_size, rgb=rgb)
+def prepare_image(rgba: Pixels, *, drawn_size: int, rgb: bool) -> Pixels:
+    """The image that is kept of decoded pixels."""
+    kept = reduced(premultiplied(rgba), OVERSAMPLING * drawn_size)
+    return kept if rgb else gray(kept)
 
 
 def _index(root: Path) -> dict[str, list[str]]:
-    files = [entry.name for entry in listed(root) if is_image(entry)]
+    files = image_files(root)
     folders = [entry.name for entry in listed(root) if entry.is_dir()]
-    classes = {readable(name): _images_in(root, name) for name in folders}
+    classes = {readable(name): image_files(root, name) for name in folders}
     found = {name: images for name, images in classes.items() if images}
     if found and files:
         raise BadInput(
@@ -120,29 +103,11 @@ def _index(root: Path) -> dict[str, list[str]]:
             f"{str(root)!r} contains no images; add one sub-folder per class with images in it "
             f"({', '.join(SUFFIXES)})"
         )
-    return found or {name: [file] for name, file in zip(_stems(files), files, strict=True)}
+    by_stem = {readable(Path(file).stem): [file] for file in files}  # unless two stems are equal
+    return found or (by_stem if len(by_stem) == len(files) else {readable(file): [file] for file in files})
 
 
-def _stems(files: list[str]) -> list[str]:
-    """Names without suffix, unless two would be equal."""
-    stems = [readable(Path(file).stem) for file in files]
-    return stems if len(set(stems)) == len(files) else [readable(file) for file in files]
-
-
-def _images_in(root: Path, name: str) -> list[str]:
-    return [f"{name}/{entry.name}" for entry in listed(root / name) if is_image(entry)]
-
-
-def is_image(entry: "os.DirEntry[str]") -> bool:
-    """Whether a file has an image suffix."""
-    return entry.name.lower().endswith(SUFFIXES) and entry.is_file()
-
-
-def read_below(root: Path, name: str) -> bytes:
-    """The bytes of a file, given by its path relative to a folder."""
-    return read_file(root / name)
-
-
-def _prepare(rgba: Pixels, *, side: int, rgb: bool) -> Pixels:
-    kept = reduced(premultiplied(rgba), side)
-    return kept if rgb else gray(kept)
+def image_files(root: Path, name: str = "") -> list[str]:
+    """The files with an image suffix in a sub-folder, as paths relative to the root."""
+    entries = [entry for entry in listed(root / name) if entry.name.lower().endswith(SUFFIXES)]
+    return [str(Path(name, entry.name)) for entry in entries if entry.is_file()]

@@ -7,10 +7,8 @@ import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray
@@ -20,42 +18,34 @@ from everlearn.streams.images.folder import data_root, first_folder
 
 UNSIGNED_BYTE = 0x08
 MAX_BYTES = 2**30
+IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
+# Our layout, then that of torchvision.
+FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion": ("fashion-mnist", "FashionMNIST/raw")}
+CLASSES = {
+    "mnist": tuple("0123456789"),
+    "fashion": (
+        *("t-shirt", "trouser", "pullover", "dress", "coat"),
+        *("sandal", "shirt", "sneaker", "bag", "ankle boot"),
+    ),
+}
 
-Bytes = npt.NDArray[np.uint8]
 
+def read_idx(path: Path, n_axes: int) -> Pixels:
+    """The array in an idx file of unsigned bytes, gzipped if its name ends in `.gz`; read-only.
 
-class Readable(Protocol):
-    """An open file, gzipped or not."""
-
-    def read(self, n: int, /) -> bytes:
-        """The next n bytes, fewer at the end."""
-
-
-def read_idx(path: Path, n_axes: int) -> Bytes:
-    """The array in an idx file of unsigned bytes, read-only.
-
-    The header is checked against the number of axes and a size limit before the content is read, and the
-    content must have exactly the size in the header.
-
-    Args:
-        path: the file; gzipped if its name ends in `.gz`.
-        n_axes: 3 for images, 1 for labels.
+    The header is checked against the number of axes (3 for images, 1 for labels) and a size limit before the
+    content is read, and the content must have exactly the size in the header.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            return _read(file, path, n_axes)
+            header = file.read(4 + 4 * n_axes)
+            shape = _shape(header, path, n_axes)
+            content = file.read(math.prod(shape) + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(
             f"{path} cannot be read ({error or 'it is truncated'}); replace it with an undamaged copy"
         ) from None
-
-
-def _read(file: Readable, path: Path, n_axes: int) -> Bytes:
-    shape = _read_shape(file, path, n_axes)
     expected = math.prod(shape)
-    if expected > MAX_BYTES:
-        raise BadInput(f"{path} claims the shape {shape}, more than {MAX_BYTES} bytes; it is damaged")
-    content = file.read(expected + 1)
     if len(content) != expected:
         found = f"only {len(content)}" if len(content) < expected else "more"
         raise BadInput(
@@ -64,48 +54,35 @@ def _read(file: Readable, path: Path, n_axes: int) -> Bytes:
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
-def _read_shape(file: Readable, path: Path, n_axes: int) -> tuple[int, ...]:
-    header = file.read(4 + 4 * n_axes)
+def _shape(header: bytes, path: Path, n_axes: int) -> tuple[int, ...]:
     if len(header) < 4 + 4 * n_axes or header[:4] != bytes([0, 0, UNSIGNED_BYTE, n_axes]):
         raise BadInput(
             f"{path} is not an idx file of unsigned bytes with {n_axes} axes; "
             f"replace it with the original file or its .gz"
         )
-    return struct.unpack(f">{n_axes}I", header[4:])
-
-
-DIGITS = tuple("0123456789")
-CLOTHES = (
-    "t-shirt",
-    "trouser",
-    "pullover",
-    "dress",
-    "coat",
-    "sandal",
-    "shirt",
-    "sneaker",
-    "bag",
-    "ankle boot",
-)
-# Our layout, then that of torchvision.
-FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion-mnist": ("fashion-mnist", "FashionMNIST/raw")}
-IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
+    shape: tuple[int, ...] = struct.unpack(f">{n_axes}I", header[4:])
+    if math.prod(shape) > MAX_BYTES:
+        raise BadInput(f"{path} claims the shape {shape}, more than {MAX_BYTES} bytes; it is damaged")
+    return shape
 
 
 class MnistDataset(Dataset):
     """Labelled images of one size, in memory (55 MB for MNIST); gray levels are coverage.
 
     The images of a class are its training images in file order, then its test images.
-
-    Args:
-        folder: of the four files.
-        names: of the classes.
     """
 
     n_classes: int = 0
 
-    def __init__(self, *, folder: Path, names: tuple[str, ...]) -> None:
-        (train, train_labels), (test, test_labels) = _read_parts(folder, len(names))
+    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
+        (train, train_labels), (test, test_labels) = (
+            _read_part(folder, part, len(names)) for part in ("train", "t10k")
+        )
+        if train.shape[1:] != test.shape[1:]:
+            raise BadInput(
+                f"the images in {str(folder)!r} have {train.shape[1:]} pixels in train and "
+                f"{test.shape[1:]} in t10k; use the files of one dataset"
+            )
         self._folder, self._names, self._size = folder, names, train.shape[1:]
         self._pixels = np.concatenate([train.ravel(), test.ravel()])
         self._pixels.setflags(write=False)
@@ -119,11 +96,6 @@ class MnistDataset(Dataset):
     def __reduce__(self) -> tuple[Callable[..., "MnistDataset"], tuple[Path, tuple[str, ...]]]:
         return _open, (self._folder, self._names)  # another process reads the files itself
 
-    @property
-    def nbytes(self) -> int:
-        """Memory used by the images."""
-        return self._pixels.nbytes
-
     def class_name(self, class_id: int) -> str:
         return self._names[class_id]
 
@@ -135,47 +107,26 @@ class MnistDataset(Dataset):
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
         rows = self._rows[self._first[class_ids] + indices]
-        height, width = self._size
-        sizes = np.tile(np.array([height, width], np.int64), (len(rows), 1))
-        return RawImages(self._pixels, rows * (height * width), sizes, channels=1)
+        sizes = np.tile(np.array(self._size, np.int64), (len(rows), 1))
+        return RawImages(self._pixels, rows * math.prod(self._size), sizes, channels=1)
 
 
-def open_mnist(data: Path | None = None) -> MnistDataset:
-    """MNIST: the ten digits."""
-    return _open(_folder(data, "mnist"), DIGITS)
-
-
-def open_fashion(data: Path | None = None) -> MnistDataset:
-    """Fashion-MNIST: ten kinds of clothes."""
-    return _open(_folder(data, "fashion-mnist"), CLOTHES)
-
-
-def _folder(data: Path | None, name: str) -> Path:
-    root = data_root(data, name)
-    train = IMAGES.format("train")
-    folder = first_folder(root, FOLDERS[name], (train, f"{train}.gz"))
+def open_mnist(data: Path | None = None, name: str = "mnist") -> MnistDataset:
+    """MNIST (the ten digits) or Fashion-MNIST ("fashion", ten kinds of clothes)."""
+    folders, train = FOLDERS[name], IMAGES.format("train")
+    root = data_root(data, folders[0])
+    folder = first_folder(root, folders, (train, f"{train}.gz"))
     if folder is None:
         raise BadInput(
-            f"{name} is not in {str(root)!r}; copy its four files (train and t10k, images-idx3-ubyte and "
-            f"labels-idx1-ubyte, gzipped or not) to {str(root / name)!r}"
+            f"{folders[0]} is not in {str(root)!r}; copy its four files (train and t10k, images-idx3-ubyte "
+            f"and labels-idx1-ubyte, gzipped or not) to {str(root / folders[0])!r}"
         )
-    return folder.resolve()
+    return _open(folder.resolve(), CLASSES[name])
 
 
 @lru_cache(maxsize=4)
 def _open(folder: Path, names: tuple[str, ...]) -> MnistDataset:
-    return MnistDataset(folder=folder, names=names)
-
-
-def _read_parts(folder: Path, n_classes: int) -> list[tuple[Pixels, Pixels]]:
-    parts = [_read_part(folder, part, n_classes) for part in ("train", "t10k")]
-    sizes = [images.shape[1:] for images, _ in parts]
-    if sizes[0] != sizes[1]:
-        raise BadInput(
-            f"the images in {str(folder)!r} have {sizes[0]} pixels in train and {sizes[1]} in t10k; "
-            "use the files of one dataset"
-        )
-    return parts
+    return MnistDataset(folder, names)
 
 
 def _read_part(folder: Path, part: str, n_classes: int) -> tuple[Pixels, Pixels]:

@@ -48,10 +48,8 @@ def _characters(folder: Path, name: str) -> dict[str, list[str]]:
     archive = folder / f"{name}.zip"
     if (folder / name).is_dir():
         files = _tree(folder / name, name, depth=3)
-    elif archive.is_file():
-        files = _archive(archive).namelist()
     else:
-        return {}
+        files = _archive(archive).namelist() if archive.is_file() else []
     characters: dict[str, list[str]] = {}
     for file in sorted(files, key=name_order):
         parts = file.split("/")
@@ -70,21 +68,17 @@ def _tree(folder: Path, name: str, depth: int) -> list[str]:
 
 def _read(folder: Path, file: str) -> bytes:
     if (folder / file).is_file():
-        return read_file(folder / file)
+        return read_file(folder, file)
     archive = folder / f"{file.split('/')[0]}.zip"
     try:
-        return _member(_archive(archive), file)
+        size = _archive(archive).getinfo(file).file_size
+        if size > MAX_FILE_BYTES:
+            raise zipfile.BadZipFile(f"it claims {size} bytes; an image may have {MAX_FILE_BYTES}")
+        return _archive(archive).read(file)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadInput(
             f"{file!r} in {str(archive)!r} is damaged ({error}); replace the zip file with an undamaged copy"
         ) from None
-
-
-def _member(archive: zipfile.ZipFile, file: str) -> bytes:
-    size = archive.getinfo(file).file_size
-    if size > MAX_FILE_BYTES:
-        raise zipfile.BadZipFile(f"it claims {size} bytes; an image may have {MAX_FILE_BYTES}")
-    return archive.read(file)
 
 
 @lru_cache(maxsize=8)

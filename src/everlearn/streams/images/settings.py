@@ -1,6 +1,7 @@
 """Settings of streams of real images, one class per dataset."""
 
 from abc import abstractmethod
+from math import tau
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -9,7 +10,6 @@ from pydantic import AfterValidator, Field, model_validator
 from everlearn.errors import BadInput, unknown
 from everlearn.factors import FACTOR_NAMES, FactorSpace, Poses
 from everlearn.streams.registry import builder
-from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings, SessionSettings
 from everlearn.streams.settings import (
     ColourSetting,
@@ -20,7 +20,6 @@ from everlearn.streams.settings import (
     check_drawn_size,
 )
 from everlearn.streams.source import SplitSizes, check_split
-from everlearn.streams.stream import Stream
 
 # Readers are imported in the methods that need them, because settings must not load compiled code or
 # decoders.
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from everlearn.streams.images.source import ImageSource
 
 VARIANTS = ("static", "moving", "posed", "inverted", "coloured")
-FULL_TURN = 6.283185307179586
 ANY_POSITION = {"low": 0.0, "high": 1.0}
 
 
@@ -114,7 +112,7 @@ class ImageSettings(ScenarioSettings):
         if "moving" in self.variants:
             values |= dict.fromkeys(("x", "y"), pixel_positions(self.image_size, self.resolved_drawn_size))
         if "posed" in self.variants:
-            values |= {"scale": {"low": 0.5, "high": 1.0}, "angle": {"low": 0.0, "high": FULL_TURN}}
+            values |= {"scale": {"low": 0.5, "high": 1.0}, "angle": {"low": 0.0, "high": tau}}
             values |= {"x": ANY_POSITION, "y": ANY_POSITION}
         if "coloured" in self.variants:
             values["colour"] = ANY_POSITION
@@ -138,13 +136,9 @@ class ImageSettings(ScenarioSettings):
         """Open the dataset."""
 
     def source(self) -> "ImageSource":
-        """The source of images, without a scenario."""
         from everlearn.streams.images.source import make_source
 
         return make_source(self)
-
-    def build(self) -> Stream:
-        return ScenarioStream(spec=self, scenario=self.make_scenario(self.source()))
 
 
 class MnistSettings(ImageSettings):
@@ -162,10 +156,10 @@ class MnistSettings(ImageSettings):
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.mnist import open_mnist
 
-        return open_mnist(self.data)
+        return open_mnist(self.data, self.kind)
 
 
-class FashionSettings(ImageSettings):
+class FashionSettings(MnistSettings):
     """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST.
 
     Example:
@@ -174,13 +168,6 @@ class FashionSettings(ImageSettings):
     """
 
     kind = "fashion"
-    classes_per_task: Annotated[int, Field(ge=1, le=10)] = 2
-    """new classes per task, at most 10"""
-
-    def dataset(self) -> "Dataset":
-        from everlearn.streams.images.mnist import open_fashion
-
-        return open_fashion(self.data)
 
 
 class OmniglotSettings(ImageSettings):
@@ -251,24 +238,17 @@ class Core50Settings(SessionSettings):
     frame_step: Annotated[int, Field(ge=1, le=1000)] = 1
     """use every n-th frame of a session"""
 
-    def build(self) -> Stream:
+    def source(self) -> "ImageSource":
         from everlearn.streams.images.core50 import make_source
 
-        return ScenarioStream(spec=self, scenario=self.make_scenario(make_source(self)))
+        return make_source(self)
 
 
 def pixel_positions(image_size: int, drawn_size: int) -> list[float]:
-    """The positions, from 0 to 1, at which content is aligned with pixels and inside the image.
-
-    Example:
-        >>> positions = pixel_positions(64, 28)
-        >>> len(positions), positions[0], positions[16], positions[-1]
-        (33, 0.0, 0.5, 1.0)
-    """
-    quarter, half = image_size / 4, drawn_size / 2
-    centers = [corner + half for corner in range(image_size - drawn_size + 1)]
-    inside = [center for center in centers if quarter <= center <= 3 * quarter]
-    return [2 * (center - quarter) / image_size for center in inside]
+    """The positions, from 0 to 1, at which content is aligned with pixels and inside the image."""
+    quarter = image_size / 4
+    centers = [corner + drawn_size / 2 for corner in range(image_size - drawn_size + 1)]
+    return [2 * (center - quarter) / image_size for center in centers if quarter <= center <= 3 * quarter]
 
 
 mnist = builder(MnistSettings)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,11 +37,9 @@ class SampleIndex:
     @classmethod
     def concatenate(cls, parts: Iterable["SampleIndex"]) -> "SampleIndex":
         """Several lists of samples in order."""
-        all_parts = [cls(np.zeros(0, np.int64), np.zeros(0, np.int64)), *parts]
-        return cls(
-            np.concatenate([part.class_ids for part in all_parts]),
-            np.concatenate([part.image_ids for part in all_parts]),
-        )
+        pairs = [(np.zeros(0, np.int64),) * 2, *((part.class_ids, part.image_ids) for part in parts)]
+        class_ids, image_ids = map(np.concatenate, zip(*pairs, strict=True))
+        return cls(class_ids, image_ids)
 
     @classmethod
     def of_split(cls, source: Source, classes: IntArray, split: Split) -> "SampleIndex":
@@ -50,15 +49,7 @@ class SampleIndex:
 
 @dataclass(frozen=True, eq=False)
 class SeenClasses:
-    """The classes of the first tasks of a stream: 0 to n_first - 1, and some others.
-
-    Its size does not grow with the number of tasks.
-
-    Example:
-        >>> seen = SeenClasses(20, others=np.array([33, 27]))
-        >>> len(seen), seen.take(np.array([0, 19, 20, 21]))
-        (22, array([ 0, 19, 33, 27]))
-    """
+    """The classes of the first tasks of a stream: 0 to n_first - 1, and some others."""
 
     n_first: int
     others: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -68,10 +59,7 @@ class SeenClasses:
 
     def take(self, indices: IntArray) -> IntArray:
         """Classes by index, 0 to len - 1."""
-        classes = indices.astype(np.int64, copy=True)
-        is_other = indices >= self.n_first
-        classes[is_other] = self.others[indices[is_other] - self.n_first]
-        return classes
+        return np.array([i if i < self.n_first else self.others[i - self.n_first] for i in indices], np.int64)
 
 
 @dataclass(frozen=True)
@@ -91,25 +79,28 @@ class LabelMap:
         return classes if self.modulus is None else classes % self.modulus
 
 
-ONE_LABEL_PER_CLASS = LabelMap()
-
-
+@dataclass(kw_only=True, eq=False)
 class Scenario(ABC):
     """The samples of each task; pure, and its cost does not depend on the task.
 
     Attributes:
-        n_tasks: number of tasks; None if infinite.
+        source: the classes and images.
+        seed: of everything random.
         label_map: the labels of classes.
         ordered: the order of the training samples is part of the stream.
         classes_recur: a class can occur in more than one task.
     """
 
-    n_tasks: int | None
-    ordered: bool = False
-    classes_recur: bool = True
+    source: Source
+    seed: int
+    label_map: LabelMap = LabelMap()
+    ordered: ClassVar[bool] = False
+    classes_recur: ClassVar[bool] = True
 
-    def __init__(self, source: Source, *, seed: int, label_map: LabelMap = ONE_LABEL_PER_CLASS) -> None:
-        self.source, self.seed, self.label_map = source, seed, label_map
+    @property
+    @abstractmethod
+    def n_tasks(self) -> int | None:
+        """The number of tasks; None if infinite."""
 
     @abstractmethod
     def test_classes(self, k: int) -> IntArray:

@@ -7,16 +7,15 @@ Tuning" (ICCV 2023), made infinite by repeating it in blocks of tasks.
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor
+from typing import NamedTuple
 
 import numpy as np
 
 from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
-from everlearn.streams.source import Source
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """The disjoint and the blurry classes of each task of a block."""
 
     disjoint: list[IntArray]
@@ -27,6 +26,7 @@ class Block:
         return np.sort(np.concatenate([self.disjoint[t], self.blurry[t]]))
 
 
+@dataclass(kw_only=True, eq=False)
 class Blurry(Scenario):
     """Blocks of tasks with stochastic, blurry boundaries; every image is used once.
 
@@ -38,24 +38,18 @@ class Blurry(Scenario):
     that do not fill a last task are left out; a last block may be shorter.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        *,
-        classes_per_task: int,
-        n_classes: int | None,
-        block_tasks: int,
-        disjoint_percent: float,
-        blurry_percent: float,
-        seed: int,
-    ) -> None:
-        super().__init__(source, seed=seed)
-        self.n_tasks = None if n_classes is None else n_classes // classes_per_task
-        self._classes_per_task, self._block_tasks = classes_per_task, block_tasks
-        self._disjoint_percent, self._blurry_percent = disjoint_percent, blurry_percent
+    classes_per_task: int
+    n_classes: int | None
+    block_tasks: int
+    disjoint_percent: float
+    blurry_percent: float
+
+    @property
+    def n_tasks(self) -> int | None:
+        return None if self.n_classes is None else self.n_classes // self.classes_per_task
 
     def test_classes(self, k: int) -> IntArray:
-        b, t = divmod(k, self._block_tasks)
+        b, t = divmod(k, self.block_tasks)
         return self._block(b).classes(t)
 
     def classes(self, k: int) -> IntArray:
@@ -63,38 +57,35 @@ class Blurry(Scenario):
         return np.concatenate([own, np.setdiff1d(self.train_samples(k).class_ids, own)])
 
     def train_samples(self, k: int) -> SampleIndex:
-        b, t = divmod(k, self._block_tasks)
+        b, t = divmod(k, self.block_tasks)
         block = self._block(b)
         kept, received = self._exchange(b, block)
         disjoint = SampleIndex.of_split(self.source, block.disjoint[t], "train")
         return SampleIndex.concatenate([disjoint, kept[t], received[t]]).shuffled(self.seed, "order", k)
 
     def seen_classes(self, n_tasks: int) -> SeenClasses:
-        b, t = divmod(n_tasks, self._block_tasks)
-        n_first = b * self._block_tasks * self._classes_per_task
+        b, t = divmod(n_tasks, self.block_tasks)
+        n_first = b * self.block_tasks * self.classes_per_task
         if t == 0:
             return SeenClasses(n_first)
-        block = self._block(b)
-        return SeenClasses(n_first, np.concatenate([block.classes(i) for i in range(t)]))
+        return SeenClasses(n_first, np.concatenate([self._block(b).classes(i) for i in range(t)]))
 
     def first_test_task(self, classes: IntArray) -> IntArray:
         tasks: dict[int, int] = {}
-        for b in np.unique(classes // (self._block_tasks * self._classes_per_task)).tolist():
+        for b in np.unique(classes // (self.block_tasks * self.classes_per_task)).tolist():
             block = self._block(b)
             for t in range(len(block.disjoint)):
-                tasks |= dict.fromkeys(block.classes(t).tolist(), b * self._block_tasks + t)
+                tasks |= dict.fromkeys(block.classes(t).tolist(), b * self.block_tasks + t)
         return np.array([tasks[c] for c in classes.tolist()], np.int64)
 
     def _block(self, b: int) -> Block:
-        start = b * self._block_tasks
-        n_tasks = self._block_tasks if self.n_tasks is None else min(self._block_tasks, self.n_tasks - start)
-        n = n_tasks * self._classes_per_task
+        start = b * self.block_tasks
+        n_tasks = self.block_tasks if self.n_tasks is None else min(self.block_tasks, self.n_tasks - start)
+        n = n_tasks * self.classes_per_task
         rng = rng_at(self.seed, "block", b)
-        order = start * self._classes_per_task + rng.permutation(n)
-        n_disjoint = floor(self._disjoint_percent * n / (100 * n_tasks)) * n_tasks
-        return Block(
-            _partition(order[:n_disjoint], n_tasks, rng), _partition(order[n_disjoint:], n_tasks, rng)
-        )
+        order = start * self.classes_per_task + rng.permutation(n)
+        n_disjoint = floor(self.disjoint_percent * n / (100 * n_tasks)) * n_tasks
+        return Block(*(_partition(part, n_tasks, rng) for part in np.split(order, [n_disjoint])))
 
     def _exchange(self, b: int, block: Block) -> tuple[list[SampleIndex], list[SampleIndex]]:
         """The blurry samples that each task of a block keeps, and those it receives from others."""
@@ -102,7 +93,7 @@ class Blurry(Scenario):
         samples = [SampleIndex.of_split(self.source, classes, "train") for classes in block.blurry]
         samples = [part[rng.permutation(len(part))] for part in samples]
         sizes = [len(part) for part in samples]
-        counts = _random_counts(floor(self._blurry_percent * sum(sizes) / 100), sizes, rng)
+        counts = _random_counts(floor(self.blurry_percent * sum(sizes) / 100), sizes, rng)
         pool = SampleIndex.concatenate(part[:n] for part, n in zip(samples, counts, strict=True))
         pool = pool[rng.permutation(len(pool))]
         received = [pool[start:stop] for start, stop in pairwise(np.cumsum([0, *counts]))]

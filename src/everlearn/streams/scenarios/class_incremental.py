@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from everlearn.rng import IntArray, rng_at
-from everlearn.streams.scenarios.base import LabelMap, SampleIndex, Scenario, SeenClasses
-from everlearn.streams.source import Source
+from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,16 @@ class ClassSets:
         return np.where(classes < self.first, 0, 1 + (classes - self.first) // self.each)
 
 
+@dataclass(kw_only=True, eq=False)
 class ClassIncremental(Scenario):
     """Task k has all images of the k-th set of classes."""
 
     classes_recur = False
+    sets: ClassSets
 
-    def __init__(self, source: Source, *, sets: ClassSets, label_map: LabelMap, seed: int) -> None:
-        super().__init__(source, label_map=label_map, seed=seed)
-        self.sets = sets
-        self.n_tasks = sets.n_sets
+    @property
+    def n_tasks(self) -> int | None:
+        return self.sets.n_sets
 
     def test_classes(self, k: int) -> IntArray:
         return self.sets.classes(k)
@@ -92,13 +92,13 @@ class GradualClassIncremental(ClassIncremental):
         times = np.concatenate([rise, fall, rng.uniform(len(before)) - 1.0])
         return SampleIndex.concatenate([rising, falling, before])[np.argsort(times, kind="stable")]
 
-    def _halves(self, classes: IntArray) -> tuple[SampleIndex, SampleIndex]:
+    def _halves(self, classes: IntArray) -> list[SampleIndex]:
         pools = [(int(c), self.source.pool(int(c), "train")) for c in classes]
-        first = SampleIndex.concatenate(SampleIndex.of_class(c, pool[: len(pool) // 2]) for c, pool in pools)
-        second = SampleIndex.concatenate(SampleIndex.of_class(c, pool[len(pool) // 2 :]) for c, pool in pools)
-        return first, second
+        halves = [[SampleIndex.of_class(c, p) for p in np.split(pool, [len(pool) // 2])] for c, pool in pools]
+        return [SampleIndex.concatenate(pair[i] for pair in halves) for i in range(2)]
 
 
+@dataclass(kw_only=True, eq=False)
 class RecurringClassIncremental(ClassIncremental):
     """Every `every`-th task repeats an earlier set of classes, selected at random.
 
@@ -107,14 +107,12 @@ class RecurringClassIncremental(ClassIncremental):
     """
 
     classes_recur = True
+    every: int
 
-    def __init__(
-        self, source: Source, *, sets: ClassSets, every: int, label_map: LabelMap, seed: int
-    ) -> None:
-        super().__init__(source, sets=sets, label_map=label_map, seed=seed)
-        self.every = every
-        if sets.n_classes is not None:
-            self.n_tasks = int(self.first_test_task(np.array([sets.n_classes - 1]))[0]) + 1
+    @property
+    def n_tasks(self) -> int | None:
+        last = self.sets.n_classes
+        return None if last is None else int(self.first_test_task(np.array([last - 1]))[0]) + 1
 
     def set_index(self, k: int) -> int:
         """The set of classes of task k."""

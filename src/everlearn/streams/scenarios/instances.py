@@ -1,33 +1,40 @@
 """New instances of known classes: the scenarios NI and NIC of CORe50 (Lomonaco and Maltoni, 2017)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
-from everlearn.streams.source import HasSessions, Source
+from everlearn.streams.source import HasSessions
 
 
+@dataclass(kw_only=True, eq=False)
 class NewInstances(Scenario):
     """NI: task k is session k of every class."""
 
-    def __init__(self, source: Source, *, n_classes: int, n_sessions: int, seed: int) -> None:
-        super().__init__(source, seed=seed)
-        self.n_tasks = n_sessions
-        self._n_classes, self._n_sessions = n_classes, n_sessions
-        smallest = min(len(source.pool(c, "train")) for c in range(n_classes))
-        if smallest < n_sessions:
-            raise BadInput(f"a class has {smallest} training images, too few for {n_sessions} sessions")
+    n_classes: int
+    n_sessions: int
+
+    def __post_init__(self) -> None:
+        smallest = min(len(self.source.pool(c, "train")) for c in range(self.n_classes))
+        if smallest < self.n_sessions:
+            raise BadInput(f"a class has {smallest} training images, too few for {self.n_sessions} sessions")
+
+    @property
+    def n_tasks(self) -> int:
+        return self.n_sessions
 
     def test_classes(self, k: int) -> IntArray:
-        return np.arange(self._n_classes)
+        return np.arange(self.n_classes)
 
     def train_samples(self, k: int) -> SampleIndex:
         samples = SampleIndex.concatenate(self.session(int(c), k) for c in self.test_classes(k))
         return samples.shuffled(self.seed, "order", k)
 
     def seen_classes(self, n_tasks: int) -> SeenClasses:
-        return SeenClasses(self._n_classes if n_tasks else 0)
+        return SeenClasses(self.n_classes if n_tasks else 0)
 
     def first_test_task(self, classes: IntArray) -> IntArray:
         return np.zeros(len(classes), np.int64)
@@ -38,29 +45,29 @@ class NewInstances(Scenario):
         Recorded sessions are used only if their number is n_sessions.
         """
         sessions = self.source.sessions(class_id) if isinstance(self.source, HasSessions) else []
-        if len(sessions) != self._n_sessions:
-            sessions = np.array_split(self.source.pool(class_id, "train"), self._n_sessions)
+        if len(sessions) != self.n_sessions:
+            sessions = np.array_split(self.source.pool(class_id, "train"), self.n_sessions)
         return SampleIndex.of_class(class_id, sessions[s])
 
 
+@dataclass(kw_only=True, eq=False)
 class NewInstancesAndClasses(NewInstances):
     """NIC: a first task with several classes, then one session of one class per task, in random order.
 
     With 50 classes, 8 sessions and 10 classes in the first task there are 391 tasks.
     """
 
-    def __init__(
-        self, source: Source, *, n_classes: int, first_classes: int, n_sessions: int, seed: int
-    ) -> None:
-        super().__init__(source, n_classes=n_classes, n_sessions=n_sessions, seed=seed)
-        self._first = first_classes
-        self.n_tasks = 1 + n_classes * n_sessions - first_classes
+    first_classes: int
+
+    @property
+    def n_tasks(self) -> int:
+        return 1 + self.n_classes * self.n_sessions - self.first_classes
 
     def test_classes(self, k: int) -> IntArray:
-        return np.arange(self._first) if k == 0 else self._later_tasks()[0][k - 1 : k]
+        return np.arange(self.first_classes) if k == 0 else self._later_tasks()[0][k - 1 : k]
 
     def train_samples(self, k: int) -> SampleIndex:
-        sessions = np.zeros(self._first, np.int64) if k == 0 else self._later_tasks()[1][k - 1 : k]
+        sessions = np.zeros(self.first_classes, np.int64) if k == 0 else self._later_tasks()[1][k - 1 : k]
         parts = [self.session(int(c), int(s)) for c, s in zip(self.test_classes(k), sessions, strict=True)]
         return SampleIndex.concatenate(parts).shuffled(self.seed, "order", k)
 
@@ -68,15 +75,19 @@ class NewInstancesAndClasses(NewInstances):
         if n_tasks == 0:
             return SeenClasses(0)
         later = self._later_tasks()[0][: n_tasks - 1]
-        return SeenClasses(self._first, np.unique(later[later >= self._first]))
+        return SeenClasses(self.first_classes, np.unique(later[later >= self.first_classes]))
 
     def first_test_task(self, classes: IntArray) -> IntArray:
         later, first = np.unique(self._later_tasks()[0], return_index=True)
-        return np.where(classes < self._first, 0, 1 + first[np.searchsorted(later, classes) % len(later)])
+        return np.where(
+            classes < self.first_classes, 0, 1 + first[np.searchsorted(later, classes) % len(later)]
+        )
 
     def _later_tasks(self) -> tuple[IntArray, IntArray]:
         """Class and session of each task after the first."""
-        sessions, classes = np.divmod(np.arange(self._n_classes * self._n_sessions), self._n_classes)
+        sessions, classes = np.divmod(np.arange(self.n_classes * self.n_sessions), self.n_classes)
         # Session 0 of the first classes, which are the first entries, is in the first task.
-        order = self._first + rng_at(self.seed, "singles").permutation(len(classes) - self._first)
+        order = self.first_classes + rng_at(self.seed, "singles").permutation(
+            len(classes) - self.first_classes
+        )
         return classes[order], sessions[order]

@@ -1,7 +1,7 @@
 """Settings of scenarios, shared by all streams of classes."""
 
 from abc import abstractmethod
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,9 @@ from everlearn.streams.scenarios.class_incremental import (
 from everlearn.streams.scenarios.instances import NewInstances, NewInstancesAndClasses
 from everlearn.streams.settings import Count, Percent, StreamSettings
 from everlearn.streams.source import HasSessions, Source
+
+if TYPE_CHECKING:
+    from everlearn.streams.scenario_stream import ScenarioStream
 
 ScenarioName = Literal["class-incremental", "domain-incremental", "task-incremental", "nc", "ni", "nic"]
 Boundaries = Literal["sharp", "blurry", "gradual", "recurring"]
@@ -102,21 +105,50 @@ class ScenarioSettings(ScenarioStreamSettings):
         modulus = self.classes_per_task if self.scenario in _SHARED_LABELS else None
         return LabelMap(modulus, with_task_ids=self.scenario == "task-incremental")
 
+    @abstractmethod
+    def source(self) -> Source:
+        """The source of images."""
+
+    def build(self) -> "ScenarioStream":
+        from everlearn.streams.scenario_stream import ScenarioStream  # which imports this package
+
+        return ScenarioStream(spec=self, scenario=self.make_scenario(self.source()))
+
     def make_scenario(self, source: Source) -> Scenario:
         """The scenario over a source."""
-        n_classes = self._n_classes(source)
+        n_classes, seed = self._n_classes(source), self.seed
+        first = self._first_classes(n_classes)
         if self.scenario in ("ni", "nic"):
-            return self._instances(source, n_classes)
+            recorded = len(source.sessions(0)) if isinstance(source, HasSessions) else N_SESSIONS
+            n_sessions = self.n_sessions or recorded
+            if self.scenario == "ni":
+                n = n_classes or self.classes_per_task
+                return NewInstances(source=source, seed=seed, n_classes=n, n_sessions=n_sessions)
+            n = n_classes or max(NIC_CLASSES, first)
+            return NewInstancesAndClasses(
+                source=source, seed=seed, n_classes=n, n_sessions=n_sessions, first_classes=first
+            )
         if self.boundaries == "blurry":
-            return self._blurry(source, n_classes)
-        first = self.first_classes or self.classes_per_task * (2 if self.scenario == "nc" else 1)
-        sets = ClassSets(first, self.classes_per_task, n_classes)
-        label_map, seed = self.label_map, self.seed
+            return Blurry(
+                source=source,
+                seed=seed,
+                classes_per_task=self.classes_per_task,
+                n_classes=n_classes,
+                block_tasks=self.block_tasks or 5,
+                disjoint_percent=50.0 if self.disjoint_percent is None else self.disjoint_percent,
+                blurry_percent=10.0 if self.blurry_percent is None else self.blurry_percent,
+            )
+        sets, labels = ClassSets(first, self.classes_per_task, n_classes), self.label_map
         if self.boundaries == "recurring":
             every = self.recur_every or 3
-            return RecurringClassIncremental(source, sets=sets, every=every, label_map=label_map, seed=seed)
+            return RecurringClassIncremental(
+                source=source, seed=seed, label_map=labels, sets=sets, every=every
+            )
         scenario = GradualClassIncremental if self.boundaries == "gradual" else ClassIncremental
-        return scenario(source, sets=sets, label_map=label_map, seed=seed)
+        return scenario(source=source, seed=seed, label_map=labels, sets=sets)
+
+    def _first_classes(self, n_classes: int | None) -> int:
+        return self.first_classes or self.classes_per_task * (2 if self.scenario == "nc" else 1)
 
     def _n_classes(self, source: Source) -> int | None:
         if source.n_classes is not None and (self.n_classes or 0) > source.n_classes:
@@ -129,32 +161,6 @@ class ScenarioSettings(ScenarioStreamSettings):
             )
         return n
 
-    def _instances(self, source: Source, n_classes: int | None) -> Scenario:
-        recorded = len(source.sessions(0)) if isinstance(source, HasSessions) else N_SESSIONS
-        n_sessions = self.n_sessions or recorded
-        if self.scenario == "ni":
-            n = n_classes or self.classes_per_task
-            return NewInstances(source, n_classes=n, n_sessions=n_sessions, seed=self.seed)
-        first = self.first_classes or self.classes_per_task
-        return NewInstancesAndClasses(
-            source,
-            n_classes=n_classes or max(NIC_CLASSES, first),
-            first_classes=first,
-            n_sessions=n_sessions,
-            seed=self.seed,
-        )
-
-    def _blurry(self, source: Source, n_classes: int | None) -> Scenario:
-        return Blurry(
-            source,
-            classes_per_task=self.classes_per_task,
-            n_classes=n_classes,
-            block_tasks=self.block_tasks or 5,
-            disjoint_percent=50.0 if self.disjoint_percent is None else self.disjoint_percent,
-            blurry_percent=10.0 if self.blurry_percent is None else self.blurry_percent,
-            seed=self.seed,
-        )
-
 
 class SessionSettings(ScenarioSettings):
     """Settings for objects recorded in sessions: nc (ten objects, then five per task), nic or ni."""
@@ -164,10 +170,8 @@ class SessionSettings(ScenarioSettings):
     scenario: ScenarioName = "nc"
     """nc (new classes, larger first task), nic (one session of one class per task), ni (new instances)"""
 
-    def make_scenario(self, source: Source) -> Scenario:
-        uses_default = self.scenario in ("nc", "nic") and self.first_classes is None
-        n_classes = self.n_classes or source.n_classes or FIRST_CLASSES
-        if uses_default and self.classes_per_task <= FIRST_CLASSES <= n_classes:
-            settings = self.model_copy(update={"first_classes": FIRST_CLASSES})
-            return super(SessionSettings, settings).make_scenario(source)
-        return super().make_scenario(source)
+    def _first_classes(self, n_classes: int | None) -> int:
+        fits = self.classes_per_task <= FIRST_CLASSES <= (n_classes or FIRST_CLASSES)
+        if fits and self.first_classes is None and self.scenario in ("nc", "nic"):
+            return FIRST_CLASSES
+        return super()._first_classes(n_classes)
