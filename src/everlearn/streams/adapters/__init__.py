@@ -12,11 +12,5 @@ if TYPE_CHECKING:
     from everlearn.streams.adapters.huggingface import to_huggingface
     from everlearn.streams.adapters.torch import to_torch, to_torch_iterable, to_torch_tasks
 
-__getattr__, __dir__, __all__ = lazy_package(
-    __name__,
-    {
-        "avalanche": ("to_avalanche",),
-        "huggingface": ("to_huggingface",),
-        "torch": ("to_torch", "to_torch_iterable", "to_torch_tasks"),
-    },
-)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)
