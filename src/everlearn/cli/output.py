@@ -42,11 +42,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Console:
-    """Prints results to stdout, and progress to stderr if that is a terminal.
-
-    Attributes:
-        as_json: print results as one JSON object on one line.
-    """
+    """Prints results to stdout, and progress to stderr if that is a terminal."""
 
     as_json: bool = False
 

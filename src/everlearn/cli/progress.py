@@ -123,11 +123,7 @@ def message(event: Event) -> str:
 
 
 class SweepBars:
-    """A progress bar for each running job and one for the sweep; failures are printed above.
-
-    Args:
-        shown: where they are drawn.
-    """
+    """A progress bar for each running job and one for the sweep; failures are printed above."""
 
     def __init__(self, shown: bars.Progress) -> None:
         self._shown = shown

@@ -156,12 +156,7 @@ def _check_data_parallel(spec: RunSpec, info: RankInfo) -> None:
 
 @contextmanager
 def joined_group(info: RankInfo, store: "Store | None" = None) -> Iterator[None]:
-    """Join the process group.
-
-    Args:
-        info: the rank of this process.
-        store: the rendezvous store, if it is open already.
-    """
+    """Join the process group."""
     has_gpu = torch.cuda.device_count() >= info.local_world_size
     if has_gpu:
         torch.cuda.set_device(info.local_rank)  # from now on the device of "cuda"
@@ -181,12 +176,7 @@ def joined_group(info: RankInfo, store: "Store | None" = None) -> Iterator[None]
 
 
 def open_store(info: RankInfo, listen_fd: int | None = None) -> "Store":
-    """The rendezvous store; rank 0 hosts it, unless torchrun does.
-
-    Args:
-        info: the rank of this process.
-        listen_fd: file descriptor of a listening socket, for rank 0.
-    """
+    """The rendezvous store; rank 0 hosts it, unless torchrun does."""
     is_host = info.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != str(True)
     store = dist.TCPStore(  # type: ignore[attr-defined]  # exported by torch, but not by name
         info.host,

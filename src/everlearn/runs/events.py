@@ -47,7 +47,6 @@ class TaskStarted(Event):
     """Training on a task starts.
 
     Attributes:
-        task: index of the task.
         labels: labels that occur in it.
         zero_shot_accuracy: accuracy on it before training on it.
         chance_accuracy: expected accuracy of the same predictions in random order; None if it is zero.
@@ -154,7 +153,6 @@ class TaskEnded(Event):
     """A task was trained on and evaluated.
 
     Attributes:
-        task: index of the task.
         n_images: training images, each counted once per epoch.
         losses: mean of each loss over the batches of the task.
         weights_bytes: size of the learner's weights.
@@ -178,8 +176,6 @@ class MemoryEdited(Event):
 
     Attributes:
         n_tasks: tasks trained on before the edit.
-        action: the edit.
-        label: the class.
         n_images: images of the class in memory after the edit.
         memory_bytes: size of the memory after the edit.
     """
@@ -206,7 +202,6 @@ class SweepStarted(Event):
     """All jobs were checked.
 
     Attributes:
-        n_jobs: number of jobs.
         n_finished: jobs that were finished before.
         seconds: estimated time for the others, if known for every job.
     """
@@ -284,10 +279,7 @@ class SweepEnded(Event):
 
     Attributes:
         n_finished: finished jobs, including those finished before.
-        n_failed: failed jobs.
         n_left: jobs that were stopped or not started.
-        seconds: duration of the sweep.
-        signal: the stop signal, if any.
     """
 
     kind = "sweep-ended"

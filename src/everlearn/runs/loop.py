@@ -88,9 +88,6 @@ class RunState:
 
     `events` continues from the cursor. After every event that is `checkpointable`, and only then, `state`
     is everything that the rest of the run depends on.
-
-    Args:
-        spec: the run.
     """
 
     def __init__(self, spec: RunSpec) -> None:

@@ -37,10 +37,6 @@ def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
 
     The edits are tried on a copy first, so that an invalid one changes no file. An unfinished run continues
     with the edited memory.
-
-    Args:
-        record: the record of a run that is not running.
-        edits: the edits, in order.
     """
     memory = editable_memory(load_run(record).learner)
     for _, apply in edits:

@@ -68,11 +68,7 @@ def read_progress(record: Record) -> Progress:
 
 
 class ProgressReader:
-    """Polls the record of a run in another process; reads it only if it has grown.
-
-    Args:
-        record: the record.
-    """
+    """Polls the record of a run in another process; reads it only if it has grown."""
 
     def __init__(self, record: Record) -> None:
         self._record = record

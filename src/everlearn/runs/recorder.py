@@ -45,11 +45,7 @@ STEP_TIMEOUT = 4.0
 
 
 class Stopped(Exception):
-    """The run received a stop signal and can be resumed.
-
-    Attributes:
-        signal: the stop signal.
-    """
+    """The run received a stop signal and can be resumed."""
 
     def __init__(self, folder: Path, received: signal.Signals, how: str = "and saved") -> None:
         super().__init__(f"stopped by {received.name} {how}; continue with `{resume_command(folder)}`")
@@ -171,9 +167,7 @@ class CheckpointSchedule:
 class Recorder:
     """Writes the events of a run to its record and saves checkpoints.
 
-    Args:
-        saved: the record.
-        run: the run; it is set to the newest usable checkpoint of the record.
+    On entry, the run is set to the newest usable checkpoint of the record.
     """
 
     def __init__(self, saved: Record, run: RunState) -> None:

@@ -46,11 +46,7 @@ class RecordLock(FolderLock):
 
 
 class Record:
-    """The record of one run, opened for reading.
-
-    Args:
-        folder: a folder with a spec.json.
-    """
+    """The record of one run, opened for reading."""
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = check_folder(folder)

@@ -12,11 +12,7 @@ REPEAT = 0.1
 
 
 class StepTimeout(BaseException):
-    """A step took too long after a stop signal; no `Exception`, so that a learner cannot catch it.
-
-    Attributes:
-        received: the stop signal.
-    """
+    """A step took too long after a stop signal; no `Exception`, so that a learner cannot catch it."""
 
     def __init__(self, received: signal.Signals) -> None:
         super().__init__(received.name)

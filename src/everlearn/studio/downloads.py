@@ -38,15 +38,7 @@ def curve_figure(
     dark: bool,
     task_range: tuple[float, float] | None,
 ) -> bytes:
-    """One curve of several records, as an image file.
-
-    Args:
-        records: the runs, in the order of their colours.
-        curve: one of `CURVES`.
-        file_format: "svg" or "png".
-        dark: use the dark theme.
-        task_range: the part to plot; None for all of it.
-    """
+    """One curve of several records, as an image file."""
     lines = [_line(read_curves(record)[curve], task_range) for record in records]
     if not any(len(line.x) for line in lines):
         raise BadInput(f"there is no data to plot: {CURVES[curve]} has not been measured yet")

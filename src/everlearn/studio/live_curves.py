@@ -39,11 +39,7 @@ def read_curves(record: Record) -> Curves:
 
 
 class LiveCurves:
-    """New points of a record that may be growing.
-
-    Args:
-        record: the record.
-    """
+    """New points of a record that may be growing."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -105,11 +101,7 @@ class LiveCurves:
 
 
 class LogReader:
-    """Reads the new lines of a log.
-
-    Args:
-        path: the log; it may not exist yet.
-    """
+    """Reads the new lines of a log."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._offset = path, 0

@@ -63,9 +63,6 @@ class Session:
 
     The edits of all clients form one sequence. Undo loads the saved state and applies all edits but the last
     ones; saving applies them to the record as it is then. So no client loses an edit to another one.
-
-    Args:
-        record: a record with a checkpoint.
     """
 
     def __init__(self, record: Record) -> None:

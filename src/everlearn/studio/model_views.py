@@ -57,12 +57,7 @@ def infers_environments(name: str) -> bool:
 
 
 def recognition(learner: Learner, image: Images) -> dict[str, Any]:
-    """The prediction for an image, its novelty score, its normalised pose, and the best candidates.
-
-    Args:
-        learner: a learner that matches exemplars.
-        image: (H, W) or (H, W, 3), in the learner's image shape.
-    """
+    """The prediction for an image, its novelty score, its normalised pose, and the best candidates."""
     if not isinstance(learner, MatchesExemplars) or not isinstance(learner, EditsMemory):
         raise BadInput("this learner does not match exemplars; choose a record of dcl")
     if not len(learner.memory):
@@ -148,7 +143,7 @@ def reconstructions(learner: EnvironmentModel, image: Images, environment: int |
     """Reconstructions of an image in every environment, and latent traversals in one of them.
 
     Args:
-        learner: a learner that infers environments.
+        learner: the learner.
         image: (H, W) or (H, W, 3), in the learner's image shape.
         environment: of the traversals; None for the most probable one.
     """

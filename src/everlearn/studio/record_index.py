@@ -21,11 +21,7 @@ Summary = dict[str, Any]
 
 
 class RecordIndex:
-    """The records in a folder and its subfolders, with cached summaries.
-
-    Args:
-        root: the folder.
-    """
+    """The records in a folder and its subfolders, with cached summaries."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()

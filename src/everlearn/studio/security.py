@@ -44,11 +44,6 @@ class AccessControl:
 
     Static pages are public. All other requests need the token: in a header or, for safe methods, in the URL,
     because images and event streams cannot send headers.
-
-    Args:
-        app: the application.
-        token: the secret of this server.
-        is_public: whether a path is a static page.
     """
 
     def __init__(self, app: ASGIApp, *, token: str, is_public: Callable[[str], bool]) -> None:
@@ -107,11 +102,7 @@ class BodyTooLarge(Exception):
 
 
 class BodyLimits:
-    """Middleware that reads the whole body first and rejects one that is too large or too slow.
-
-    Args:
-        app: the application.
-    """
+    """Middleware that reads the whole body first and rejects one that is too large or too slow."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -32,12 +32,7 @@ SHUTDOWN_TIMEOUT = 1
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a studio is reached.
-
-    Attributes:
-        socket: the listening socket.
-        token: the secret that requests must contain.
-    """
+    """Where a studio is reached."""
 
     socket: socket.socket
     token: str

@@ -116,11 +116,7 @@ ExecutorFactory = Callable[[Capacity, Sequence[Path]], AbstractContextManager[Ex
 
 
 class LocalExecutor(Executor):
-    """Runs commands in processes of this machine.
-
-    Args:
-        capacity: how many at a time, and the resources of each.
-    """
+    """Runs commands in processes of this machine."""
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity

@@ -18,12 +18,7 @@ MIN_CHUNKS_PER_WORKER = 2
 
 
 def export_workers(capacity: Capacity, executor: ExecutorFactory) -> Workers:
-    """Workers for `everlearn.streams.export`.
-
-    Args:
-        capacity: workers at a time and their resources.
-        executor: where they run.
-    """
+    """Workers for `everlearn.streams.export`."""
 
     @contextmanager
     def workers(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
@@ -43,11 +38,6 @@ class ChunkQueue:
 
     A chunk whose worker fails, unless its machine was lost, is not retried: the caller writes its tasks and
     gets the error.
-
-    Args:
-        executor: runs the workers.
-        folder: folder of the export.
-        tasks: the tasks; workers also verify those that are written already.
     """
 
     def __init__(self, executor: Executor, folder: Path, tasks: Sequence[int]) -> None:

@@ -68,12 +68,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """An everlearn command that is one stage of a job.
-
-    Attributes:
-        stage: "training", or the name of a protocol.
-        arguments: of `everlearn`.
-    """
+    """An everlearn command that is one stage of a job."""
 
     stage: str
     arguments: tuple[str, ...]

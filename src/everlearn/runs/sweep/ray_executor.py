@@ -55,12 +55,7 @@ def on_ray(address: str | None = None) -> ExecutorFactory:
 
 
 class RayExecutor(Executor):
-    """Runs commands on the nodes of a cluster.
-
-    Args:
-        ray: the connected module `ray`.
-        capacity: commands at a time, and the resources of each.
-    """
+    """Runs commands on the nodes of a cluster."""
 
     def __init__(self, ray: ModuleType, capacity: Capacity) -> None:
         self._ray, self._capacity = ray, capacity
@@ -112,14 +107,7 @@ def n_slots(node: Mapping[str, Any], capacity: Capacity) -> int:
 
 
 class RemoteProcess:
-    """Ray actor on a node: holds a child process, which saves and ends when the actor does.
-
-    Args:
-        command: arguments of `everlearn`.
-        threads: CPU threads.
-        folder: working directory, if it exists on this node.
-        environment: variables to add to the environment.
-    """
+    """Ray actor on a node: holds a child process, which saves and ends when the actor does."""
 
     def __init__(
         self, command: Sequence[str], threads: int, folder: str, environment: Mapping[str, str]
@@ -140,13 +128,7 @@ class RemoteProcess:
 
 
 class RemoteHandle(ProcessHandle):
-    """Handle of a `RemoteProcess` that runs, or waits for a node.
-
-    Args:
-        ray: the connected module `ray`.
-        command: arguments of `everlearn`.
-        capacity: its resources.
-    """
+    """Handle of a `RemoteProcess` that runs, or waits for a node."""
 
     def __init__(self, ray: ModuleType, command: Sequence[str], capacity: Capacity) -> None:
         self._ray = ray
@@ -196,11 +178,7 @@ class RemoteHandle(ProcessHandle):
 
 @contextmanager
 def connected(address: str | None) -> Iterator[ModuleType]:
-    """The module `ray`, connected to a cluster; processes started there end with the context.
-
-    Args:
-        address: host:port of the head; default: the cluster of this machine.
-    """
+    """The module `ray`, connected to a cluster; processes started there end with the context."""
     given = check_address(address or os.environ.get("RAY_ADDRESS"))
     os.environ.setdefault(*RETRIES)
     ray = import_optional("ray", "pip install 'everlearn[ray]'")

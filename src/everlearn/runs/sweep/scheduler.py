@@ -83,13 +83,7 @@ class QueuedJob(NamedTuple):
 
 
 class RunningJob:
-    """A job that is running, one command after the other.
-
-    Args:
-        queued: the job and its failures so far.
-        command: the first command.
-        executor: runs the commands.
-    """
+    """A job that is running, one command after the other."""
 
     def __init__(self, queued: QueuedJob, command: Command, executor: Executor) -> None:
         self.queued, self.job, self._executor = queued, queued.job, executor
@@ -115,14 +109,7 @@ class RunningJob:
 
 
 class Scheduler:
-    """Runs jobs until all are finished or a stop signal is received.
-
-    Args:
-        jobs: the jobs.
-        executor: runs their commands.
-        retries: how often a failed job is started again.
-        stop: the stop signal.
-    """
+    """Runs jobs until all are finished or a stop signal is received."""
 
     def __init__(self, jobs: Sequence[Job], *, executor: Executor, retries: int, stop: StopSignal) -> None:
         self._jobs, self._executor, self._retries, self._stop = jobs, executor, retries, stop
