@@ -68,6 +68,7 @@ def test_first_tasks_have_separate_records(run: Run, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_each_paper_has_its_own_page(run: Run, tmp_path: Path) -> None:
     facts = json.loads(run("reproduce", "gnr-figure-1", *SMOKE, str(tmp_path / "r"), "--json").out)
     assert facts["finished"] == 2

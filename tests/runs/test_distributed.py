@@ -155,6 +155,7 @@ def test_no_rank_outlives_rank_0(tmp_path: Path) -> None:
     assert not other.is_running()
 
 
+@pytest.mark.slow
 def test_torchrun_has_the_same_result(records: Path, tmp_path: Path) -> None:
     command = [*TORCHRUN, *arguments(spec_of("er"), tmp_path)]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
