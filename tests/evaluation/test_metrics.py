@@ -8,7 +8,6 @@ from hypothesis.extra import numpy as hnp
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import (
-    Cost,
     ScoreTable,
     accuracy_curve,
     angle_error,
@@ -180,22 +179,6 @@ def test_ten_thousand_tasks() -> None:
     for after in range(99, 10_000, 100):
         table.add_row(after, dict.fromkeys(range(0, after + 1, 50), 0.5))
     assert (average_accuracy(table), forgetting(table)) == (0.5, 0.0)
-
-
-def test_cost_sums_compute_and_takes_the_maximum_of_bytes() -> None:
-    tasks = [Cost(1.5, 100, 1e9, 400, 10 * k) for k in range(1, 5)]
-    assert sum(tasks) == Cost(6.0, 400, 4e9, 400, 40)
-    assert sum(tasks) == sum(reversed(tasks))
-    assert sum(tasks[2:], start=sum(tasks[:2], Cost())) == sum(tasks)
-
-
-def test_cost_zero_is_neutral() -> None:
-    assert Cost() + Cost(1.0, 2, 3.0, 4, 5) == Cost(1.0, 2, 3.0, 4, 5)
-    assert Cost(weight_bytes=3, memory_bytes=4).bytes == 7
-
-
-def test_cost_per_task() -> None:
-    assert Cost(6.0, 400, 4e9, 400, 40).per_task(4) == Cost(1.5, 100.0, 1e9, 400, 40)
 
 
 @given(ANGLES, ANGLES, st.integers(-3, 3))

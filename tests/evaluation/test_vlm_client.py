@@ -38,11 +38,9 @@ class Clock:
         return [wait for wait in self.waits if wait > 0.01]
 
 
-def connection(server: ChatServer, clock: Clock, **options: Any) -> JSONConnection:
-    options = {"per_minute": 1e6, "retries": 3, **options}
-    return JSONConnection(
-        f"{server.url}/chat/completions", sleep=clock.sleep, now=lambda: clock.time, **options
-    )
+def connection(url: str, clock: Clock, key: str | None = None, **options: Any) -> JSONConnection:
+    made = VLMOptions(**{"per_minute": 1e6, "retries": 3, **options})
+    return JSONConnection(f"{url}/chat/completions", made, key, clock.sleep, lambda: clock.time)
 
 
 def client(server: ChatServer, answers: Path, **options: Any) -> VLMClient:
@@ -53,7 +51,7 @@ def client(server: ChatServer, answers: Path, **options: Any) -> VLMClient:
 
 
 def test_post_returns_the_parsed_reply(server: ChatServer) -> None:
-    reply = connection(server, Clock()).post(BODY, parse_reply)
+    reply = connection(server.url, Clock()).post(BODY, parse_reply)
     assert isinstance(reply, Reply)
     assert reply.text in "01234"
     assert (reply.tokens_in, reply.tokens_out) == (1000, 10)
@@ -64,26 +62,26 @@ def test_post_returns_the_parsed_reply(server: ChatServer) -> None:
 @pytest.mark.parametrize("failure", [500, 502, 503, 408, "garbage", "other JSON", "deep", "hang up"])
 def test_temporary_failures_are_retried_with_increasing_waits(server: ChatServer, failure: int | str) -> None:
     server.failures, clock = [failure] * 3, Clock()
-    assert connection(server, clock).post(BODY, parse_reply).text in "01234"
+    assert connection(server.url, clock).post(BODY, parse_reply).text in "01234"
     assert len(server.requests) == 4
     assert clock.retries == [1, 2, 4]
 
 
 def test_retry_after_is_followed(server: ChatServer) -> None:
     server.failures, clock = [429, 429, 500], Clock()
-    connection(server, clock).post(BODY, parse_reply)
+    connection(server.url, clock).post(BODY, parse_reply)
     assert clock.retries == [7, 7, 4]
 
 
 def test_waits_are_bounded(server: ChatServer) -> None:
     server.failures, clock = [500] * 9, Clock()
-    connection(server, clock, retries=9).post(BODY, parse_reply)
+    connection(server.url, clock, retries=9).post(BODY, parse_reply)
     assert clock.retries == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 def test_timeout(server: ChatServer) -> None:
     server.failures = ["silent"]
-    assert connection(server, Clock(), timeout=0.3, retries=20).post(BODY, parse_reply).text in "01234"
+    assert connection(server.url, Clock(), timeout=0.3, retries=20).post(BODY, parse_reply).text in "01234"
     assert len(server.requests) >= 2  # a loaded machine may exceed the timeout itself
 
 
@@ -93,7 +91,7 @@ def test_permanent_failures_raise_after_all_retries(
 ) -> None:
     server.failures = [failure] * 4
     with pytest.raises(BadInput, match=f"failed 4 times, at last because .*{reason}"):
-        connection(server, Clock()).post(BODY, parse_reply)
+        connection(server.url, Clock()).post(BODY, parse_reply)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,7 @@ def test_permanent_failures_raise_after_all_retries(
 def test_refusals_are_not_retried(server: ChatServer, status: int, reason: str) -> None:
     server.failures, clock = [status], Clock()
     with pytest.raises(BadInput, match=reason) as error:
-        connection(server, clock, key="secret").post(BODY, parse_reply)
+        connection(server.url, clock, key="secret").post(BODY, parse_reply)
     assert len(server.requests) == 1
     assert clock.retries == []
     assert "secret" not in str(error.value)
@@ -111,17 +109,13 @@ def test_refusals_are_not_retried(server: ChatServer, status: int, reason: str) 
 
 
 def test_unreachable_server() -> None:
-    clock = Clock()
-    unreachable = JSONConnection(
-        "http://127.0.0.1:1/v1", retries=1, sleep=clock.sleep, now=lambda: clock.time
-    )
     with pytest.raises(BadInput, match="cannot be reached"):
-        unreachable.post(BODY, parse_reply)
+        connection("http://127.0.0.1:1/v1", Clock(), retries=1).post(BODY, parse_reply)
 
 
 def test_rate_limit(server: ChatServer) -> None:
     clock = Clock()
-    limited = connection(server, clock, per_minute=20)
+    limited = connection(server.url, clock, per_minute=20)
     for _ in range(3):
         limited.post(BODY, parse_reply)
     assert clock.waits == pytest.approx([3, 3])
@@ -131,30 +125,21 @@ def test_rate_limit(server: ChatServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "ftp://host/v1",
-        "file:///etc/passwd",
-        "host/v1",
-        "http://",
-        "http://a b/",
-        "http://h:x/",
-        "http://[/",
-    ],
+    "url", ["", "file:///etc/passwd", "host/v1", "http://", "http://a b/", "http://h:x/", "http://[/"]
 )
 def test_invalid_urls_are_refused(url: str) -> None:
     with pytest.raises(BadInput, match="no URL of a server"):
-        JSONConnection(url)
+        JSONConnection(url, VLMOptions())
 
 
 def test_keys_are_sent_encrypted_or_locally_only() -> None:
+    options = VLMOptions()
     with pytest.raises(BadInput, match=r"unencrypted to example\.org"):
-        JSONConnection("http://example.org/v1", key="secret")
+        JSONConnection("http://example.org/v1", options, "secret")
     for url in ("https://example.org/v1", "http://localhost/v1", "http://127.0.0.1:80", "http://[::1]/v1"):
-        assert JSONConnection(url, key="secret").url == url
+        assert JSONConnection(url, options, "secret").url == url
     with pytest.raises(BadInput, match="characters that are not allowed"):
-        JSONConnection("https://example.org/v1", key="sec\nret")
+        JSONConnection("https://example.org/v1", options, "sec\nret")
 
 
 def test_images_are_sent_losslessly_and_in_order(server: ChatServer, tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ def test_bars_are_costs(runs: dict[str, Record]) -> None:
     flops = [bar.get_width() for bar in panels[3].patches]
     assert flops == [each.runs[0].cost.flops for each in groups]
     held = [bar.get_width() for bar in panels[4].patches]
-    assert held == [each.runs[0].cost.bytes for each in groups]
+    costs = [each.runs[0].cost for each in groups]
+    assert held == [cost.weight_bytes + cost.memory_bytes for cost in costs]
 
 
 def test_factor_errors_of_learners_that_estimate_factors(runs: dict[str, Record]) -> None:

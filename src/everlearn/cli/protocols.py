@@ -33,7 +33,7 @@ Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 app = App(name="evaluate", help="Evaluate a trained learner on a protocol.")
 
 
-def _evaluate(protocol: "type[Protocol]") -> Callable[..., Result]:
+def _evaluate(protocol: "type[Protocol[Any]]") -> Callable[..., Result]:
     """The command of a protocol that needs nothing but a record."""
 
     def command(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
@@ -131,7 +131,7 @@ def _record(folder: Path) -> "runs.Record":
 
 
 def _run(
-    protocol: "Protocol", record: "runs.Record", console: Console
+    protocol: "Protocol[Any]", record: "runs.Record", console: Console
 ) -> "tuple[ProtocolResult, dict[str, Any]]":
     """The result of a protocol for the learner of a record, and its JSON."""
     run = load_trained(record)
@@ -144,7 +144,7 @@ def _run(
     return result, {"record": str(record.folder), "learner": learner, "tasks": n_tasks, **result.to_json()}
 
 
-def _draw(protocol: "Protocol", result: "ProtocolResult", out: Path) -> None:
+def _draw(protocol: "Protocol[Any]", result: "ProtocolResult", out: Path) -> None:
     from everlearn.plotting import STYLES, draw_parts, encode_figure, use_style
 
     (part,) = protocol.figures.values()
@@ -164,7 +164,7 @@ def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _add_command(protocol: "type[Protocol]", command: Callable[..., Result]) -> None:
+def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result]) -> None:
     """Add the command of a protocol, with its options as parameters and its description as help."""
     signature = inspect.signature(command)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]

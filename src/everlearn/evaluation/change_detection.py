@@ -6,31 +6,21 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 RATE_BATCHES = 10_000
-"""Rates of false alarms are given per this many batches."""
 
 Detected = Literal["new", "known", "missed"]
+"""A switch to a new environment, to the one that was inferred for this environment before, or neither."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageDetection:
-    """How a learner detected one stage of the schedule.
+    """How a learner detected one stage of the schedule."""
 
-    Attributes:
-        name: environment of the stage.
-        is_new: whether it is the first stage of this environment.
-        detected: "new" if the learner switched to a new environment, "known" if it switched to the one it had
-            inferred for this environment before, "missed" if it did neither.
-        delay: batches until the switch; None if missed.
-        n_false_new: other new environments inferred during the stage.
-        n_wrong: switches to an environment inferred for another one.
-    """
-
-    name: str
-    is_new: bool
+    name: str  # environment of the stage
+    is_new: bool  # whether it is the first stage of this environment
     detected: Detected
-    delay: float | None
-    n_false_new: int
-    n_wrong: int
+    delay: float | None  # batches until the switch; None if missed
+    n_false_new: int  # other new environments inferred during the stage
+    n_wrong: int  # switches to an environment inferred for another one
 
     @property
     def is_correct(self) -> bool:
@@ -40,23 +30,14 @@ class StageDetection:
 
 @dataclass(frozen=True)
 class DetectionSummary:
-    """Detection scores of a whole run.
+    """Detection scores of a whole run."""
 
-    Attributes:
-        n_changes: changes of environment in the schedule.
-        n_correct: changes that were detected correctly.
-        n_missed: changes that were not detected.
-        max_delay: largest delay of a detected change in batches; None if none was detected.
-        false_new_rate: falsely inferred new environments per 10,000 batches.
-        wrong_rate: switches to wrong environments per 10,000 batches.
-    """
-
-    n_changes: int
-    n_correct: int
-    n_missed: int
-    max_delay: float | None
-    false_new_rate: float
-    wrong_rate: float
+    n_changes: int  # changes of environment in the schedule
+    n_correct: int  # changes that were detected correctly
+    n_missed: int  # changes that were not detected
+    max_delay: float | None  # largest delay of a detected change in batches; None if none was detected
+    false_new_rate: float  # falsely inferred new environments per 10,000 batches
+    wrong_rate: float  # switches to wrong environments per 10,000 batches
 
 
 def detect_stages(

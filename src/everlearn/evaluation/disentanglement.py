@@ -24,10 +24,9 @@ def mig(codes: npt.ArrayLike, factors: npt.ArrayLike, *, n_bins: int = 20) -> fl
 
     Reference: Chen et al. 2018, arXiv:1802.04942.
     """
-    z, v = _checked(codes, factors)
-    binned = [_discretize(column, n_bins) for column in z.T]
-    information = np.array([[_mutual_information(b, _discretize(f, n_bins)) for f in v.T] for b in binned])
-    entropy = np.array([_mutual_information(_discretize(f, n_bins), _discretize(f, n_bins)) for f in v.T])
+    z, v = ([_discretize(column, n_bins) for column in table.T] for table in _checked(codes, factors))
+    information = np.array([[_mutual_information(code, factor) for factor in v] for code in z])
+    entropy = np.array([_mutual_information(factor, factor) for factor in v])
     return float((_gap(information) / entropy).mean())
 
 
@@ -49,13 +48,7 @@ def sap(codes: npt.ArrayLike, factors: npt.ArrayLike) -> float:
 
 
 def factor_vae_score(
-    codes: npt.ArrayLike,
-    factors: npt.ArrayLike,
-    *,
-    seed: int = 0,
-    n_votes: int = 800,
-    group: int = 64,
-    n_bins: int = 20,
+    codes: npt.ArrayLike, factors: npt.ArrayLike, *, seed: int = 0, n_votes: int = 800, group: int = 64
 ) -> float:
     """Accuracy of a majority vote that predicts the fixed factor from the code with the lowest variance.
 
@@ -73,7 +66,7 @@ def factor_vae_score(
     if not z.shape[1]:
         return 0.0
     z = z / z.std(axis=0)
-    values = np.stack([_discretize(column, n_bins) for column in v.T], axis=1)
+    values = np.stack([_discretize(column) for column in v.T], axis=1)
     votes = [_vote(z, values, rng_at(seed, "factor vae", k), group) for k in range(2 * n_votes)]
     table = np.zeros((2, z.shape[1], v.shape[1]), np.int64)
     for k, (fixed, lowest) in enumerate(votes):
@@ -85,28 +78,18 @@ def factor_vae_score(
 
 @dataclass(frozen=True, eq=False)
 class DCI:
-    """Disentanglement, completeness and informativeness, each from 0 to 1.
+    """Disentanglement, completeness and informativeness, each from 0 to 1."""
 
-    Attributes:
-        disentanglement: 1 if each code is important for one factor only.
-        completeness: 1 if each factor has a single important code.
-        informativeness: R² of the factors predicted from all codes, on held-out rows.
-        importances: (n_codes, n_factors) feature importances.
-    """
-
-    disentanglement: float
-    completeness: float
-    informativeness: float
-    importances: FloatArray
+    disentanglement: float  # 1 if each code is important for one factor only
+    completeness: float  # 1 if each factor has a single important code
+    informativeness: float  # R² of the factors predicted from all codes, on held-out rows
+    importances: FloatArray  # (n_codes, n_factors) feature importances
 
 
 def dci(codes: npt.ArrayLike, factors: npt.ArrayLike, *, seed: int = 0) -> DCI:
     """DCI with the feature importances of a random forest.
 
-    Args:
-        codes: (n, n_codes); a thousand rows or more give stable values.
-        factors: (n, n_factors); constant columns are ignored.
-        seed: seed of the trees and of the train-test split.
+    A thousand rows or more give stable values. Constant factors are ignored.
 
     Example:
         >>> factors = np.array([[a, b] for a in range(8) for b in range(8)] * 8)
@@ -166,7 +149,7 @@ def _checked(codes: npt.ArrayLike, factors: npt.ArrayLike) -> tuple[FloatArray, 
     return z, v
 
 
-def _discretize(column: FloatArray, n_bins: int) -> IntArray:
+def _discretize(column: FloatArray, n_bins: int = 20) -> IntArray:
     """Indices of the distinct values, or of equal intervals if there are more than n_bins values."""
     values, indices = np.unique(column, return_inverse=True)
     if len(values) <= n_bins:

@@ -21,13 +21,7 @@ UNNAMED = "all"
 
 @dataclass(frozen=True, eq=False)
 class EnvironmentData:
-    """Images of one environment.
-
-    Attributes:
-        name: of the environment.
-        train: images to fit probes and oracles on.
-        test: images to test them on.
-    """
+    """Images of one environment: to fit probes and oracles on, and to test them on."""
 
     name: str
     train: Batch
@@ -44,14 +38,9 @@ def environment_data(
 ) -> list[EnvironmentData]:
     """Images of each environment among the first tasks of a stream, in order of appearance.
 
-    Tasks without a name are one environment, represented by up to 20 of them.
-
-    Args:
-        stream: source of the images.
-        n_tasks: number of tasks.
-        n_test: test images per environment.
-        n_train: training images per environment. Default: five times n_test, taken from the validation split,
-            which no learner is trained on, or from the training split if there is none.
+    Tasks without a name are one environment, represented by up to 20 of them. The default of n_train, the
+    number of training images per environment, is five times n_test, taken from the validation split, which
+    no learner is trained on, or from the training split if there is none.
 
     Example:
         >>> from everlearn.streams import environments

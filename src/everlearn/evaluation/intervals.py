@@ -22,13 +22,7 @@ Curve = Mapping[float, float]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its confidence interval.
-
-    Attributes:
-        mean: sample mean.
-        low: lower bound; NaN for a single value.
-        high: upper bound; NaN for a single value.
-        n: sample size.
+    """A mean of n values with the bounds of its confidence interval, which are NaN for a single value.
 
     Example:
         >>> print(mean_interval([0.90, 0.92, 0.94]))
@@ -41,9 +35,7 @@ class Interval:
     n: int
 
     def __str__(self) -> str:
-        if self.n == 1:
-            return f"{self.mean:.3f}"
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.mean:.3f}" + (f" [{self.low:.3f}, {self.high:.3f}]" if self.n > 1 else "")
 
     @classmethod
     def point(cls, value: float) -> "Interval":

@@ -21,21 +21,13 @@ USED_KL = 0.1
 
 @dataclass(frozen=True, eq=False)
 class EncodedEnvironment:
-    """An environment as a learner encodes it.
+    """An environment as a learner encodes it."""
 
-    Attributes:
-        data: its images.
-        environment: number of the environment that the learner infers; 0 for learners that infer none.
-        active: which latents are active there.
-        mean: (n, n_latents) posterior means of the test images; 0, as in the prior, for masked latents.
-        std: (n, n_latents) posterior standard deviations; 1 for masked latents.
-    """
-
-    data: EnvironmentData
-    environment: int
-    active: BoolArray
-    mean: FloatArray
-    std: FloatArray
+    data: EnvironmentData  # its images
+    environment: int  # its number, as the learner infers it; 0 for learners that infer none
+    active: BoolArray  # which latents are active there
+    mean: FloatArray  # (n, n_latents) posterior means of the test images; 0 for masked latents
+    std: FloatArray  # (n, n_latents) posterior standard deviations; 1 for masked latents
 
     @property
     def name(self) -> str:
@@ -63,17 +55,11 @@ def encode_environments(
     *,
     at_least: int = 1,
 ) -> list[EncodedEnvironment]:
-    """The environments among the first tasks of a stream, encoded by a learner.
+    """The environments among the first tasks of a stream, encoded by a learner that was trained on them.
 
-    Args:
-        learner: the learner; it is not changed.
-        stream: the stream it was trained on.
-        n_tasks: number of tasks it was trained on.
-        n_images: test images per environment.
-        n_batches: batches it was trained on in each task. With them, each environment is matched to the one
-            that the learner inferred during most of its last task; without, to the one it infers for the test
-            images.
-        at_least: number of environments below which the stream is refused.
+    With the numbers of batches of each task, an environment is matched to the one that the learner inferred
+    during most of its last task; without, to the one it infers for the test images. Streams with fewer than
+    `at_least` environments are refused.
     """
     found = environment_data(stream, n_tasks, n_images)
     if len(found) < at_least:
@@ -96,9 +82,7 @@ def encode_environments(
 def training_environments(changes: Iterable[tuple[int, int]], n_batches: Sequence[int]) -> list[int]:
     """The environment that a learner inferred for most batches of each task.
 
-    Args:
-        changes: (batches seen, environment) of every switch; the learner starts in environment 0.
-        n_batches: number of batches of each task.
+    Changes are (batches seen, environment) of every switch; the learner starts in environment 0.
 
     Example:
         >>> training_environments([(103, 1), (190, 2), (203, 0)], [100, 100, 100])
@@ -119,15 +103,7 @@ def decode_images(learner: Decodes, latents: FloatArray, environment: int) -> Im
 def traverse(
     learner: Decodes, latents: FloatArray, latent: int, values: Sequence[float], environment: int
 ) -> Images:
-    """Images decoded while one latent takes each of some values and all others are fixed.
-
-    Args:
-        learner: the learner.
-        latents: (n_latents,) the fixed values.
-        latent: index of the latent that varies.
-        values: its values; there is one image for each.
-        environment: environment to decode in.
-    """
+    """Images decoded in an environment while one latent takes each of some values; the others are fixed."""
     steps = np.repeat(latents[None], len(values), axis=0)
     steps[:, latent] = values
     return decode_images(learner, steps, environment)

@@ -1,13 +1,12 @@
 """Continual-learning metrics of a score table, costs of a run, and errors of estimated factors."""
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.scores import Row, ScoreTable, as_table
+from everlearn.evaluation.scores import Row, ScoreTable, as_table, mean_without_nan
 from everlearn.factors import Factors
 from everlearn.rng import FloatArray, IntArray
 
@@ -31,10 +30,10 @@ def average_accuracy(scores: npt.ArrayLike, after: int | None = None) -> float:
     curve = accuracy_curve(scores)
     if after is not None and not 0 <= after < len(curve):
         raise BadInput(f"there is no task {after} in the table; give 0 to {len(curve) - 1}")
+    if after is not None:
+        return float(curve[after])
     measured = curve[~np.isnan(curve)]
-    if after is None:
-        return float(measured[-1]) if len(measured) else float("nan")
-    return float(curve[after])
+    return float(measured[-1]) if len(measured) else float("nan")
 
 
 def accuracy_curve(scores: npt.ArrayLike) -> FloatArray:
@@ -123,13 +122,9 @@ def backward_transfer(scores: npt.ArrayLike) -> float:
 def forward_transfer(scores: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
     """Mean accuracy on tasks before they are learned, above a baseline (Lopez-Paz and Ranzato 2017).
 
-    Mean over j > 0 of scores[j - 1, j] - baseline[j]. It is undefined for tasks with new labels only, which
-    cannot be predicted: leave them out.
-
-    Args:
-        scores: the table, with scores one task ahead.
-        baseline: accuracy on each task without earlier training: of an untrained network, or of permuted
-            predictions, which runs record; NaN if unknown.
+    Mean over j > 0 of scores[j - 1, j] - baseline[j]. The baseline is the accuracy without earlier training:
+    of an untrained network, or of permuted predictions, which runs record; NaN if unknown. Leave out tasks
+    with new labels only, which cannot be predicted.
 
     Example:
         >>> round(forward_transfer([[0.9, 0.3, 0.1], [1.0, 0.8, 0.2], [0.5, 0.6, 1.0]], [0.1, 0.1, 0.1]), 3)
@@ -142,11 +137,8 @@ def forward_transfer(scores: npt.ArrayLike, baseline: npt.ArrayLike) -> float:
 def intransigence(scores: npt.ArrayLike, joint: npt.ArrayLike) -> float:
     """Mean gap to joint training on tasks that were just learned (Chaudhry et al. 2018).
 
-    Mean over j of joint[j] - scores[j, j].
-
-    Args:
-        scores: the table.
-        joint: accuracy on each task of a reference trained jointly on all tasks up to it.
+    Mean over j of joint[j] - scores[j, j]; joint[j] is the accuracy on task j of a reference that is trained
+    jointly on all tasks up to it.
 
     Example:
         >>> round(intransigence([[0.9, 0.0], [1.0, 0.5]], joint=[1.0, 1.0]), 3)
@@ -184,60 +176,18 @@ def _vector(name: str, values: npt.ArrayLike, n_tasks: int) -> FloatArray:
 
 
 def _mean(values: FloatArray) -> float:
-    """Mean without NaN; summed exactly, so that it does not depend on the order."""
-    there = values[~np.isnan(values)].tolist()
-    return math.fsum(there) / len(there) if there else float("nan")
+    return mean_without_nan(values.tolist())
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Compute and memory of a run or a part of it.
+    """Compute and memory of a run."""
 
-    In a sum of costs, seconds, images and operations add up; of the bytes the maximum counts.
-
-    Attributes:
-        seconds: wall-clock time.
-        images: training images, counted once per use.
-        flops: estimated floating-point operations.
-        weight_bytes: bytes of the parameters.
-        memory_bytes: bytes of stored data.
-
-    Example:
-        >>> total = Cost(seconds=2.0, images=100, memory_bytes=512) + Cost(seconds=1.0, memory_bytes=640)
-        >>> total.seconds, total.images, total.memory_bytes
-        (3.0, 100, 640)
-        >>> total.per_task(10).images
-        10.0
-    """
-
-    seconds: float = 0.0
-    images: float = 0
-    flops: float = 0
-    weight_bytes: int = 0
-    memory_bytes: int = 0
-
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(
-            seconds=self.seconds + other.seconds,
-            images=self.images + other.images,
-            flops=self.flops + other.flops,
-            weight_bytes=max(self.weight_bytes, other.weight_bytes),
-            memory_bytes=max(self.memory_bytes, other.memory_bytes),
-        )
-
-    def __radd__(self, start: int) -> "Cost":
-        """Support `sum`, which starts with 0."""
-        return self if start == 0 else NotImplemented
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of parameters and stored data."""
-        return self.weight_bytes + self.memory_bytes
-
-    def per_task(self, n_tasks: int) -> "Cost":
-        """Mean compute per task; bytes stay as they are."""
-        mean = {name: getattr(self, name) / n_tasks for name in ("seconds", "images", "flops")}
-        return replace(self, **mean)
+    seconds: float = 0.0  # wall-clock time
+    images: float = 0  # training images, counted once per use
+    flops: float = 0  # estimated floating-point operations
+    weight_bytes: int = 0  # bytes of the parameters
+    memory_bytes: int = 0  # bytes of stored data
 
 
 def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:

@@ -16,19 +16,12 @@ from everlearn.rng import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
-    """Two rates over all thresholds, from the strictest to the laxest.
-
-    Attributes:
-        x: rate on the horizontal axis.
-        y: rate on the vertical axis.
-        thresholds: images with at least this score are classified as new.
-        area: area under the curve.
-    """
+    """Two rates x and y over all thresholds, from the strictest to the laxest."""
 
     x: FloatArray
     y: FloatArray
-    thresholds: FloatArray
-    area: float
+    thresholds: FloatArray  # images with at least this score are classified as new
+    area: float  # under the curve
 
 
 def roc(known: npt.ArrayLike, new: npt.ArrayLike) -> ThresholdCurve:
@@ -94,11 +87,11 @@ def _rates(known: npt.ArrayLike, new: npt.ArrayLike) -> tuple[FloatArray, FloatA
     """All thresholds, and the shares of known and of new images at or above each."""
     sorted_known, sorted_new = np.sort(_scores("known", known)), np.sort(_scores("new", new))
     thresholds = np.concatenate([[np.inf], np.unique(np.concatenate([sorted_known, sorted_new]))[::-1]])
-    rates = [
+    known_above, new_above = (
         1 - np.searchsorted(scores, thresholds, side="left") / len(scores)
         for scores in (sorted_known, sorted_new)
-    ]
-    return thresholds, rates[0], rates[1]
+    )
+    return thresholds, known_above, new_above
 
 
 def _area(x: FloatArray, y: FloatArray) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
+from everlearn.evaluation.scores import mean_without_nan
 from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
 HIDDEN_UNITS = 50
@@ -29,13 +30,7 @@ Link = Callable[[FloatArray], FloatArray]
 
 
 def probe_labels(train: FloatArray, labels: npt.ArrayLike, test: FloatArray, *, seed: int = 0) -> IntArray:
-    """Labels predicted from the codes `test` by a probe trained on the codes `train`.
-
-    Args:
-        train: (n, n_codes) training codes.
-        labels: (n,) their labels.
-        test: (m, n_codes) test codes.
-        seed: seed of the initial weights and of the order of batches.
+    """Labels predicted from the codes `test` (m, n_codes) by a probe trained on the codes `train`.
 
     Example:
         >>> codes = rng_at(0, "docs").normal(800).reshape(400, 2)
@@ -49,13 +44,7 @@ def probe_labels(train: FloatArray, labels: npt.ArrayLike, test: FloatArray, *, 
 
 
 def probe_values(train: FloatArray, values: npt.ArrayLike, test: FloatArray, *, seed: int = 0) -> FloatArray:
-    """Values (m, k) predicted from the codes `test` by a probe trained on the codes `train`.
-
-    Args:
-        train: (n, n_codes) training codes.
-        values: (n, k) their targets.
-        test: (m, n_codes) test codes.
-        seed: seed of the initial weights and of the order of batches.
+    """Values (m, k) predicted from the codes `test` (m, n_codes) by a probe trained on the codes `train`.
 
     Example:
         >>> codes = rng_at(0, "docs").normal(800).reshape(400, 2)
@@ -80,13 +69,7 @@ def identity(outputs: FloatArray) -> FloatArray:
 
 
 class MLP:
-    """A network with one hidden ReLU layer whose weights lie in one vector.
-
-    Args:
-        n_inputs: number of inputs.
-        n_outputs: number of outputs.
-        rng: source of the initial weights.
-    """
+    """A network with one hidden ReLU layer whose weights lie in one vector."""
 
     def __init__(self, n_inputs: int, n_outputs: int, rng: Rng) -> None:
         self._shapes = ((n_inputs, HIDDEN_UNITS), (HIDDEN_UNITS,), (HIDDEN_UNITS, n_outputs), (n_outputs,))
@@ -163,35 +146,21 @@ def _batches(n: int, rng: Rng) -> Iterator[IntArray]:
 
 
 class ProbeResults(NamedTuple):
-    """Scores of all probes at one evaluation.
+    """Scores of all probes at one evaluation."""
 
-    Attributes:
-        task: task that was learned last or is being learned.
-        environment: environment of that task.
-        n_batches: number of its batches learned so far; None after the task.
-        results: for each environment the score of each probed quantity.
-    """
-
-    task: int
-    environment: str
-    n_batches: int | None
-    results: Mapping[str, Mapping[str, float]]
+    task: int  # task that was learned last or is being learned
+    environment: str  # environment of that task
+    n_batches: int | None  # number of its batches learned so far; None after the task
+    results: Mapping[str, Mapping[str, float]]  # for each environment the score of each probed quantity
 
 
 class Retention(NamedTuple):
-    """How a probe's score is retained over a run.
+    """How a probe's score is retained over a run; "the task" is the last task of the probe's environment."""
 
-    Attributes:
-        final: score at the end.
-        best: best score of the run.
-        change: final score minus the best score up to the end of the last task of the probe's environment.
-        after: mean score after that task minus the score at its end; NaN if no evaluation came after.
-    """
-
-    final: float
-    best: float
-    change: float
-    after: float
+    final: float  # score at the end
+    best: float  # best score of the run
+    change: float  # final score minus the best score up to the end of the task
+    after: float  # mean score after the task minus the score at its end; NaN if no evaluation came after
 
 
 def probe_keys(results: Sequence[ProbeResults]) -> list[tuple[str, str]]:
@@ -228,7 +197,7 @@ def mean_retention(results: Sequence[ProbeResults], quantity: str) -> Retention:
         nan
     """
     rows = [retention(results, environment, q) for environment, q in probe_keys(results) if q == quantity]
-    return Retention(*map(_mean, zip(*rows, strict=True))) if rows else Retention(*[math.nan] * 4)
+    return Retention(*map(mean_without_nan, zip(*rows, strict=True))) if rows else Retention(*[math.nan] * 4)
 
 
 def retention_measures(results: Sequence[ProbeResults]) -> Iterator[tuple[str, float]]:
@@ -236,8 +205,3 @@ def retention_measures(results: Sequence[ProbeResults]) -> Iterator[tuple[str, f
     for quantity in ("object", "position"):
         for name, value in mean_retention(results, quantity)._asdict().items():
             yield f"{quantity}_{name}", value
-
-
-def _mean(values: Sequence[float]) -> float:
-    there = [value for value in values if not math.isnan(value)]
-    return math.fsum(there) / len(there) if there else math.nan

@@ -21,10 +21,7 @@ def importances(
 ) -> tuple[FloatArray, float]:
     """Share of the explained variance of a target due to each column, and R² on held-out rows.
 
-    A random quarter of the rows is held out.
-
-    Returns:
-        The importances, which sum to 1 (or are all 0), and R² on the held-out rows, at least 0.
+    The shares sum to 1 (or are all 0); R² is at least 0. A random quarter of the rows is held out.
 
     Example:
         >>> columns = rng_at(0, "docs").uniform(2000).reshape(1000, 2)

@@ -1,7 +1,7 @@
 """The score table: accuracy on task j after task i. Every continual-learning metric is a function of it."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,17 +12,11 @@ from everlearn.rng import FloatArray, IntArray
 
 
 class Row(NamedTuple):
-    """Scores of one evaluation.
+    """Scores of one evaluation."""
 
-    Attributes:
-        after: task that was learned last or is being learned.
-        tasks: evaluated tasks, in increasing order.
-        scores: accuracy on each of them.
-    """
-
-    after: int
-    tasks: IntArray
-    scores: FloatArray
+    after: int  # task that was learned last or is being learned
+    tasks: IntArray  # evaluated tasks, in increasing order
+    scores: FloatArray  # accuracy on each of them
 
     @classmethod
     def from_counts(
@@ -63,14 +57,6 @@ class ScoreTable:
 
     def __repr__(self) -> str:
         return f"<ScoreTable: {len(self)} scores on {self.n_tasks} tasks>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ScoreTable):
-            return NotImplemented
-        mine, theirs = list(self.rows()), list(other.rows())
-        return len(mine) == len(theirs) and all(map(_are_equal, mine, theirs))
-
-    __hash__ = None  # type: ignore[assignment]
 
     def add(self, after: int, task: int, score: float) -> None:
         """Set one score."""
@@ -115,30 +101,6 @@ class ScoreTable:
         table.n_tasks = len(square)
         return table
 
-    def to_json(self) -> str:
-        """All scores as JSON: lists of after, task and score."""
-        rows = list(self.rows())
-        after = [row.after for row in rows for _ in row.tasks]
-        task = [task for row in rows for task in row.tasks.tolist()]
-        return json.dumps(
-            {"after": after, "task": task, "score": [s for r in rows for s in r.scores.tolist()]}
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> "ScoreTable":
-        """The table written by `to_json`."""
-        rows: dict[int, dict[int, float]] = {}
-        try:
-            columns = json.loads(text)
-            for after, task, score in zip(columns["after"], columns["task"], columns["score"], strict=True):
-                rows.setdefault(after, {})[task] = score
-        except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"this is not a score table in JSON ({error}); `to_json` writes one") from None
-        table = cls()
-        for after, scores in rows.items():
-            table.add_row(after, scores)
-        return table
-
 
 def as_table(scores: npt.ArrayLike) -> ScoreTable:
     """A score table from a score table, a square array or a list of lists."""
@@ -165,8 +127,10 @@ def mean_table(tables: Sequence[ScoreTable], max_size: int = 200) -> FloatArray:
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
-def _are_equal(one: Row, other: Row) -> bool:
-    return one.after == other.after and all(map(np.array_equal, one[1:], other[1:]))
+def mean_without_nan(values: Iterable[float]) -> float:
+    """Mean without NaN; summed exactly, so that it does not depend on the order."""
+    there = [value for value in values if not math.isnan(value)]
+    return math.fsum(there) / len(there) if there else math.nan
 
 
 def _check(after: int, task: int, score: float) -> None:

@@ -19,12 +19,7 @@ from everlearn.rng import FloatArray
 
 
 def evaluation_rows(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> list[Row]:
-    """Evaluations as rows.
-
-    Args:
-        accuracies: (n_evaluations, n_tasks), NaN if not measured.
-        learning: (n_evaluations,) the task being learned at each evaluation.
-    """
+    """Evaluations (n_evaluations, n_tasks), NaN if not measured, as rows; `learning` is the task of each."""
     table, current = _table(accuracies), np.asarray(learning)
     if current.shape != (len(table),) or not np.issubdtype(current.dtype, np.integer):
         raise BadInput(
@@ -95,9 +90,6 @@ def windowed_plasticity(accuracies: npt.ArrayLike, window: int) -> float:
 
 def learning_curve_area(curves: npt.ArrayLike, n_batches: int = 10) -> float:
     """Mean accuracy before and after each of the first batches of a task (LCA).
-
-    With Z_b the mean accuracy over tasks after b batches of each, this is the mean of Z_0 to Z_n: accuracy
-    before the first batch counts.
 
     Args:
         curves: (n_tasks, at least n_batches + 1) accuracy on each task before its first batch, after the

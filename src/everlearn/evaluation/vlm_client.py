@@ -88,15 +88,8 @@ class VLMOptions(Settings):
         """The client; None without an endpoint."""
         if self.endpoint is None:
             return None
-        connection = JSONConnection(
-            chat_url(self.endpoint),
-            key=os.environ.get(self.key_variable),
-            timeout=self.timeout,
-            retries=self.retries,
-            per_minute=self.per_minute,
-            sleep=sleep,
-        )
-        return VLMClient(connection, self)
+        key = os.environ.get(self.key_variable)
+        return VLMClient(JSONConnection(chat_url(self.endpoint), self, key, sleep), self)
 
 
 class Reply(NamedTuple):
@@ -112,16 +105,12 @@ class VLMClient:
 
     Every answer is stored in one file, named after the question, the URL and the model. Stored answers are
     not requested or paid again, so an interrupted evaluation can be continued.
-
-    Attributes:
-        n_requests: answers requested.
-        n_cached: answers read from files.
-        cost: price of the requested answers.
     """
 
     def __init__(self, connection: "JSONConnection", options: VLMOptions) -> None:
         self.model = str(options.model)
-        self.n_requests, self.n_cached, self.cost = 0, 0, 0.0
+        self.n_requests, self.n_cached = 0, 0  # answers requested, and read from files
+        self.cost = 0.0  # price of the requested answers
         self._connection, self._options = connection, options
 
     def __call__(self, question: "Question") -> int | None:
@@ -159,19 +148,12 @@ class VLMClient:
     def _name(self, question: "Question") -> str:
         """A hash of pixels, not of PNG files, which depend on the encoder."""
         key = [self._connection.url, self.model, PROMPT, question.query.shape, question.choices.shape]
-        digest = hashlib.sha256(json.dumps(key).encode())
-        digest.update(question.query.tobytes())
-        digest.update(question.choices.tobytes())
-        return digest.hexdigest()[:32]
+        content = json.dumps(key).encode() + question.query.tobytes() + question.choices.tobytes()
+        return hashlib.sha256(content).hexdigest()[:32]
 
 
 def chat_url(endpoint: str) -> str:
-    """The URL of chat requests of an endpoint.
-
-    Example:
-        >>> chat_url("http://localhost:8000/v1/")
-        'http://localhost:8000/v1/chat/completions'
-    """
+    """The URL of chat requests of an endpoint, such as http://localhost:8000/v1/chat/completions."""
     base = endpoint.strip().rstrip("/")
     return base if base.endswith(PATH) else base + PATH
 
@@ -195,8 +177,7 @@ def parse_choice(text: str, n_choices: int) -> int | None:
         [3, 3, None, None, None]
     """
     numbers = {int(number) for number in re.findall(r"[0-9]{1,9}", text)}
-    (only,) = numbers if len(numbers) == 1 else (None,)
-    return only if only is not None and only < n_choices else None
+    return max(numbers) if len(numbers) == 1 and max(numbers) < n_choices else None
 
 
 def parse_reply(data: Any) -> Reply:
@@ -233,24 +214,20 @@ class JSONConnection:
     def __init__(
         self,
         url: str,
-        *,
+        options: VLMOptions,
         key: str | None = None,
-        timeout: float = 60.0,
-        retries: int = 6,
-        per_minute: float = 60.0,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         _check_url(url, key)
-        self.url, self._key = url, key
-        self._timeout, self._retries, self._interval = timeout, retries, 60 / per_minute
+        self.url, self._key, self._options = url, key, options
         self._sleep, self._now, self._next = sleep, now, now()
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def post(self, body: dict[str, Any], parse: Callable[[Any], T]) -> T:
         """The parsed response; requested again if `parse` raises ValueError."""
-        data, wait, problem = json.dumps(body).encode(), FIRST_WAIT, ""
-        for attempt in range(self._retries + 1):
+        data, wait, problem, n_attempts = json.dumps(body).encode(), 0.0, "", self._options.retries + 1
+        for attempt in range(n_attempts):
             if attempt:
                 self._sleep(min(wait, MAX_WAIT))
             self._keep_rate()
@@ -262,15 +239,13 @@ class JSONConnection:
                 raise
             except (ValueError, RecursionError):
                 problem, wait = "the response was invalid", 2**attempt * FIRST_WAIT
-        raise BadInput(
-            f"{self.url} failed {self._retries + 1} times, at last because {problem}; try again later"
-        )
+        raise BadInput(f"{self.url} failed {n_attempts} times, at last because {problem}; try again later")
 
     def _keep_rate(self) -> None:
         early = self._next - self._now()
         if early > 0:
             self._sleep(early)
-        self._next = self._now() + self._interval
+        self._next = self._now() + 60 / self._options.per_minute
 
     def _send(self, data: bytes) -> Any:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -278,7 +253,7 @@ class JSONConnection:
             headers["Authorization"] = f"Bearer {self._key}"
         request = urllib.request.Request(self.url, data, headers)  # noqa: S310  (the scheme was checked)
         try:
-            with self._opener.open(request, timeout=self._timeout) as response:
+            with self._opener.open(request, timeout=self._options.timeout) as response:
                 content = response.read(MAX_BYTES + 1)
         except urllib.error.HTTPError as error:
             with error:

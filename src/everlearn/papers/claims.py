@@ -19,17 +19,11 @@ from everlearn.reports.run_results import RunResults
 
 @dataclass(frozen=True)
 class Metric:
-    """A number computed from one run.
+    """A number computed from one run."""
 
-    Attributes:
-        label: what it is, before the numbers of a verdict.
-        value: computes it; NaN where it is undefined.
-        form: formats its mean over seeds.
-    """
-
-    label: str
-    value: Callable[[RunResults], float]
-    form: Format = format_score
+    label: str  # what it is, before the numbers of a verdict
+    value: Callable[[RunResults], float]  # NaN where it is undefined
+    form: Format = format_score  # of its mean over seeds
 
     def over_seeds(self, group: Group) -> Interval | None:
         """Mean and confidence interval over the seeds of a series; None where it is undefined."""

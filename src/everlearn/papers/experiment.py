@@ -12,9 +12,8 @@ from everlearn.reports.groups import Group
 from everlearn.runs.sweep import Job, pending_commands
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from everlearn.plotting import FigureStyle
+    from everlearn.plotting.axes import Figure
     from everlearn.reports.comparison import Column
     from everlearn.runs import RunSpec
 
@@ -24,33 +23,20 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """One cell of the table of runs of a paper: a series at one scale.
-
-    Attributes:
-        settings: settings of this cell.
-        seeds: each is the seed of the stream and of the run.
-        minutes: duration of one seed on one core, if known.
-        folder: of the records; default: the folder of the scale and the name of the series.
-        learner: if it differs from that of the series.
-    """
+    """One cell of the table of runs of a paper: a series at one scale."""
 
     settings: Settings = field(default_factory=dict)
-    seeds: tuple[int, ...] = (0,)
-    minutes: float | None = None
-    folder: str = ""
-    learner: str = ""
+    seeds: tuple[int, ...] = (0,)  # each is the seed of the stream and of the run
+    minutes: float | None = None  # duration of one seed on one core, if known
+    folder: str = ""  # of the records; default: the folder of the scale and the name of the series
+    learner: str = ""  # if it differs from that of the series
 
 
 @dataclass(frozen=True)
 class Series:
     """One row of the table of runs of a paper: a curve of a figure or a row of its table.
 
-    Attributes:
-        name: its name in the figure.
-        learner: name of the learner.
-        smoke, laptop, paper: the runs at each scale; None if the series does not exist there.
-        settings: settings at all scales; they take precedence over those of a run.
-        protocols: names of the protocols evaluated after training.
+    Its cells are the runs at each scale; None if the series does not exist there.
     """
 
     name: str
@@ -58,60 +44,40 @@ class Series:
     smoke: Run | None = None
     laptop: Run | None = None
     paper: Run | None = None
-    settings: Settings = field(default_factory=dict)
-    protocols: tuple[str, ...] = ()
-
-    def at(self, scale: str) -> Run | None:
-        """Its runs at a scale."""
-        run: Run | None = getattr(self, scale)
-        return run
+    settings: Settings = field(default_factory=dict)  # at all scales; they precede those of a run
+    protocols: tuple[str, ...] = ()  # evaluated after training
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The size at which a paper is reproduced: one column of its table of runs.
+    """The size at which a paper is reproduced: one column of its table of runs."""
 
-    Attributes:
-        name: smoke, laptop or paper.
-        description: its purpose and how it differs from the paper.
-        table: all series of the paper.
-        folder: of its records, below the folder of all records.
-        settings: settings of all runs, by dotted names.
-        stream: kind of stream.
-        protocol_options: further arguments of protocols, by their names.
-        overrides: settings that take precedence over all others.
-        suffix: of the folders of its records.
-    """
-
-    name: str
-    description: str
-    table: Sequence[Series]
-    folder: str = ""
-    settings: Settings = field(default_factory=dict)
+    name: str  # smoke, laptop or paper
+    description: str  # its purpose and how it differs from the paper
+    table: Sequence[Series]  # all series of the paper
+    folder: str = ""  # of its records, below the folder of all records
+    settings: Settings = field(default_factory=dict)  # of all runs
     stream: str = "sprites"
-    protocol_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    overrides: Settings = field(default_factory=dict)
-    suffix: str = ""
+    protocol_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by protocol
+    overrides: Settings = field(default_factory=dict)  # settings that precede all others
+    suffix: str = ""  # of the folders of its records
 
     @cached_property
     def series(self) -> Mapping[str, tuple[Series, Run]]:
         """The series that exist at this scale and their runs, by name."""
-        cells = ((series, series.at(self.name)) for series in self.table)
+        cells = ((series, getattr(series, self.name)) for series in self.table)
         return {series.name: (series, run) for series, run in cells if run is not None}
 
     def select(self, names: Iterable[str]) -> list[str]:
         """Those of the series that exist at this scale."""
         return [name for name in names if name in self.series]
 
-    def with_overrides(self, settings: Settings, suffix: str) -> "Scale":
-        """The same scale with other settings, and a suffix of its folders."""
-        return replace(self, overrides={**self.overrides, **settings}, suffix=f"{self.suffix}-{suffix}")
-
     def first_tasks(self, n_tasks: int, device: str) -> "Scale":
         """Only the first tasks of every run on some device, to test the setup and measure its speed."""
         settings = {"n_tasks": n_tasks, "evaluation.every_n_tasks": 1, "device": device}
         description = f"{self.description} Only the first {n_tasks} tasks of each run, on {device}."
-        return replace(self.with_overrides(settings, f"first-{n_tasks}"), description=description)
+        suffix = f"{self.suffix}-first-{n_tasks}"
+        return replace(self, description=description, overrides={**self.overrides, **settings}, suffix=suffix)
 
     def settings_of(self, name: str) -> dict[str, Any]:
         """All settings of a series that differ from the defaults of a run, without seeds."""
@@ -130,31 +96,24 @@ class Scale:
         """One job for each seed of a series."""
         series, run = self.series[name]
         folder = f"{run.folder or f'{self.folder}/{slug(name)}'}{self.suffix}"
-        minutes = None if self.overrides else run.minutes
+        protocols = tuple((each, *self.protocol_options.get(each, ())) for each in series.protocols)
+        seconds = None if self.overrides or run.minutes is None else 60 * run.minutes
         return [
             Job(
-                spec=self.spec(name, seed),
-                folder=records / f"{folder}-seed-{seed}",
-                protocols=tuple(
-                    (protocol, *self.protocol_options.get(protocol, ())) for protocol in series.protocols
-                ),
-                name=name,
-                seconds=None if minutes is None else 60 * minutes,
+                spec=self.spec(name, seed), folder=records / f"{folder}-seed-{seed}", protocols=protocols,
+                name=name, seconds=seconds,
             )
             for seed in run.seeds
-        ]
+        ]  # fmt: skip
 
     def group(self, name: str, records: Path) -> Group | None:
         """Results of the finished and evaluated runs of a series; None if there are none."""
         from everlearn.reports.run_results import RunResults
         from everlearn.runs import Record
 
-        runs = [
-            RunResults.from_record(Record(job.folder))
-            for job in self.jobs(name, records)
-            if not pending_commands(job)
-        ]
-        return Group(name, name, tuple(runs)) if runs else None
+        finished = [job.folder for job in self.jobs(name, records) if not pending_commands(job)]
+        runs = tuple(RunResults.from_record(Record(folder)) for folder in finished)
+        return Group(name, name, runs) if runs else None
 
 
 class Verdict(NamedTuple):
@@ -172,13 +131,7 @@ Check = Callable[[Groups], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper that can be checked against records.
-
-    Attributes:
-        text: the claim.
-        series: names of the series it is about.
-        check: computes the verdict.
-    """
+    """A statement of a paper about some series that can be checked against records."""
 
     text: str
     series: tuple[str, ...]
@@ -194,25 +147,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or a table of a paper.
+    """A figure or a table of a paper."""
 
-    Attributes:
-        name: on the command line, such as figure-4.
-        title: what it shows.
-        series: names of the series shown.
-        claims: statements of the paper about it.
-        draw: draws the figure; None for tables.
-        note: differences from the paper, and their reasons.
-        columns: additional columns of its table.
-    """
-
-    name: str
-    title: str
-    series: tuple[str, ...]
+    name: str  # on the command line, such as figure-4
+    title: str  # what it shows
+    series: tuple[str, ...]  # names of the series shown
     claims: Sequence[Claim] = ()
-    draw: "Callable[[Sequence[Group], FigureStyle], Figure] | None" = None
-    note: str = ""
-    columns: "Sequence[Column]" = ()
+    draw: "Callable[[Sequence[Group], FigureStyle], Figure] | None" = None  # None for tables
+    note: str = ""  # differences from the paper, and their reasons
+    columns: "Sequence[Column]" = ()  # additional columns of its table
 
     def jobs(self, scale: Scale, records: Path) -> list[Job]:
         """All runs that it needs."""
@@ -230,41 +173,27 @@ class Experiment:
 
 @dataclass(frozen=True)
 class PretrainSpec:
-    """How to pretrain a network that runs start from.
-
-    Attributes:
-        backbone: name of the network.
-        stream: settings of the stream; the network is trained on its first task.
-        epochs: number of passes over the images.
-        learning_rate: maximum learning rate.
-    """
+    """How to pretrain a network that runs start from."""
 
     backbone: str
-    stream: Settings
+    stream: Settings  # the network is trained on the first task of this stream
     epochs: int = 2
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-3  # the maximum
 
 
 @dataclass(frozen=True)
 class Paper:
     """A paper that is reproduced.
 
-    Attributes:
-        name: on the command line, for all of its experiments.
-        title: of the results page.
-        page: file name of the results page.
-        experiments: its figures and tables; their names are unique among all papers.
-        scales: the sizes at which they can be reproduced; all papers have the same names of scales.
-        pretrained: how to pretrain the networks that runs start from, by file. Files that are not listed
-            are vision transformers pretrained on Fashion-MNIST.
+    Files with weights that are not in `pretrained` are vision transformers pretrained on Fashion-MNIST.
     """
 
-    name: str
-    title: str
-    page: str
-    experiments: Sequence[Experiment]
-    scales: Sequence[Scale]
-    pretrained: Mapping[str, PretrainSpec] = field(default_factory=dict)
+    name: str  # on the command line, for all of its experiments
+    title: str  # of the results page
+    page: str  # file name of the results page
+    experiments: Sequence[Experiment]  # their names are unique among all papers
+    scales: Sequence[Scale]  # their names are the same for all papers
+    pretrained: Mapping[str, PretrainSpec] = field(default_factory=dict)  # by file with the weights
 
     def scale(self, name: str) -> Scale:
         """The scale of this name."""

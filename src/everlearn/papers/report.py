@@ -24,17 +24,11 @@ FIGURES = "figures"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment with the results of our records.
+    """An experiment with the results of our records."""
 
-    Attributes:
-        experiment: the figure or table, with the claims that can be checked at this scale.
-        groups: results of its series, in their order.
-        verdicts: one for each claim; None where records are missing.
-    """
-
-    experiment: Experiment
-    groups: tuple[Group, ...]
-    verdicts: tuple[Verdict | None, ...]
+    experiment: Experiment  # with the claims that can be checked at this scale
+    groups: tuple[Group, ...]  # results of its series, in their order
+    verdicts: tuple[Verdict | None, ...]  # one for each claim; None where records are missing
 
     @classmethod
     def from_records(cls, experiment: Experiment, scale: Scale, records: Path) -> "Reproduction":

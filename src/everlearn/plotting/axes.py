@@ -77,12 +77,18 @@ def draw_parts(data: T, style: FigureStyle, *parts: Part[T]) -> Figure:
     """A figure of one or more parts, from top to bottom."""
     heights = [part.height(data) for part in parts]
     figure = empty_figure(sum(heights))
-    places: list[FigureBase] = [figure]
-    if len(parts) > 1:
-        places = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0].tolist()
+    places: list[FigureBase] = stacked(figure, heights) if len(parts) > 1 else [figure]
     for place, part in zip(places, parts, strict=True):
         part.draw(place, data, style)
     return figure
+
+
+def stacked(figure: FigureBase, heights: Sequence[float], titles: Sequence[str] = ()) -> list[FigureBase]:
+    """Subfigures of these heights below each other, with titles if given."""
+    parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0].tolist()
+    for part, title in zip(parts, titles, strict=False):
+        part.suptitle(title, x=0.01, ha="left", fontsize=8)
+    return list(parts)
 
 
 def canvas(
@@ -215,6 +221,12 @@ def draw_score_table(
     return heatmap
 
 
+def hide_frame(axes: Axes) -> None:
+    """Hide the spines and tick marks; tick labels stay."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
 def cell_text(axes: Axes, x: float, y: float, text: str, *, on_light: bool) -> None:
     """Text in a cell of a heatmap; its color follows the colormap, not the style."""
     color = "#000000" if on_light else "#fefefe"
@@ -233,11 +245,7 @@ def draw_bars(
 
 
 def draw_bar_pairs(
-    axes: Axes,
-    title: str,
-    pairs: Mapping[int, tuple[Bar, Bar]],
-    style: FigureStyle,
-    full: float | None = None,
+    axes: Axes, title: str, pairs: Mapping[int, Sequence[Bar]], style: FigureStyle, full: float | None = None
 ) -> None:
     """Two bars for each series, given by its number; the second is pale. Negative lengths count as 0."""
     longest = full or max(max(0.0, bar.length) for pair in pairs.values() for bar in pair) or 1.0

@@ -73,7 +73,7 @@ def protocol_part(name: str) -> Part[Groups]:
     return Part(lambda groups: part.height(_results(protocol, groups)), draw)
 
 
-def _results(protocol: type[protocols.Protocol], groups: Groups) -> list[protocols.Group[Any]]:
+def _results(protocol: type[protocols.Protocol[Any]], groups: Groups) -> list[protocols.Group[Any]]:
     """The results of a protocol for each group."""
     found = [
         protocols.Group(each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)])

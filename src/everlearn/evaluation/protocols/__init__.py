@@ -1,7 +1,6 @@
 """Protocols: evaluations of a trained learner beyond accuracy per task.
 
-Takes a learner, its stream and the number of tasks it was trained on; gives a result with JSON, a table and
-figures. Every module of this package besides `base` is a protocol; it is imported only when it is used.
+Every module of this package besides `base` is a protocol; it is imported only when it is used.
 
 Example:
     >>> names()[:3]
@@ -11,6 +10,7 @@ Example:
 """
 
 import importlib
+import inspect
 import pkgutil
 from functools import cache
 from typing import Any
@@ -28,16 +28,13 @@ def names() -> list[str]:
 
 
 @cache
-def get(name: str) -> type[Protocol]:
+def get(name: str) -> type[Protocol[Any]]:
     """The protocol of a name."""
     if name not in names():
         raise unknown("protocol", name, names())
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return next(
-        each
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, Protocol) and each.__module__ == module.__name__
-    )
+    classes = (each for _, each in inspect.getmembers(module, inspect.isclass) if issubclass(each, Protocol))
+    return next(each for each in classes if not inspect.isabstract(each))
 
 
 def figure_names() -> dict[str, str]:
@@ -48,14 +45,6 @@ def figure_names() -> dict[str, str]:
 def evaluate(
     name: str, learner: Any, stream: Any, n_tasks: int, *, context: Context | None = None, **options: Any
 ) -> Result:
-    """Evaluate a trained learner on the protocol of a name.
-
-    Args:
-        name: of the protocol.
-        learner: the trained learner; it is left unchanged.
-        stream: the stream it was trained on.
-        n_tasks: the number of tasks it was trained on.
-        context: what else is known of the training.
-        options: options of the protocol.
-    """
-    return get(name)(**options).run(learner, stream, n_tasks, **(context or {}))
+    """Evaluate a trained learner on the protocol of a name, with its options; see `Protocol.run`."""
+    result: Result = get(name)(**options).run(learner, stream, n_tasks, **(context or {}))
+    return result

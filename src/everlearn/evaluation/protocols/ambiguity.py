@@ -1,7 +1,7 @@
 """Ambiguity protocol: environment inference on images mixed from two environments, alone and in context."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from everlearn.evaluation.latents import EncodedEnvironment, decode_images, enco
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase
+from everlearn.plotting.axes import Axes, FigureBase, hide_frame, stacked
 from everlearn.plotting.image_grid import add_gaps, n_square_tiles
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams import Stream
@@ -39,42 +39,28 @@ class Transition(base.Result):
 
 
 class DecisionCurve(base.Result):
-    """Decisions about batches of mixed images in some context.
+    """Decisions about batches of mixed images in some context."""
 
-    Attributes:
-        context: environment of the other images of a batch; empty if there are none.
-        n_mixed: mixed images per batch.
-        decided: share of batches inferred as the first environment, at every weight.
-        transition: where the decision changes; None if it never does.
-    """
-
-    context: str
-    n_mixed: int
-    decided: tuple[float, ...]
-    transition: Transition | None
+    context: str  # environment of the other images of a batch; empty if there are none
+    n_mixed: int  # mixed images per batch
+    decided: tuple[float, ...]  # share of batches inferred as the first environment, at every weight
+    transition: Transition | None  # where the decision changes; None if it never does
 
 
 class AmbiguityResult(base.Result):
     """Environment inference on images w * first + (1 - w) * second.
 
-    Attributes:
-        names: the two environments.
-        environments: numbers of the environments that the learner infers.
-        weights: w.
-        probabilities: mean probability of the first environment for single images.
-        curves: decisions about batches: without context first, then in each context.
-        stds: mean posterior standard deviation of the latents that only the first, and only the second
-            environment uses, at every weight; None if there are no such latents.
-        examples: a mixed image at some weights, and below how it is decoded in each environment.
+    `stds` are mean posterior standard deviations of the latents that only the first, and only the second
+    environment uses, at every weight; None if there are no such latents.
     """
 
-    names: tuple[str, str]
-    environments: tuple[int, int]
-    weights: tuple[float, ...]
-    probabilities: tuple[float, ...]
-    curves: tuple[DecisionCurve, ...]
+    names: tuple[str, str]  # the two environments
+    environments: tuple[int, int]  # their numbers, as the learner infers them
+    weights: tuple[float, ...]  # w
+    probabilities: tuple[float, ...]  # mean probability of the first environment for single images
+    curves: tuple[DecisionCurve, ...]  # without context first, then in each context
     stds: tuple[tuple[float, ...] | None, tuple[float, ...] | None]
-    examples: base.ImageArray
+    examples: base.ImageArray  # mixed images at some weights, below decoded in each environment
 
     @property
     def without_context(self) -> DecisionCurve:
@@ -82,54 +68,42 @@ class AmbiguityResult(base.Result):
         return next(curve for curve in self.curves if not curve.context)
 
     def table(self) -> base.Table:
-        rows = [
-            (
-                curve.context or None,
-                curve.n_mixed,
-                curve.transition and curve.transition.point,
-                curve.transition and curve.transition.width,
-            )
-            for curve in self.curves
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for curve in self.curves:
+            at = curve.transition
+            rows.append((curve.context or None, curve.n_mixed, at and at.point, at and at.width))
         return base.Table(("context", "mixed images", f"weight of {self.names[0]}", "width"), rows)
 
 
-class Ambiguity(base.Protocol):
+class Ambiguity(base.Protocol[AmbiguityResult]):
     """Environment inference on batches of images mixed from two environments, alone and in context.
 
     A batch is inferred as the environment with the highest mean probability of its images, so that images of
     one environment in the batch, its context, can change the decision.
     """
 
-    name: ClassVar[str] = "ambiguity"
     requires: ClassVar[tuple[Any, ...]] = (InfersEnvironment, HasPosterior, Decodes)
-    result: ClassVar[type[base.Result]] = AmbiguityResult
 
     between: Annotated[tuple[str, ...], base.SPLIT] = ()
     """Two environments, such as mnist,inverted-fashion (default: the first two of the stream)."""
     n_images: Annotated[int, Field(ge=BATCH_SIZE, le=base.MAX_IMAGES)] = 256
     """Pairs of images that are mixed."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
-    ) -> AmbiguityResult:
-        model, n_batches = self.capable(learner), context.get("n_batches", ())
-        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
+    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AmbiguityResult:
+        n_batches = context.get("n_batches", ())
+        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches, at_least=2)
         first, second = _chosen(encoded, self.between)
         mixed = [_mix(first, second, weight) for weight in WEIGHTS]
-        probabilities = [model.environment_probabilities(images) for images in mixed]
-        std = np.stack([model.posterior(images)[1].mean(axis=0) for images in mixed])
+        probabilities = [learner.environment_probabilities(images) for images in mixed]
+        std = np.stack([learner.posterior(images)[1].mean(axis=0) for images in mixed])
         return AmbiguityResult(
             names=(first.name, second.name),
             environments=(first.environment, second.environment),
             weights=_rounded(WEIGHTS),
             probabilities=_rounded(np.array([each[:, first.environment].mean() for each in probabilities])),
-            curves=tuple(_curves(model, probabilities, first, second)),
-            stds=(
-                _mean_std(std, first.used & ~second.used),
-                _mean_std(std, second.used & ~first.used),
-            ),
-            examples=_examples(model, mixed, first, second),
+            curves=tuple(_curves(learner, probabilities, first, second)),
+            stds=(_mean_std(std, first.used & ~second.used), _mean_std(std, second.used & ~first.used)),
+            examples=_examples(learner, mixed, first, second),
         )
 
 
@@ -183,10 +157,7 @@ def _mix(first: EncodedEnvironment, second: EncodedEnvironment, weight: float) -
 
 
 def _curves(
-    model: Any,
-    probabilities: list[FloatArray],
-    first: EncodedEnvironment,
-    second: EncodedEnvironment,
+    model: Any, probabilities: list[FloatArray], first: EncodedEnvironment, second: EncodedEnvironment
 ) -> Iterator[DecisionCurve]:
     rows = _batch_rows(len(probabilities[0]))
     yield _curve("", BATCH_SIZE, [each[rows].mean(axis=1) for each in probabilities], first)
@@ -220,9 +191,8 @@ def _examples(
 ) -> Images:
     shown = np.stack([mixed[n][0] for n in np.linspace(0, len(mixed) - 1, N_EXAMPLES).astype(int)])
     means, _ = model.posterior(shown)
-    return tile(
-        [shown, *(decode_images(model, means * each.active, each.environment) for each in (first, second))]
-    )
+    decoded = (decode_images(model, means * each.active, each.environment) for each in (first, second))
+    return tile([shown, *decoded])
 
 
 def _rounded(values: FloatArray) -> tuple[float, ...]:
@@ -232,11 +202,9 @@ def _rounded(values: FloatArray) -> tuple[float, ...]:
 def _draw(figure: FigureBase, groups: base.Groups[AmbiguityResult], style: FigureStyle) -> None:
     """Images mixed from two environments: reconstructions, inferred environments, uncertainty."""
     shown = base.first_results(groups)
-    parts = figure.subfigures(len(shown), 1, squeeze=False)[:, 0]
-    for part, (name, result) in zip(parts, shown, strict=True):
-        title = f"{name}; light: batch inferred as {result.names[0]}"
-        part.suptitle(title, x=0.01, ha="left", fontsize=8)
-        above, below = part.subfigures(2, 1, height_ratios=(1.25, 2), squeeze=False)[:, 0]
+    titles = [f"{name}; light: batch inferred as {result.names[0]}" for name, result in shown]
+    for part, (_, result) in zip(stacked(figure, [1] * len(shown), titles), shown, strict=True):
+        above, below = stacked(part, (1.25, 2))
         _draw_examples(above.subplots(), result)
         panels = below.subplots(1, 3, width_ratios=(1, 1, 1.1))
         for axes, context in zip(panels[:2], result.names, strict=True):
@@ -255,15 +223,13 @@ def _draw_examples(axes: Axes, result: AmbiguityResult) -> None:
     ticks = (np.arange(n_columns) + 0.5) * page.shape[1] / n_columns
     axes.set_xticks(ticks, [f"{weight:.2g}" for weight in np.linspace(0, 1, n_columns)], fontsize=6.5)
     axes.set_xlabel(f"weight of {first}; the rest is {second}")
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    hide_frame(axes)
 
 
 def _draw_decisions(axes: Axes, result: AmbiguityResult, context: str, style: FigureStyle) -> None:
     """Share of batches inferred as the first environment, by weight and by number of mixed images."""
-    curves = sorted(
-        (curve for curve in result.curves if curve.context in (context, "")), key=lambda curve: curve.n_mixed
-    )
+    curves = [curve for curve in result.curves if curve.context in (context, "")]
+    curves.sort(key=lambda curve: curve.n_mixed)
     decided = np.array([curve.decided for curve in curves])
     extent = (0, 1, -0.5, len(curves) - 0.5)
     axes.imshow(decided, origin="lower", aspect="auto", cmap=style.colormap, vmin=0, vmax=1, extent=extent)

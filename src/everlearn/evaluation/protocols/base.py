@@ -1,11 +1,11 @@
 """The base classes of protocols and of their results.
 
-A protocol is one module of this package with one subclass of `Protocol`: its options are the fields of the
-class, `run` evaluates a trained learner, and the `Result` it returns knows its JSON, its table and its
-figures. A new protocol is a new module; command line, reports and sweeps find it through the registry.
+A protocol is one module of this package with one subclass of `Protocol` and one of `Result`. Command line,
+reports and sweeps find it through the registry.
 """
 
 import copy
+import inspect
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -108,37 +108,40 @@ class Group(NamedTuple, Generic[R]):
 Groups = Sequence[Group[R]]
 
 
-class Protocol(Settings, ABC):
+class Protocol(Settings, ABC, Generic[R]):
     """An evaluation of a trained learner; the fields are its options, the docstring is its description."""
 
-    name: ClassVar[str]
-    """Name on the command line and in records."""
     requires: ClassVar[tuple[Any, ...]] = ()
     """Capabilities that a learner must have."""
-    result: ClassVar[type[Result]]
-    """Type of the result."""
     figures: ClassVar[Mapping[str, Part[Any]]] = {}
     """Figures of groups of results, by name."""
+    name: ClassVar[str]
+    """Name on the command line and in records: that of the module."""
+    result: ClassVar[type[Result]]
+    """Type of the result."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        cls.kind = getattr(cls, "name", cls.__name__)
+        cls.name = cls.kind = cls.__module__.rpartition(".")[2].replace("_", "-")
+        cls.result = inspect.signature(cls.evaluate).return_annotation
 
-    @abstractmethod
-    def run(self, learner: Learner, stream: Stream, n_tasks: int, **context: Unpack[Context]) -> Result:
-        """Evaluate a learner, which is left unchanged.
+    def run(self, learner: Any, stream: Stream, n_tasks: int, **context: Unpack[Context]) -> R:
+        """Evaluate a learner, which is left unchanged; raises `BadInput` if it lacks a required capability.
 
         Args:
-            learner: the trained learner.
+            learner: the trained learner; None for protocols that need none.
             stream: the stream it was trained on.
             n_tasks: the number of tasks it was trained on.
             context: what else is known of the training; see `Context`.
         """
+        if learner is not None:
+            require(learner, *self.requires)
+        return self.evaluate(learner, stream, n_tasks, context)
 
-    def capable(self, learner: Learner) -> Any:
-        """The learner itself; raises `BadInput` if it lacks a required capability."""
-        return require(learner, *self.requires)
+    @abstractmethod
+    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: Context) -> R:
+        """`run` for a learner that has all required capabilities."""
 
 
 @contextmanager
@@ -162,10 +165,9 @@ def first_results(groups: Groups[R]) -> list[tuple[str, R]]:
 
 
 class Pair(NamedTuple):
-    """A panel that compares two values of a result; values may be None."""
+    """A panel that compares two values of every result; values may be None."""
 
-    first: Callable[[Any], float | None]
-    second: Callable[[Any], float | None]
+    values: Callable[[Any], tuple[float | None, float | None]]
     form: Format
 
 
@@ -175,30 +177,23 @@ def pairs_height(groups: Groups[R]) -> float:
 
 
 def draw_pairs(
-    figure: FigureBase,
-    groups: Groups[R],
-    style: FigureStyle,
-    panels: Mapping[str, Pair],
-    sides: tuple[str, str],
+    figure: FigureBase, groups: Groups[R], style: FigureStyle, panels: Mapping[str, Pair], legend: str
 ) -> None:
     """A panel for each pair of values, with two bars for each group that was evaluated."""
     shown = {number: each for number, each in enumerate(groups) if each.results}
     all_axes = add_panels(figure, len(panels), columns=len(panels), share_y=True)
     for axes, (title, pair) in zip(all_axes, panels.items(), strict=True):
-        bars = {
-            number: (_bar(pair.first, each.results, pair.form), _bar(pair.second, each.results, pair.form))
-            for number, each in shown.items()
-        }
+        bars = {number: _bars(pair, each.results) for number, each in shown.items()}
         draw_bar_pairs(axes, title, bars, style, full=1.0 if title == "accuracy" else None)
     all_axes[0].set_yticks(range(len(shown)), [multiline(each.name) for each in shown.values()])
     all_axes[0].invert_yaxis()
-    legend = f"full: {sides[0]}, pale: {sides[1]}"
     all_axes[0].text(0, -0.04, legend, transform=all_axes[0].transAxes, va="top", fontsize=6.5)
 
 
-def _bar(value: Callable[[R], float | None], results: Sequence[R], form: Format) -> Bar:
-    values = [each for each in map(value, results) if each is not None]
-    return bar(interval_over(values), form)
+def _bars(pair: Pair, results: Sequence[R]) -> list[Bar]:
+    """Means over seeds of both values."""
+    sides = zip(*map(pair.values, results), strict=True)
+    return [bar(interval_over([value for value in side if value is not None]), pair.form) for side in sides]
 
 
 def comma_separated(values: Sequence[object]) -> str:

@@ -2,26 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from everlearn.evaluation.image_oracle import ImageOracle, positions_of
-from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
+from everlearn.evaluation.latents import decode_images, encode_environments, tile
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase, cell_text
-from everlearn.plotting.image_grid import (
-    COLUMNS,
-    add_gaps,
-    add_grids,
-    grids_height,
-    label_rows,
-    n_square_tiles,
-    show_grid,
-)
+from everlearn.plotting import image_grid as grid
+from everlearn.plotting.axes import Axes, FigureBase, cell_text, hide_frame, stacked
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
@@ -42,46 +34,32 @@ MAX_ERROR = 0.3
 class OracleScores(base.Result):
     """Scores of images that should look like those of some environment, by an oracle fitted on real images.
 
-    Attributes:
-        environment_accuracy: share of images classified as that environment.
-        position_error: root mean squared error of positions per coordinate, in units of half the image size;
-            None if positions are constant there.
-        label_accuracy: share of images with the correct label; None if that environment has other labels.
+    Position errors are root mean squared errors per coordinate, in units of half the image size.
     """
 
-    environment_accuracy: float
-    position_error: float | None
-    label_accuracy: float | None
+    environment_accuracy: float  # share of images classified as that environment
+    position_error: float | None  # None if positions are constant there
+    label_accuracy: float | None  # None if that environment has other labels
 
 
 class CrossDomainResult(base.Result):
-    """Images of every environment decoded in every environment.
+    """Images of every environment decoded in every environment."""
 
-    Attributes:
-        names: the environments.
-        environments: numbers of the environments that the learner infers.
-        real: scores of real images of each environment, an upper bound for decoded ones.
-        position_std: standard deviation of positions in each environment: the position error of a constant.
-        scores: scores of images of one environment (row) decoded in another (column).
-        images: for each environment some images, and below them how they are decoded in each environment.
-    """
-
-    names: tuple[str, ...]
-    environments: tuple[int, ...]
-    real: tuple[OracleScores, ...]
-    position_std: tuple[float, ...]
-    scores: tuple[tuple[OracleScores, ...], ...]
-    images: tuple[base.ImageArray, ...]
+    names: tuple[str, ...]  # the environments
+    environments: tuple[int, ...]  # their numbers, as the learner infers them
+    real: tuple[OracleScores, ...]  # scores of real images, an upper bound for decoded ones
+    position_std: tuple[float, ...]  # standard deviation of positions: the position error of a constant
+    scores: tuple[tuple[OracleScores, ...], ...]  # of images of one environment (row) decoded in another
+    images: tuple[base.ImageArray, ...]  # some of each environment, below decoded in each environment
 
     @property
     def height(self) -> float:
         """Inches of its grids of images in a figure."""
-        return grids_height(len(self.names), 1 + len(self.names))
+        return grid.grids_height(len(self.names), 1 + len(self.names))
 
     def matrix(self, score: str) -> FloatArray:
         """One score from (row) and to (column) each environment; NaN if there is none."""
-        rows = [[getattr(cell, score) for cell in row] for row in self.scores]
-        return np.array(rows, np.float64)
+        return np.array([[getattr(cell, score) for cell in row] for row in self.scores], np.float64)
 
     def table(self) -> base.Table:
         rows = [
@@ -89,30 +67,30 @@ class CrossDomainResult(base.Result):
             for name, row in zip(self.names, self.scores, strict=True)
             for other, cell in zip(self.names, row, strict=True)
         ]
-        return base.Table(
-            ("encoded in", "decoded in", "environment acc.", "position error", "label acc."), rows
-        )
+        scores = ("environment acc.", "position error", "label acc.")
+        return base.Table(("encoded in", "decoded in", *scores), rows)
 
 
-class CrossDomain(base.Protocol):
+class CrossDomain(base.Protocol[CrossDomainResult]):
     """Cross-domain reconstruction: images of each environment decoded in every other, scored by an oracle.
 
     The decoded latents are mask_B * mask_A * mean: those that are active in both environments.
     """
 
-    name: ClassVar[str] = "cross-domain"
     requires: ClassVar[tuple[Any, ...]] = (InfersEnvironment, HasPosterior, Decodes)
-    result: ClassVar[type[base.Result]] = CrossDomainResult
 
     n_images: Annotated[int, Field(ge=MIN_IMAGES, le=base.MAX_IMAGES)] = 500
     """Images per environment; the oracle is fitted on up to 800 others."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> CrossDomainResult:
-        model, n_batches = self.capable(learner), context.get("n_batches", ())
-        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches, at_least=2)
-        decoded = [[_decode(model, each, other) for other in encoded] for each in encoded]
+        n_batches = context.get("n_batches", ())
+        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches, at_least=2)
+        decoded = [
+            [decode_images(learner, each.mean * other.active, other.environment) for other in encoded]
+            for each in encoded
+        ]
         oracle = ImageOracle([each.data.train for each in encoded])
         scores = [
             tuple(_scores(oracle, replace(each.data.test, images=images), k) for k, images in enumerate(row))
@@ -122,16 +100,14 @@ class CrossDomain(base.Protocol):
             names=tuple(each.name for each in encoded),
             environments=tuple(each.environment for each in encoded),
             real=tuple(_scores(oracle, each.data.test, k) for k, each in enumerate(encoded)),
-            position_std=tuple(_position_std(each.data.test) for each in encoded),
+            position_std=tuple(
+                float(np.sqrt(positions_of(each.data.test).var(axis=0).mean())) for each in encoded
+            ),
             scores=tuple(scores),
             images=tuple(
                 _examples([each.data.test.images, *row]) for each, row in zip(encoded, decoded, strict=True)
             ),
         )
-
-
-def _decode(model: Any, encoded: EncodedEnvironment, other: EncodedEnvironment) -> Images:
-    return decode_images(model, encoded.mean * other.active, other.environment)
 
 
 def _scores(oracle: ImageOracle, batch: Batch, environment: int) -> OracleScores:
@@ -149,10 +125,6 @@ def _scores(oracle: ImageOracle, batch: Batch, environment: int) -> OracleScores
     )
 
 
-def _position_std(batch: Batch) -> float:
-    return float(np.sqrt(positions_of(batch).var(axis=0).mean()))
-
-
 def _examples(rows: list[Images]) -> Images:
     """Evenly spaced images, which are of different classes since these come in order."""
     shown = np.linspace(0, len(rows[0]) - 1, N_SHOWN).astype(int)
@@ -166,18 +138,16 @@ def _images_height(groups: base.Groups[CrossDomainResult]) -> float:
 def _draw_images(figure: FigureBase, groups: base.Groups[CrossDomainResult], style: FigureStyle) -> None:
     """Images of an environment (top row), decoded in each environment (rows below)."""
     shown = base.first_results(groups)
-    heights = [result.height for _, result in shown]
-    parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for part, (name, result) in zip(parts, shown, strict=True):
-        part.suptitle(name, x=0.01, ha="left", fontsize=8)
+    parts = stacked(figure, [each.height for _, each in shown], [name for name, _ in shown])
+    for part, (_, result) in zip(parts, shown, strict=True):
         rows = ["input", *(f"in {each}" for each in result.names)]
-        grids = add_grids(part, len(result.names))
+        grids = grid.add_grids(part, len(result.names))
         for n, (axes, environment, image) in enumerate(zip(grids, result.names, result.images, strict=False)):
-            page = add_gaps(image, len(rows), n_square_tiles(image, len(rows)))
-            show_grid(axes, page)
+            page = grid.add_gaps(image, len(rows), grid.n_square_tiles(image, len(rows)))
+            grid.show_grid(axes, page)
             axes.set_title(environment, fontsize=7)
-            if n % COLUMNS == 0:
-                label_rows(axes, page.shape[0], rows)
+            if n % grid.COLUMNS == 0:
+                grid.label_rows(axes, page.shape[0], rows)
 
 
 def _scores_height(groups: base.Groups[CrossDomainResult]) -> float:
@@ -187,8 +157,8 @@ def _scores_height(groups: base.Groups[CrossDomainResult]) -> float:
 def _draw_scores(figure: FigureBase, groups: base.Groups[CrossDomainResult], style: FigureStyle) -> None:
     """Oracle scores of images of one environment (row) decoded in another (column)."""
     shown = base.first_results(groups)
-    grid = figure.subplots(len(shown), len(SCORES), squeeze=False, sharey="row")
-    for row, (name, result) in zip(grid, shown, strict=True):
+    panels = figure.subplots(len(shown), len(SCORES), squeeze=False, sharey="row")
+    for row, (name, result) in zip(panels, shown, strict=True):
         for axes, (score, title) in zip(row, SCORES.items(), strict=True):
             is_error = score == "position_error"
             _draw_matrix(axes, result.matrix(score), result.names, style, is_error=is_error)
@@ -209,8 +179,7 @@ def _draw_matrix(
             on_light = (value / highest < 0.45) if is_error else (value > 0.55)
             cell_text(axes, column, row, f"{value:.2f}", on_light=bool(on_light))
     axes.set_xticks(range(len(names)), names, fontsize=6, rotation=45, ha="right", rotation_mode="anchor")
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
+    hide_frame(axes)
 
 
 CrossDomain.figures = {

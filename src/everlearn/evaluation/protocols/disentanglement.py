@@ -1,6 +1,6 @@
 """Disentanglement protocol: DCI, MIG and SAP of latents in every environment with known factors."""
 
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -13,7 +13,7 @@ from everlearn.evaluation.protocols import base
 from everlearn.factors import FACTOR_NAMES
 from everlearn.learners.capabilities import Encodes, HasPosterior
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase
+from everlearn.plotting.axes import Axes, FigureBase, hide_frame
 from everlearn.rng import FloatArray
 from everlearn.streams import Stream
 
@@ -22,29 +22,17 @@ SCORES = {"disentanglement": "D", "completeness": "C", "informativeness": "I", "
 
 
 class EnvironmentScores(base.Result):
-    """Disentanglement scores in one environment, each from 0 to 1.
+    """Disentanglement scores in one environment, each from 0 to 1; see `everlearn.evaluation`."""
 
-    Attributes:
-        name: of the environment.
-        n_images: number of images.
-        factors: factors that vary.
-        disentanglement: 1 if each latent is important for one factor only (the D of DCI).
-        completeness: 1 if each factor has a single important latent (C).
-        informativeness: R² of factors predicted from all latents (I).
-        mig: mutual information gap.
-        sap: separated attribute predictability.
-        importances: (n_latents, n_factors) importance of each latent for each factor.
-    """
-
-    name: str
+    name: str  # of the environment
     n_images: int
-    factors: tuple[str, ...]
+    factors: tuple[str, ...]  # factors that vary
     disentanglement: float
     completeness: float
     informativeness: float
     mig: float
     sap: float
-    importances: tuple[tuple[float, ...], ...]
+    importances: tuple[tuple[float, ...], ...]  # (n_latents, n_factors)
 
 
 class DisentanglementResult(base.Result):
@@ -60,29 +48,27 @@ class DisentanglementResult(base.Result):
         return base.Table(("environment", "factors", *SCORES), rows)
 
 
-class Disentanglement(base.Protocol):
+class Disentanglement(base.Protocol[DisentanglementResult]):
     """DCI, MIG and SAP of the latents in every environment with known, varying factors.
 
     Class labels and colour are not factors here. Masked latents are constant.
     """
 
-    name: ClassVar[str] = "disentanglement"
     requires: ClassVar[tuple[Any, ...]] = (Encodes,)
-    result: ClassVar[type[base.Result]] = DisentanglementResult
 
     n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=base.MAX_IMAGES)] = 1000
     """Test images per environment."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> DisentanglementResult:
-        model, n_batches = self.capable(learner), context.get("n_batches", ())
         if isinstance(learner, HasPosterior):
+            n_batches = context.get("n_batches", ())
             encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
             latents = [(each.data, each.mean) for each in encoded]
         else:
             found = environment_data(stream, n_tasks, self.n_images)
-            latents = [(data, model.encode(data.test.images)) for data in found]
+            latents = [(data, learner.encode(data.test.images)) for data in found]
         scores = tuple(_scores(data, codes) for data, codes in latents if _varying(data))
         if not scores:
             raise BadInput(f"no known factor varies in {stream.id}; use a stream of sprites or moving images")
@@ -137,8 +123,7 @@ def _draw_importances(axes: Axes, scores: EnvironmentScores, style: FigureStyle)
     axes.imshow(matrix, cmap=style.colormap, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(scores.factors)), scores.factors, fontsize=6.5)
     axes.set_xlabel("latent", fontsize=6.5)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    hide_frame(axes)
     text = "  ".join(f"{short} {getattr(scores, score):.2f}" for score, short in SCORES.items())
     axes.set_title(f"{scores.name}\n{text}", fontsize=6.5)
 

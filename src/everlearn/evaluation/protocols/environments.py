@@ -1,23 +1,19 @@
 """Environments protocol: detection of environment changes, and use of latents in each environment."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import computed_field
 
-from everlearn.evaluation.change_detection import (
-    DetectionSummary,
-    StageDetection,
-    detect_stages,
-    summarize_detection,
-)
+from everlearn.evaluation import change_detection
+from everlearn.evaluation.change_detection import DetectionSummary, StageDetection
 from everlearn.evaluation.environment_data import environment_of
 from everlearn.evaluation.latents import BoolArray, EncodedEnvironment, encode_environments
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase, add_panels
+from everlearn.plotting.axes import Axes, FigureBase, add_panels, hide_frame
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 
@@ -28,15 +24,11 @@ MIN_POSITION_R2 = 0.5
 class LatentUse(base.Result):
     """Latents in one environment.
 
-    Attributes:
-        name: of the environment.
-        active: which latents are active.
-        used: which latents are used.
-        position_r2: share of each latent's variance that the position explains; empty if positions are
-            constant.
+    `position_r2` is the share of each latent's variance that the position explains; empty if positions are
+    constant.
     """
 
-    name: str
+    name: str  # of the environment
     active: tuple[bool, ...]
     used: tuple[bool, ...]
     position_r2: tuple[float, ...]
@@ -49,12 +41,9 @@ class LatentUse(base.Result):
 
 
 class EnvironmentsResult(base.Result):
-    """Detection of environment changes, and use of latents.
+    """Detection of environment changes, and use of latents in each environment.
 
-    Attributes:
-        stages: detection of each stage; empty for learners that do not infer environments.
-        detection: scores over all stages; None for learners that do not infer environments.
-        latents: use of latents in each environment.
+    Learners that do not infer environments have no stages and no detection scores.
     """
 
     stages: tuple[StageDetection, ...]
@@ -77,41 +66,39 @@ class EnvironmentsResult(base.Result):
         return tuple(n for n in shared if not any(active[n] for active in still))
 
     def table(self) -> base.Table:
-        rows: list[tuple[Any, ...]] = [
-            (stage.name, stage.detected, None if stage.delay is None else int(stage.delay))
-            for stage in self.stages
+        latents = {
+            **{f"used latents in {each.name}": np.flatnonzero(each.used).tolist() for each in self.latents},
+            "shared position latents": self.shared_position_latents,
+            "masked position latents": self.masked_position_latents,
+        }
+        rows = [
+            *((s.name, s.detected, None if s.delay is None else int(s.delay)) for s in self.stages),
+            *((name, base.comma_separated(numbers), "") for name, numbers in latents.items()),
         ]
-        for each in self.latents:
-            used = base.comma_separated(np.flatnonzero(each.used).tolist())
-            rows.append((f"used latents in {each.name}", used, ""))
-        rows.append(("shared position latents", base.comma_separated(self.shared_position_latents), ""))
-        rows.append(("masked position latents", base.comma_separated(self.masked_position_latents), ""))
         return base.Table(("environment", "detected as", "delay (batches)"), rows)
 
 
-class Environments(base.Protocol):
+class Environments(base.Protocol[EnvironmentsResult]):
     """Detection of environment changes, and use of latents in each environment."""
 
-    name: ClassVar[str] = "environments"
     requires: ClassVar[tuple[Any, ...]] = (HasPosterior, Decodes)
-    result: ClassVar[type[base.Result]] = EnvironmentsResult
 
     n_images: base.NImages = 1000
     """Test images per environment."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> EnvironmentsResult:
-        model, n_batches = self.capable(learner), context.get("n_batches", ())
+        n_batches = context.get("n_batches", ())
         changes = learner.environment_changes() if isinstance(learner, InfersEnvironment) else None
         stages: list[StageDetection] = []
         if changes is not None and n_batches:
             names = [environment_of(task) for task in stream.take(n_tasks)]
-            stages = detect_stages(names, n_batches, changes)
-        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches)
+            stages = change_detection.detect_stages(names, n_batches, changes)
+        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
         return EnvironmentsResult(
             stages=tuple(stages),
-            detection=summarize_detection(stages, sum(n_batches)) if stages else None,
+            detection=change_detection.summarize_detection(stages, sum(n_batches)) if stages else None,
             latents=tuple(map(_latent_use, encoded)),
         )
 
@@ -179,8 +166,7 @@ def _draw_latents(axes: Axes, latents: Sequence[LatentUse], style: FigureStyle) 
         marks[name] = axes.scatter(x, y, **{"zorder": 2, **mark})
     axes.set_yticks(range(len(latents)), [each.name for each in latents])
     axes.set_ylim(len(latents) - 0.4, -0.6)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
+    hide_frame(axes)
     return marks
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar, Unpack
+from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import format_error, format_score
@@ -16,20 +16,13 @@ from everlearn.streams import Batch, Stream
 
 
 class HeldOutFactorsResult(base.Result):
-    """Accuracy on trained and on held-out factor combinations.
-
-    Attributes:
-        trained: accuracy on test images with combinations that also occur in training.
-        held_out: accuracy on images with combinations that do not occur in training.
-        trained_errors: mean error of each factor, for learners that estimate factors.
-        held_out_errors: the same on held-out combinations.
-    """
+    """Accuracy on factor combinations that occur in training, and on those that do not."""
 
     n_trained: int
     n_held_out: int
     trained: float
     held_out: float
-    trained_errors: Mapping[str, float] = {}
+    trained_errors: Mapping[str, float] = {}  # mean error of each factor, if the learner estimates factors
     held_out_errors: Mapping[str, float] = {}
 
     def table(self) -> base.Table:
@@ -41,17 +34,14 @@ class HeldOutFactorsResult(base.Result):
         return base.Table(("measure", "trained", "held out"), rows)
 
 
-class HeldOutFactors(base.Protocol):
+class HeldOutFactors(base.Protocol[HeldOutFactorsResult]):
     """Accuracy and factor errors on factor combinations that did not occur in training."""
-
-    name: ClassVar[str] = "held-out-factors"
-    result: ClassVar[type[base.Result]] = HeldOutFactorsResult
 
     n_images: base.NImages = 1000
     """Images of trained, and of held-out combinations."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> HeldOutFactorsResult:
         held_out = sample_tasks(stream, n_tasks, "held_out", self.n_images)
         if not len(held_out):
@@ -78,23 +68,15 @@ def _errors(learner: base.Learner, batch: Batch) -> dict[str, float]:
 def _draw(figure: FigureBase, groups: base.Groups[HeldOutFactorsResult], style: FigureStyle) -> None:
     """Trained and held-out factor combinations."""
     estimated = {name for each in groups for result in each.results for name in result.trained_errors}
-    panels = {
-        "accuracy": base.Pair(lambda result: result.trained, lambda result: result.held_out, format_score)
-    }
+    panels = {"accuracy": base.Pair(lambda result: (result.trained, result.held_out), format_score)}
     for factor in (name for name in FACTOR_LABELS if name in estimated):
         title = "error of " + FACTOR_LABELS[factor].replace(" ", "\n", 1)
-        panels[title] = base.Pair(
-            partial(_trained_error, factor), partial(_held_out_error, factor), format_error
-        )
-    base.draw_pairs(figure, groups, style, panels, ("trained", "held out"))
+        panels[title] = base.Pair(partial(_both_errors, factor), format_error)
+    base.draw_pairs(figure, groups, style, panels, "full: trained, pale: held out")
 
 
-def _trained_error(factor: str, result: HeldOutFactorsResult) -> float | None:
-    return result.trained_errors.get(factor)
-
-
-def _held_out_error(factor: str, result: HeldOutFactorsResult) -> float | None:
-    return result.held_out_errors.get(factor)
+def _both_errors(factor: str, result: HeldOutFactorsResult) -> tuple[float | None, float | None]:
+    return result.trained_errors.get(factor), result.held_out_errors.get(factor)
 
 
 HeldOutFactors.figures = {"held-out-factors": Part(base.pairs_height, _draw)}

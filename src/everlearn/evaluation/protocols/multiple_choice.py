@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -13,17 +13,10 @@ from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import wilson_interval
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
-from everlearn.evaluation.vlm_client import VLMClient, VLMOptions
-from everlearn.learners.capabilities import EditsMemory, editable_memory
+from everlearn.evaluation.vlm_client import VLMOptions
+from everlearn.learners.capabilities import EditsMemory, require
 from everlearn.plotting import FigureStyle, Part, Series
-from everlearn.plotting.axes import (
-    FigureBase,
-    add_panels,
-    canvas_height,
-    draw_series,
-    label_lines,
-    unit_y_axis,
-)
+from everlearn.plotting import axes as plot
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
@@ -35,17 +28,11 @@ Choices = Annotated[int, Field(ge=2, le=100)]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """An image of an object in some pose, and canonical images to choose from.
+    """An image of an object in some pose, and canonical images to choose from."""
 
-    Attributes:
-        query: (1, H, W) or (1, H, W, 3).
-        choices: (n, H, W) or (n, H, W, 3).
-        answer: index of the correct choice.
-    """
-
-    query: Images
-    choices: Images
-    answer: int
+    query: Images  # (1, H, W) or (1, H, W, 3)
+    choices: Images  # (n, H, W) or (n, H, W, 3)
+    answer: int  # index of the correct choice
 
 
 Chooser = Callable[[Question], int | None]
@@ -53,86 +40,66 @@ Chooser = Callable[[Question], int | None]
 
 
 class ChoiceScore(base.Result):
-    """Correct answers to questions with some number of choices.
-
-    Attributes:
-        n_choices: number of choices.
-        n_trials: number of questions.
-        n_correct: correct answers.
-        n_unanswered: questions without an answer; they count as wrong.
-        chance: accuracy of random guessing.
-        accuracy: share of correct answers.
-        low: lower bound of its interval.
-        high: upper bound of its interval.
-    """
+    """Correct answers to questions with some number of choices."""
 
     n_choices: int
     n_trials: int
     n_correct: int
-    n_unanswered: int
-    chance: float
-    accuracy: float
+    n_unanswered: int  # questions without an answer; they count as wrong
+    chance: float  # accuracy of random guessing
+    accuracy: float  # share of correct answers, with Wilson's interval
     low: float
     high: float
 
     @classmethod
-    def from_counts(
-        cls, n_choices: int, n_trials: int, n_correct: int, n_unanswered: int = 0
-    ) -> "ChoiceScore":
-        """The score of counted answers, with Wilson's interval."""
-        counts = {"n_choices": n_choices, "n_trials": n_trials, "n_correct": n_correct}
-        mean, low, high, _ = astuple(wilson_interval(n_correct, n_trials))
+    def from_counts(cls, n_choices: int, n_trials: int, n_correct: int, n_unanswered: int = 0) -> Self:
+        """The score of counted answers."""
+        found = wilson_interval(n_correct, n_trials)
         return cls(
-            **counts, n_unanswered=n_unanswered, chance=1 / n_choices, accuracy=mean, low=low, high=high
-        )
+            n_choices=n_choices, n_trials=n_trials, n_correct=n_correct, n_unanswered=n_unanswered,
+            chance=1 / n_choices, accuracy=found.mean, low=found.low, high=found.high,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.accuracy:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 class MultipleChoiceResult(base.Result):
-    """Scores of all choosers on the same questions.
+    """Scores of all choosers on the same questions."""
 
-    Attributes:
-        stream: id of the stream.
-        trials: questions per number of choices.
-        scores: for each chooser a score per number of choices.
-        n_requests: answers requested from a vision-language model; None without one.
-        n_cached: answers of the model that were stored before.
-        cost: price of the requested answers.
-    """
-
-    stream: str
-    trials: int
-    scores: Mapping[str, tuple[ChoiceScore, ...]]
-    n_requests: int | None = None
-    n_cached: int | None = None
-    cost: float | None = None
+    stream: str  # its id
+    trials: int  # questions per number of choices
+    scores: Mapping[str, tuple[ChoiceScore, ...]]  # for each chooser a score per number of choices
+    n_requests: int | None = None  # answers requested from a vision-language model; None without one
+    n_cached: int | None = None  # answers of the model that were stored before
+    cost: float | None = None  # price of the requested answers
 
     def table(self) -> base.Table:
         rows: list[tuple[Any, ...]] = [
-            (each[0].n_choices, f"{each[0].chance:.3f}", *map(_text, each))
+            (each[0].n_choices, f"{each[0].chance:.3f}", *map(str, each))
             for each in zip(*self.scores.values(), strict=True)
         ]
         return base.Table(("choices", "chance", *self.scores), rows)
 
 
-class MultipleChoice(VLMOptions, base.Protocol):
+class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
     """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
 
     All get the same questions about classes that were not trained (Dziadzio et al. 2023, section 5.4).
     """
 
-    name: ClassVar[str] = "multiple-choice"
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)
-    result: ClassVar[type[base.Result]] = MultipleChoiceResult
 
     n_choices: Annotated[tuple[Choices, ...], base.SPLIT, Field(min_length=1)] = tuple(range(2, 11))
     """Numbers of choices."""
     n_trials: Annotated[int, Field(ge=1, le=10_000)] = 100
     """Questions per number of choices."""
 
-    def run(
-        self, learner: base.Learner | None, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> MultipleChoiceResult:
-        client = self.client()
+        client, usage = self.client(), dict[str, Any]()
+        progress = context.get("progress", lambda *_: None)
         questions = make_questions(stream, n_tasks, n_choices=self.n_choices, n_trials=self.n_trials)
         choosers: dict[str, Chooser] = {PIXEL_MATCHING: match_pixels}
         with ExitStack() as stack:
@@ -141,25 +108,22 @@ class MultipleChoice(VLMOptions, base.Protocol):
                 choosers[name] = stack.enter_context(memory_chooser(learner))
             if client is not None:
                 choosers[client.model] = client
-            progress = context.get("progress", lambda *_: None)
             scores = {
                 name: score_choices(choose, questions, partial(_report, progress, name))
                 for name, choose in choosers.items()
             }
-        return MultipleChoiceResult(stream=stream.id, trials=self.n_trials, scores=scores, **_usage(client))
+        if client is not None:
+            cost = round(client.cost, 6)
+            usage = {"n_requests": client.n_requests, "n_cached": client.n_cached, "cost": cost}
+        return MultipleChoiceResult(stream=stream.id, trials=self.n_trials, scores=scores, **usage)
 
 
 def make_questions(
     stream: Stream, n_tasks: int = 0, *, n_choices: Sequence[int], n_trials: int, seed: int = 0
 ) -> list[list[Question]]:
-    """For each number of choices n_trials questions, each about another class.
+    """For each number of choices n_trials questions, each about another class that is not in the first tasks.
 
-    Args:
-        stream: source of the images; queries are test images.
-        n_tasks: tasks whose classes are left out.
-        n_choices: numbers of choices.
-        n_trials: questions per number of choices.
-        seed: seed of the choices and their order.
+    Queries are test images; the seed is that of the choices and their order.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -195,12 +159,12 @@ def match_pixels(question: Question) -> int:
 
 
 @contextmanager
-def memory_chooser(learner: base.Learner) -> Iterator[Chooser]:
+def memory_chooser(learner: Any) -> Iterator[Chooser]:
     """A chooser that stores the choices as exemplars and predicts the query; the learner is restored."""
-    editable_memory(learner)
+    require(learner, EditsMemory)
 
     def choose(question: Question) -> int:
-        memory = editable_memory(learner)
+        memory = learner.memory
         for label in memory.classes():
             memory.forget(label)
         memory.add(Batch(question.choices, np.arange(len(question.choices))))
@@ -247,42 +211,27 @@ def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: in
     return Question(query, objects.images[shown[order]], int(order.argmin()))
 
 
-def _text(score: ChoiceScore) -> str:
-    return f"{score.accuracy:.3f} [{score.low:.3f}, {score.high:.3f}]"
-
-
 def _report(progress: base.Progress, chooser: str, done: float, total: int, text: str) -> None:
     progress(done, total, f"{chooser}, {text}")
 
 
-def _usage(client: VLMClient | None) -> dict[str, Any]:
-    if client is None:
-        return {}
-    return {"n_requests": client.n_requests, "n_cached": client.n_cached, "cost": round(client.cost, 6)}
-
-
-def _draw(figure: FigureBase, groups: base.Groups[MultipleChoiceResult], style: FigureStyle) -> None:
+def _draw(figure: plot.FigureBase, groups: base.Groups[MultipleChoiceResult], style: FigureStyle) -> None:
     """Accuracy by number of choices, all seeds pooled, with Wilson's intervals."""
     scores = pool_scores([result for each in groups for result in each.results])
-    (axes,) = add_panels(figure, 1)
-    draw_series(axes, [_accuracy_series(each) for each in scores.values()], style)
+    (axes,) = plot.add_panels(figure, 1)
+    plot.draw_series(axes, [_accuracy_series(each) for each in scores.values()], style)
     counts = sorted({score.n_choices for each in scores.values() for score in each})
     x = np.linspace(counts[0], counts[-1])
     axes.plot(x, 1 / x, color=style.color(len(scores)), linewidth=1, linestyle="--", zorder=1)
-    unit_y_axis(axes, "accuracy")
+    plot.unit_y_axis(axes, "accuracy")
     axes.set_xlabel("number of choices")
     axes.set_xticks(counts)
-    label_lines(axes, [*scores, "chance"], style)
+    plot.label_lines(axes, [*scores, "chance"], style)
 
 
 def _accuracy_series(scores: Sequence[ChoiceScore]) -> Series:
-    columns = (
-        [score.n_choices for score in scores],
-        [score.accuracy for score in scores],
-        [score.low for score in scores],
-        [score.high for score in scores],
-    )
-    return Series(*(np.array(column, np.float64) for column in columns))
+    rows = [(score.n_choices, score.accuracy, score.low, score.high) for score in scores]
+    return Series(*np.array(rows, np.float64).T)
 
 
-MultipleChoice.figures = {"multiple-choice": Part(lambda groups: canvas_height(1), _draw)}
+MultipleChoice.figures = {"multiple-choice": Part(lambda groups: plot.canvas_height(1), _draw)}

@@ -1,25 +1,16 @@
 """One-shot protocol: accuracy on new classes that are stored in memory from one image each."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.intervals import mean_series
+from everlearn.evaluation.intervals import Curve, mean_series
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import first_per_label, new_classes
-from everlearn.learners.capabilities import EditsMemory, editable_memory
+from everlearn.learners.capabilities import EditsMemory
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import (
-    Axes,
-    FigureBase,
-    add_panels,
-    canvas_height,
-    draw_series,
-    label_lines,
-    unit_y_axis,
-)
+from everlearn.plotting import axes as plot
 from everlearn.streams import Batch, Stream
 
 NewClasses = Annotated[int, Field(ge=1, le=100_000)]
@@ -31,21 +22,13 @@ PAPER_SCORES = {"standard": (10, 1.00), "generalized": (10, 0.96)}
 
 
 class Shots(base.Result):
-    """Accuracies with some number of new classes in memory, one image each.
-
-    Attributes:
-        n_new: number of new classes.
-        n_images: test images of new classes.
-        standard: accuracy on them with only the new classes in memory.
-        generalized: accuracy on them with the old classes in memory as well.
-        old: accuracy on images of old classes with all classes in memory.
-    """
+    """Accuracies with some number of new classes in memory, one image each."""
 
     n_new: int
-    n_images: int
-    standard: float
-    generalized: float
-    old: float
+    n_images: int  # test images of new classes
+    standard: float  # accuracy on them with only the new classes in memory
+    generalized: float  # accuracy on them with the old classes in memory as well
+    old: float  # accuracy on images of old classes with all classes in memory
 
 
 class OneShotResult(base.Result):
@@ -55,32 +38,26 @@ class OneShotResult(base.Result):
     shots: tuple[Shots, ...]
 
     def table(self) -> base.Table:
-        headers = ("new classes", *PANELS.values())
-        return base.Table(
-            headers, [(each.n_new, *(getattr(each, key) for key in PANELS)) for each in self.shots]
-        )
+        rows = [(each.n_new, *(getattr(each, key) for key in PANELS)) for each in self.shots]
+        return base.Table(("new classes", *PANELS.values()), rows)
 
 
-class OneShot(base.Protocol):
+class OneShot(base.Protocol[OneShotResult]):
     """Accuracy on new classes that are stored from one image each, without training.
 
     Only the exemplar memory changes: "standard" holds the new classes only, "generalized" all classes
     (Dziadzio et al. 2023, section 5.7).
     """
 
-    name: ClassVar[str] = "one-shot"
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)
-    result: ClassVar[type[base.Result]] = OneShotResult
 
     n_new: Annotated[tuple[NewClasses, ...], base.SPLIT, Field(min_length=1)] = (10, 100, 1000)
     """Numbers of new classes."""
     n_images: base.NImages = 1000
     """Test images, or one per new class if there are more classes."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
-    ) -> OneShotResult:
-        n_old = len(editable_memory(learner).classes())
+    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OneShotResult:
+        n_old = len(learner.memory.classes())
         # Sampled for each count separately: results for one count do not depend on the others.
         samples = [_new_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
         known = stream.eval_sample(n_tasks, self.n_images)
@@ -103,11 +80,9 @@ def _new_images(stream: Stream, n_tasks: int, n_new: int, n_per_class: int) -> t
     return exemplars, test
 
 
-def _shots(
-    learner: base.Learner, exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]
-) -> Shots:
+def _shots(learner: Any, exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]) -> Shots:
     learner.load(before)
-    memory = editable_memory(learner)
+    memory = learner.memory
     old_labels = memory.classes()
     memory.add(exemplars)
     generalized, old = base.accuracy(learner, test), base.accuracy(learner, known)
@@ -119,19 +94,19 @@ def _shots(
     )
 
 
-def _draw(figure: FigureBase, groups: base.Groups[OneShotResult], style: FigureStyle) -> None:
+def _draw(figure: plot.FigureBase, groups: base.Groups[OneShotResult], style: FigureStyle) -> None:
     """Accuracy on new classes stored from one image each, by number of new classes."""
-    panels = add_panels(figure, len(PANELS), columns=len(PANELS), share_y=True)
+    panels = plot.add_panels(figure, len(PANELS), columns=len(PANELS), share_y=True)
     for axes, (key, title) in zip(panels, PANELS.items(), strict=True):
-        lines = [
-            mean_series(
-                [{shot.n_new: getattr(shot, key) for shot in result.shots} for result in each.results]
-            )
-            for each in groups
-        ]
-        draw_series(axes, lines, style)
+        lines = [mean_series([_curve(result, key) for result in each.results]) for each in groups]
+        plot.draw_series(axes, lines, style)
         counts = sorted({int(x) for line in lines for x in line.x})
-        _draw_paper(axes, key, counts, style)
+        n, score = PAPER_SCORES.get(key, (0, 0.0))
+        if n in counts:
+            axes.scatter(
+                [n], [score], marker="D", facecolor="none", edgecolor=style.foreground, s=22, zorder=3
+            )
+            axes.annotate(PAPER, (n, score), xytext=(6, -9), textcoords="offset points", fontsize=6.5)
         if key == "standard":
             axes.plot(counts, [1 / n for n in counts], color=style.foreground, linestyle=":", linewidth=0.8)
             axes.annotate("chance", (counts[0], 1 / counts[0]), xytext=(0, 3), textcoords="offset points")
@@ -140,15 +115,12 @@ def _draw(figure: FigureBase, groups: base.Groups[OneShotResult], style: FigureS
         axes.minorticks_off()
         axes.set_xlabel("new classes")
         axes.set_title(title)
-    unit_y_axis(panels[0], "accuracy")
-    label_lines(panels[-1], [each.name for each in groups], style)
+    plot.unit_y_axis(panels[0], "accuracy")
+    plot.label_lines(panels[-1], [each.name for each in groups], style)
 
 
-def _draw_paper(axes: Axes, key: str, counts: Sequence[int], style: FigureStyle) -> None:
-    n, score = PAPER_SCORES.get(key, (0, 0.0))
-    if n in counts:
-        axes.scatter([n], [score], marker="D", facecolor="none", edgecolor=style.foreground, s=22, zorder=3)
-        axes.annotate(PAPER, (n, score), xytext=(6, -9), textcoords="offset points", fontsize=6.5)
+def _curve(result: OneShotResult, key: str) -> Curve:
+    return {shot.n_new: getattr(shot, key) for shot in result.shots}
 
 
-OneShot.figures = {"one-shot": Part(lambda groups: canvas_height(1, panel_height=2.2), _draw)}
+OneShot.figures = {"one-shot": Part(lambda groups: plot.canvas_height(1, panel_height=2.2), _draw)}

@@ -5,7 +5,7 @@ The protocol compares two finished runs; `everlearn evaluate online-offline RECO
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -39,33 +39,26 @@ class OnlineOfflineResult(base.Result):
         return base.Table(("measure", "online", "offline"), rows)
 
 
-class OnlineOffline(base.Protocol):
+class OnlineOffline(base.Protocol[OnlineOfflineResult]):
     """Accuracy and cost of one epoch per task against several; trains the run again with the other."""
-
-    name: ClassVar[str] = "online-offline"
-    result: ClassVar[type[base.Result]] = OnlineOfflineResult
 
     epochs: Annotated[int, Field(ge=2, le=1_000_000)] = 5
     """Epochs per task of the offline run."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
+    def evaluate(
+        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> OnlineOfflineResult:
         raise BadInput(f"{self.name} compares two runs; use `everlearn evaluate {self.name} RECORD`")
 
 
 def _draw(figure: FigureBase, groups: base.Groups[OnlineOfflineResult], style: FigureStyle) -> None:
     """One epoch per task (online) against several (offline)."""
-    panels = {
-        title: base.Pair(partial(_value, "online", key), partial(_value, "offline", key), form)
-        for title, (key, form) in PANELS.items()
-    }
-    base.draw_pairs(figure, groups, style, panels, ("online", "offline"))
+    panels = {title: base.Pair(partial(_both, key), form) for title, (key, form) in PANELS.items()}
+    base.draw_pairs(figure, groups, style, panels, "full: online, pale: offline")
 
 
-def _value(side: str, key: str, result: OnlineOfflineResult) -> float | None:
-    value: float | None = getattr(result, side).get(key)
-    return value
+def _both(key: str, result: OnlineOfflineResult) -> tuple[float | None, float | None]:
+    return result.online.get(key), result.offline.get(key)
 
 
 OnlineOffline.figures = {"online-offline": Part(base.pairs_height, _draw)}

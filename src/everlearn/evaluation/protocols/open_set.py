@@ -1,27 +1,20 @@
 """Open-set protocol: how well novelty scores separate images of new classes from images of known ones."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Unpack
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from everlearn.errors import BadInput
+from everlearn.evaluation import samples
 from everlearn.evaluation.formatting import format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols import base
-from everlearn.evaluation.samples import (
-    first_per_label,
-    known_labels,
-    new_classes,
-    predict,
-    sample_tasks,
-    subsample,
-)
 from everlearn.learners.capabilities import EditsMemory, EstimatesFactors, Rejects
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, canvas_height
+from everlearn.plotting.axes import FigureBase, NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
 from everlearn.streams.stream import Images
@@ -62,85 +55,61 @@ class CurvePoints(base.Result):
 
 
 class FalseAccept(base.Result):
-    """An image of a new class that was accepted.
+    """An image of a new class that was accepted."""
 
-    Attributes:
-        label: its class.
-        predicted: the predicted class.
-        novelty: its novelty score.
-        image: the image.
-        canonical: the image in its canonical pose, by the estimated factors.
-        exemplar: the stored exemplar of the predicted class.
-    """
-
-    label: int
-    predicted: int
+    label: int  # its class
+    predicted: int  # the predicted class
     novelty: float
     image: base.ImageArray
-    canonical: base.ImageArray
-    exemplar: base.ImageArray
+    canonical: base.ImageArray  # the image in its canonical pose, by the estimated factors
+    exemplar: base.ImageArray  # the stored exemplar of the predicted class
 
 
 class OpenSetResult(base.Result):
-    """Threshold curves, and rates at a threshold chosen on validation images.
-
-    Attributes:
-        threshold: novelty score above which an image is rejected as new.
-        accepted: share of known test images that are accepted.
-        rejected: share of new images that are rejected.
-        accuracy: share of known test images that are accepted and classified correctly.
-        false_accepts: new images that were accepted, by increasing novelty; at most one per class.
-    """
+    """Threshold curves, and rates at a threshold chosen on validation images."""
 
     n_known: int
     n_new: int
     roc: CurvePoints
     precision_recall: CurvePoints
     acceptance: CurvePoints
-    threshold: float
-    accepted: float
-    rejected: float
-    accuracy: float
-    false_accepts: tuple[FalseAccept, ...] = ()
+    threshold: float  # novelty score above which an image is rejected as new
+    accepted: float  # share of known test images that are accepted
+    rejected: float  # share of new images that are rejected
+    accuracy: float  # share of known test images that are accepted and classified correctly
+    false_accepts: tuple[FalseAccept, ...] = ()  # by increasing novelty; at most one per class
 
     def table(self) -> base.Table:
-        return base.Table(
-            ("measure", "value"),
-            [
-                ("area under the ROC curve", self.roc.area),
-                ("average precision", self.precision_recall.area),
-                ("area under the paper's curve", self.acceptance.area),
-                ("novelty threshold", self.threshold),
-                ("known images accepted", self.accepted),
-                ("new images rejected", self.rejected),
-                ("known images accepted and correct", self.accuracy),
-            ],
-        )
+        rows = [
+            ("area under the ROC curve", self.roc.area),
+            ("average precision", self.precision_recall.area),
+            ("area under the paper's curve", self.acceptance.area),
+            ("novelty threshold", self.threshold),
+            ("known images accepted", self.accepted),
+            ("new images rejected", self.rejected),
+            ("known images accepted and correct", self.accuracy),
+        ]
+        return base.Table(("measure", "value"), rows)
 
 
-class OpenSet(base.Protocol):
+class OpenSet(base.Protocol[OpenSetResult]):
     """Separation of new classes from known ones by novelty scores: ROC, precision-recall, false accepts."""
 
-    name: ClassVar[str] = "open-set"
     requires: ClassVar[tuple[Any, ...]] = (Rejects,)
-    result: ClassVar[type[base.Result]] = OpenSetResult
 
     n_images: base.NImages = 1000
     """Test images of known classes, and about as many of new classes."""
     accepted: Annotated[float, Field(ge=0, le=1)] = 0.95
     """Share of known validation images to accept; sets the threshold."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
-    ) -> OpenSetResult:
-        model = self.capable(learner)
+    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OpenSetResult:
         known, new = stream.eval_sample(n_tasks, self.n_images), _new_images(stream, n_tasks, self.n_images)
-        validation = sample_tasks(stream, n_tasks, "val", self.n_images)
+        validation = samples.sample_tasks(stream, n_tasks, "val", self.n_images)
         if not len(validation):
             raise BadInput(f"{stream.id} has no validation images to choose a threshold on; set stream.split")
-        threshold = threshold_for(model.novelty(validation.images), self.accepted)
-        known_scores, new_scores = model.novelty(known.images), model.novelty(new.images)
-        predicted = predict(learner, known, stream)
+        threshold = threshold_for(learner.novelty(validation.images), self.accepted)
+        known_scores, new_scores = learner.novelty(known.images), learner.novelty(new.images)
+        predicted = samples.predict(learner, known, stream)
         return OpenSetResult(
             n_known=len(known),
             n_new=len(new),
@@ -156,12 +125,13 @@ class OpenSet(base.Protocol):
 
 
 def _new_images(stream: Stream, n_tasks: int, size: int) -> Batch:
-    n_classes = min(len(known_labels(stream, n_tasks)), MAX_NEW_CLASSES, size)
+    n_classes = min(len(samples.known_labels(stream, n_tasks)), MAX_NEW_CLASSES, size)
     n_per_class = max(1, size // n_classes)
     parts = [
-        first_per_label(task.test, new, n_per_class) for task, new in new_classes(stream, n_tasks, n_classes)
+        samples.first_per_label(task.test, new, n_per_class)
+        for task, new in samples.new_classes(stream, n_tasks, n_classes)
     ]
-    return subsample(Batch.concatenate(parts), size)
+    return samples.subsample(Batch.concatenate(parts), size)
 
 
 def _points(curve: ThresholdCurve) -> CurvePoints:
@@ -222,15 +192,13 @@ def _draw_curves(figure: FigureBase, groups: base.Groups[OpenSetResult], style: 
         axes.plot((0, 1), chance, color=style.foreground, linestyle=":", linewidth=0.8, label="chance")
         if key == "acceptance":
             axes.plot([], [], linestyle="", label=f"{PAPER_AREA:.2f}  {PAPER}")
-        _finish_curve_axes(axes, how)
-
-
-def _finish_curve_axes(axes: Axes, how: CurveStyle) -> None:
-    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=how.x, ylabel=how.y, title=how.title)
-    axes.grid(visible=True)
-    axes.set_yticks([0, 0.5, 1])
-    axes.set_box_aspect(1)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.55), frameon=False, fontsize=6, handlelength=1.0)
+        axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=how.x, ylabel=how.y, title=how.title)
+        axes.grid(visible=True)
+        axes.set_yticks([0, 0.5, 1])
+        axes.set_box_aspect(1)
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(-0.1, -0.55), frameon=False, fontsize=6, handlelength=1.0
+        )
 
 
 def _draw_false_accepts(figure: FigureBase, groups: base.Groups[OpenSetResult], style: FigureStyle) -> None:

@@ -1,7 +1,7 @@
 """Traversal protocol: images decoded while one latent varies and the others are fixed."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -10,7 +10,7 @@ from everlearn.evaluation.latents import USED_KL, EncodedEnvironment, encode_env
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Axes, FigureBase
+from everlearn.plotting.axes import Axes, FigureBase, stacked
 from everlearn.plotting.image_grid import add_gaps, add_grids, grids_height, label_rows, show_grid
 from everlearn.streams import Stream
 
@@ -23,23 +23,14 @@ MARKS = {"used": "used", "active": "active, not used", "masked": "masked"}
 
 
 class EnvironmentTraversal(base.Result):
-    """Traversals in one environment.
-
-    Attributes:
-        name: of the environment.
-        environment: number of the environment that the learner infers.
-        active: which latents are active, in their own order.
-        kl: mean KL divergence of each latent from the prior.
-        image: the image whose latents are varied.
-        images: a row for each shown latent, a column for each value, tiled.
-    """
+    """Traversals in one environment."""
 
     name: str
-    environment: int
-    active: tuple[bool, ...]
-    kl: tuple[float, ...]
-    image: base.ImageArray
-    images: base.ImageArray
+    environment: int  # its number, as the learner infers it
+    active: tuple[bool, ...]  # which latents are active
+    kl: tuple[float, ...]  # mean KL divergence of each latent from the prior
+    image: base.ImageArray  # the image whose latents are varied
+    images: base.ImageArray  # a row for each shown latent, a column for each value, tiled
 
     def state(self, latent: int) -> str:
         """Whether a latent is used, active or masked."""
@@ -47,19 +38,11 @@ class EnvironmentTraversal(base.Result):
 
 
 class TraversalResult(base.Result):
-    """Traversals of latents in every environment.
+    """Traversals of latents in every environment."""
 
-    Attributes:
-        values: values of the varied latent, from left to right.
-        latents: shown latents, from top to bottom: used ones by decreasing KL, then a few unused ones.
-        n_used: number of latents that are used in some environment.
-        n_unused: number of latents that are used in none.
-        environments: the traversals.
-    """
-
-    values: tuple[float, ...]
-    latents: tuple[int, ...]
-    n_used: int
+    values: tuple[float, ...]  # of the varied latent, from left to right
+    latents: tuple[int, ...]  # used ones by decreasing KL from top to bottom, then a few unused ones
+    n_used: int  # latents that are used in some environment
     n_unused: int
     environments: tuple[EnvironmentTraversal, ...]
 
@@ -77,26 +60,22 @@ class TraversalResult(base.Result):
         return base.Table(("environment", "inferred as", "used latents"), rows)
 
 
-class Traversal(base.Protocol):
+class Traversal(base.Protocol[TraversalResult]):
     """Latent traversals: an image of each environment decoded while one latent goes from -2 to 2.
 
     Masked latents are varied too; they should change nothing.
     """
 
-    name: ClassVar[str] = "traversal"
     requires: ClassVar[tuple[Any, ...]] = (HasPosterior, Decodes)
-    result: ClassVar[type[base.Result]] = TraversalResult
 
     image: Annotated[int, Field(ge=0, le=base.MAX_IMAGES)] = 0
     """Index of the test image, modulo their number."""
     n_images: base.NImages = 500
     """Test images per environment, for the KL divergence of each latent."""
 
-    def run(
-        self, learner: base.Learner, stream: Stream, n_tasks: int, **context: Unpack[base.Context]
-    ) -> TraversalResult:
-        model, n_batches = self.capable(learner), context.get("n_batches", ())
-        encoded = encode_environments(model, stream, n_tasks, self.n_images, n_batches)
+    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> TraversalResult:
+        n_batches = context.get("n_batches", ())
+        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
         n_used = int(np.any([each.used for each in encoded], axis=0).sum())
         max_kl = np.max([each.kl for each in encoded], axis=0)
         latents = tuple(np.argsort(-max_kl, kind="stable")[: n_used + N_UNUSED].tolist())
@@ -105,7 +84,7 @@ class Traversal(base.Protocol):
             latents=latents,
             n_used=n_used,
             n_unused=len(max_kl) - n_used,
-            environments=tuple(_traversal(model, each, latents, self.image) for each in encoded),
+            environments=tuple(_traversal(learner, each, latents, self.image) for each in encoded),
         )
 
 
@@ -133,11 +112,10 @@ def _draw(figure: FigureBase, groups: base.Groups[TraversalResult], style: Figur
     from matplotlib.patches import Patch
 
     shown = base.first_results(groups)
-    heights = [result.height for _, result in shown]
-    parts = figure.subfigures(len(shown), 1, height_ratios=heights, squeeze=False)[:, 0]
-    for part, (name, result) in zip(parts, shown, strict=True):
-        unused = f"; {result.n_unused} latents unused everywhere" if result.n_unused else ""
-        part.suptitle(f"{name}{unused}", x=0.01, ha="left", fontsize=8)
+    unused = "{}; {} latents unused everywhere"
+    titles = [unused.format(name, each.n_unused) if each.n_unused else name for name, each in shown]
+    parts = stacked(figure, [each.height for _, each in shown], titles)
+    for part, (_, result) in zip(parts, shown, strict=True):
         grids = add_grids(part, len(result.environments))
         for axes, each in zip(grids, result.environments, strict=False):
             _draw_environment(axes, result, each, style)

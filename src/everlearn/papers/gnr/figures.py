@@ -1,19 +1,14 @@
 """The figures and tables of "Generative Negative Replay for Continual Learning"."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from everlearn.papers.claims import above_next, not_below
+from everlearn.papers.claims import Metric, above_next, not_below
 from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.gnr.claims import AVERAGE, FINAL, REPLAY_ACCURACY, crosses, full, growing
 from everlearn.papers.gnr.scales import AR1, CORRUPTED, DEGRADED, NO_PENALTY, ROLES, SCENARIOS
-from everlearn.plotting.axes import canvas, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.axes import Axes, Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLUMNS = (
     FINAL.column("final", "accuracy on the full test set after the last task"),
@@ -55,7 +50,7 @@ def by_quality(scenario: str, role: str) -> dict[str, str]:
     return {"real": real, "generated": generated, **{level: f"{generated}, {level}" for level in DEGRADED}}
 
 
-def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> "Figure":
+def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> Figure:
     """Accuracy after each task on the full test set and on that of the classes seen."""
     figure, panels = canvas(2)
     for axes, curve, title in zip(panels, (full, growing), ("full", "growing"), strict=True):
@@ -66,7 +61,7 @@ def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> "Figur
     return figure
 
 
-def accuracy_by_quality(groups: Sequence[Group], style: FigureStyle) -> "Figure":
+def accuracy_by_quality(groups: Sequence[Group], style: FigureStyle) -> Figure:
     """Final accuracy of both roles over the quality of replayed activations, one panel per scenario."""
     figure, panels = canvas(2)
     final = {group.name: found.mean for group in groups if (found := FINAL.over_seeds(group))}
@@ -94,11 +89,20 @@ def _levels(groups: Sequence[Group], scenario: str) -> list[str]:
     ]
 
 
-def _draw(axes: "Axes", number: int, values: Sequence[float | None], style: FigureStyle) -> None:
+def _draw(axes: Axes, number: int, values: Sequence[float | None], style: FigureStyle) -> None:
     points = {place: value for place, value in enumerate(values) if value is not None}
     marker = "o" if number < len(ROLES) else ""
     (line,) = axes.plot(list(points), list(points.values()), marker=marker)
     line.set(color=style.color(number), linestyle=style.linestyle(number))
+
+
+def _better(text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL) -> Claim:
+    """Each series is better than the next."""
+    return Claim(text, tuple(series), above_next(metric, by=by))
+
+
+def _upper_bound(series: Sequence[str], metric: Metric = FINAL, subject: str = "Real activations") -> Claim:
+    return Claim(f"{subject} are the upper bound.", tuple(series), not_below(metric))
 
 
 def _degradation_claims(scenario: str) -> tuple[Claim, ...]:
@@ -106,26 +110,15 @@ def _degradation_claims(scenario: str) -> tuple[Claim, ...]:
     none, real, random = of(scenario, AR1, "PR-OD", "NR-RD")
     qualities = [by_quality(scenario, role) for role in ROLES]
     positive, negative = (names[CORRUPTED] for names in qualities)
+    both = f"Positive replay is better while activations are good, negative when they are bad ({scenario})."
     here = f"Corruption 1, {scenario}"
     return (
-        Claim(
-            f"Positive replay is better while activations are good, negative when they are bad ({scenario}).",
-            tuple(name for names in qualities for name in names.values()),
-            crosses(*qualities),
-        ),
-        Claim(f"{here}: real activations are the upper bound.", (real, negative), not_below(FINAL)),
-        Claim(
-            f"{here}: negative replay is better than none, {FIVE}.",
-            (negative, none),
-            above_next(FINAL, by=0.05),
-        ),
-        Claim(f"{here}: even random activations are better than none.", (random, none), above_next(FINAL)),
-        Claim(f"{here}: positive replay is worse than none.", (none, positive), above_next(FINAL)),
-        Claim(
-            f"{here}: negative replay is better than positive, {TWENTY}.",
-            (negative, positive),
-            above_next(FINAL, by=0.2),
-        ),
+        Claim(both, tuple(name for names in qualities for name in names.values()), crosses(*qualities)),
+        _upper_bound((real, negative), subject=f"{here}: real activations"),
+        _better(f"{here}: negative replay is better than none, {FIVE}.", (negative, none), by=0.05),
+        _better(f"{here}: even random activations are better than none.", (random, none)),
+        _better(f"{here}: positive replay is worse than none.", (none, positive)),
+        _better(f"{here}: negative replay is better than positive, {TWENTY}.", (negative, positive), by=0.2),
     )
 
 
@@ -135,10 +128,9 @@ EXPERIMENTS = (
         "Positive and negative replay of generated activations, new classes in every task",
         of("nc", "PR-GD", "NR-GD"),
         (
-            Claim(
+            _better(
                 "Negative replay performs significantly better, with the same classifier and generator.",
                 of("nc", "NR-GD", "PR-GD"),
-                above_next(FINAL),
             ),
         ),
         accuracy_on_both_sets,
@@ -150,11 +142,11 @@ EXPERIMENTS = (
         "Average accuracy over all tasks, new classes in every task",
         of("nc", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
-            Claim("Real activations are the upper bound.", of("nc", "PR-OD", "NR-GD"), not_below(AVERAGE)),
-            Claim(
+            _upper_bound(of("nc", "PR-OD", "NR-GD"), AVERAGE),
+            _better(
                 "Negative replay is better than none, and positive replay of the same activations worse.",
                 of("nc", "NR-GD", AR1, "PR-GD"),
-                above_next(AVERAGE),
+                metric=AVERAGE,
             ),
         ),
         accuracy_on_both_sets,
@@ -167,17 +159,12 @@ EXPERIMENTS = (
         tuple(name for scenario in SCENARIOS for name in of(scenario, AR1, "NR-OD", "NR-GD", "NR-RD")),
         (
             *(
-                Claim(
-                    f"Even random activations are better than none ({scenario}).",
-                    of(scenario, "NR-RD", AR1),
-                    above_next(FINAL),
-                )
-                for scenario in SCENARIOS
+                _better(f"Even random activations are better than none ({name}).", of(name, "NR-RD", AR1))
+                for name in SCENARIOS
             ),
-            Claim(
+            _better(
                 "In NIC generated activations are better than random ones, and real ones than generated.",
                 of("nic", "NR-OD", "NR-GD", "NR-RD"),
-                above_next(FINAL),
             ),
         ),
         None,
@@ -189,26 +176,17 @@ EXPERIMENTS = (
         "One session of one class per task, 391 tasks",
         of("nic", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
-            Claim("Real activations are the upper bound.", of("nic", "PR-OD", "NR-GD"), not_below(FINAL)),
-            Claim(
-                f"Negative replay is better than none, {FIVE}.",
-                of("nic", "NR-GD", AR1),
-                above_next(FINAL, by=0.05),
-            ),
-            Claim(
-                "Positive replay of generated activations is worse than none.",
-                of("nic", AR1, "PR-GD"),
-                above_next(FINAL),
-            ),
-            Claim(
+            _upper_bound(of("nic", "PR-OD", "NR-GD")),
+            _better(f"Negative replay is better than none, {FIVE}.", of("nic", "NR-GD", AR1), by=0.05),
+            _better("Positive replay of generated activations is worse than none.", of("nic", AR1, "PR-GD")),
+            _better(
                 f"Negative replay is better than positive replay of the same activations, {TWENTY}.",
                 of("nic", "NR-GD", "PR-GD"),
-                above_next(FINAL, by=0.2),
+                by=0.2,
             ),
-            Claim(
+            _better(
                 "Negative replay is better than no replay even without a penalty (not in the paper).",
                 of("nic", "NR-GD", NO_PENALTY),
-                above_next(FINAL),
             ),
         ),
         accuracy_on_both_sets,

@@ -55,9 +55,8 @@ def loses_half(groups: Groups) -> Verdict:
     """Less than half of the accuracy after the first task is left at the end."""
     (group,) = groups.values()
     start, end = _first(group), _last(group)
-    return Verdict(
-        end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {group.n_tasks} tasks"
-    )
+    observed = f"{start:.3f} after the first task, {end:.3f} after {group.n_tasks} tasks"
+    return Verdict(end < start / 2, observed)
 
 
 def improves(groups: Groups) -> Verdict:

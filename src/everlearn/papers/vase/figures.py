@@ -1,24 +1,28 @@
 """The figures and tables of the paper that introduces VASE."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from everlearn.papers.claims import above_next, at_least, at_most, at_most_half, not_below
 from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.vase import claims
 from everlearn.papers.vase.claims import ACCURACY_LOSS, BEST_ACCURACY, FINAL_ACCURACY, POSITION_LOSS
 from everlearn.papers.vase.scales import CHOICES, CODES, ENTANGLED, MAIN, RAMAPURAM
-from everlearn.plotting.axes import Part, draw_parts, draw_series, label_lines, unit_y_axis
+from everlearn.plotting.axes import (
+    Figure,
+    FigureBase,
+    Part,
+    draw_parts,
+    draw_series,
+    label_lines,
+    unit_y_axis,
+)
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.comparison import COLUMNS
 from everlearn.reports.figures import protocol_part
 from everlearn.reports.groups import Group
 from everlearn.reports.probe_figures import PROBES
 from everlearn.reports.run_results import RunResults
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure, FigureBase
 
 PROBE_COLUMNS = tuple(c for c in COLUMNS if c.heading in ("best", "Δ best→end", "best MSE", "Δ MSE"))
 DETECTION_COLUMNS = tuple(
@@ -69,25 +73,20 @@ FIVE = ("SDA, five", f"SDA, five{ENTANGLED}")
 IMAGINED, RANDOM = "SDA, imagined exploration", "SDA, random exploration"
 
 
-def traversals_probes_and_latents(groups: Sequence[Group], style: FigureStyle) -> "Figure":
-    """Latent traversals at the end, probe results over training, and the latents that environments use."""
-    return draw_parts(groups, style, protocol_part("traversal"), PROBES, protocol_part("latent-usage"))
+def parts(*names: str) -> Callable[[Sequence[Group], FigureStyle], Figure]:
+    """Draws figures below each other: probe results over training, and figures of protocols."""
+
+    def draw(groups: Sequence[Group], style: FigureStyle) -> Figure:
+        found = (PROBES if name == "probes" else protocol_part(name) for name in names)
+        return draw_parts(groups, style, *found)
+
+    return draw
 
 
-def probes_and_latents(groups: Sequence[Group], style: FigureStyle) -> "Figure":
-    """Probe results over training, and the latents that each environment uses at the end."""
-    return draw_parts(groups, style, PROBES, protocol_part("latent-usage"))
-
-
-def cross_domain(groups: Sequence[Group], style: FigureStyle) -> "Figure":
-    """Images of each environment reconstructed in the others, and their scores."""
-    return draw_parts(groups, style, protocol_part("cross-domain"), protocol_part("cross-domain-scores"))
-
-
-def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> "Figure":
+def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> Figure:
     """Images between two environments; below, exploration before the last environment."""
-    parts = ((protocol_part("ambiguity"), _with_ambiguity(groups)), (EXPLORATION, _with_exploration(groups)))
-    return draw_parts(groups, style, *(part for part, found in parts if found))
+    shown = [protocol_part("ambiguity")] if _with_ambiguity(groups) else []
+    return draw_parts(groups, style, *shown, *([EXPLORATION] if _with_exploration(groups) else []))
 
 
 def _with_ambiguity(groups: Sequence[Group]) -> list[Group]:
@@ -98,7 +97,7 @@ def _with_exploration(groups: Sequence[Group]) -> list[Group]:
     return [group for group in groups if group not in _with_ambiguity(groups) and group.runs[0].probe_results]
 
 
-def _draw_exploration(figure: "FigureBase", groups: Sequence[Group], style: FigureStyle) -> None:
+def _draw_exploration(figure: FigureBase, groups: Sequence[Group], style: FigureStyle) -> None:
     """Probe accuracy in the last environment before and while it is trained on."""
     shown = _with_exploration(groups)
     run = shown[0].runs[0]
@@ -202,7 +201,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE on three environments",
         ("CCI-VAE", "SDA"),
         (_detects("SDA"), _shares_latents("SDA")),
-        traversals_probes_and_latents,
+        parts("traversal", "probes", "latent-usage"),
         PROBE_NOTE,
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -211,7 +210,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE on five environments",
         ("CCI-VAE, five", "SDA, five"),
         (_loses_half("SDA, five", "CCI-VAE, five"), _detects("SDA, five")),
-        probes_and_latents,
+        parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {SELECTION_NOTE}",
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -241,7 +240,7 @@ EXPERIMENTS = (
                 above(claims.IN_TARGET, by=0.015),
             ),
         ),
-        cross_domain,
+        parts("cross-domain", "cross-domain-scores"),
         "The paper shows images; the scores are ours. Models trained on real images of each environment "
         "predict whether a reconstruction belongs to the target environment, the position of its object and "
         "its class. Differences count from two standard errors on.",
@@ -287,7 +286,7 @@ EXPERIMENTS = (
                 claims.recognizes_recurring,
             ),
         ),
-        probes_and_latents,
+        parts("probes", "latent-usage"),
         PROBE_NOTE,
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -296,7 +295,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE with networks of twice the channels (not in the paper)",
         ("CCI-VAE", "CCI-VAE, wide networks", "SDA", "SDA, wide networks"),
         _variation("wide networks"),
-        probes_and_latents,
+        parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {WIDE_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -305,7 +304,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE with larger objects and longer training (not in the paper)",
         ("CCI-VAE, large objects", "SDA, large objects"),
         _variation("large objects"),
-        probes_and_latents,
+        parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {LARGE_OBJECTS_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),
     ),
