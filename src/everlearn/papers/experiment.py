@@ -21,6 +21,21 @@ Settings = Mapping[str, Any]
 """Settings of a run by dotted names."""
 
 
+def learner(**settings: Any) -> Settings:
+    """Settings of the learner of a run.
+
+    Example:
+        >>> learner(alpha=0.1, width=8)
+        {'learner.alpha': 0.1, 'learner.width': 8}
+    """
+    return {f"learner.{name}": value for name, value in settings.items()}
+
+
+def stream(**settings: Any) -> Settings:
+    """Settings of the stream of a run."""
+    return {f"stream.{name}": value for name, value in settings.items()}
+
+
 @dataclass(frozen=True)
 class Run:
     """One cell of the table of runs of a paper: a series at one scale."""

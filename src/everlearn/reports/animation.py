@@ -6,9 +6,9 @@ import numpy as np
 from PIL import Image
 
 from everlearn.factors import Factors
-from everlearn.reports.image_sheets import Heading, Images, image_sheet
+from everlearn.reports.image_sheets import Heading, image_sheet
 from everlearn.streams.sprites import SpriteSettings
-from everlearn.streams.stream import Stream
+from everlearn.streams.stream import Images, Stream
 
 COLUMNS = 5
 MAX_SHAPES = 10
@@ -24,13 +24,8 @@ def factor_animation(
 ) -> list[Image.Image]:
     """The frames of an animation in which the exemplars of a task are transformed by each factor.
 
-    Exemplars are rendered large if the stream can do so, and transformed by `Factors.matrices`, as streams
-    do. Images of streams without motion are transformed as well.
-
-    Args:
-        stream: the stream.
-        k: the number of the task.
-        progress: called with (done, total, factor) after every frame.
+    Exemplars are rendered large if the stream can do so. Images of streams without motion are transformed as
+    well. `progress` is called with (done, total, factor) after every frame.
     """
     exemplars = [_resize(image) for image in _large_exemplars(stream, k)[:MAX_SHAPES]]
     poses = list(_poses())

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from everlearn.evaluation.formatting import (
-    DASH,
-    Format,
-    format_amount,
-    format_bytes,
-    format_duration,
-    format_error,
-    format_score,
-)
+from everlearn.evaluation import formatting
+from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.reports.groups import Group, group
 
@@ -27,23 +20,15 @@ if TYPE_CHECKING:
     from everlearn.runs import Record
 
 Section = Literal["run", "results", "cost"]
-"""The table that a column belongs to."""
 
 
 class Column(NamedTuple):
-    """A column of a comparison.
+    """A column of a comparison."""
 
-    Attributes:
-        heading: one or two words.
-        meaning: what the number is.
-        cell: its text for a group.
-        section: the table it belongs to.
-    """
-
-    heading: str
-    meaning: str
-    cell: Callable[[Group], str]
-    section: Section
+    heading: str  # one or two words
+    meaning: str  # what the number is
+    cell: Callable[[Group], str]  # its text for a group
+    section: Section  # the table it belongs to
 
 
 def _column(heading: str, meaning: str, measure: str, form: Format) -> Column:
@@ -112,11 +97,11 @@ COLUMNS = (
     Column("delay", "largest delay of a detected change in batches", max_delay, "results"),
     Column("false alarms", "falsely inferred environments per 10,000 batches", false_alarms, "results"),
     Column("latents", "used latents for each seed (in several environments)", used_latents, "results"),
-    _column("time", "training time on its machine", "seconds", format_duration),
+    _column("time", "training time on its machine", "seconds", formatting.format_duration),
     _column("images", "training images, counted once per use", "images", format_amount),
     _column("FLOPs", "estimated floating-point operations of training", "flops", format_amount),
-    _column("weights", "bytes of parameters", "weights_bytes", format_bytes),
-    _column("memory", "bytes of stored data", "memory_bytes", format_bytes),
+    _column("weights", "bytes of parameters", "weights_bytes", formatting.format_bytes),
+    _column("memory", "bytes of stored data", "memory_bytes", formatting.format_bytes),
 )
 BRIEF = (
     "learner", "tasks", "seeds", "accuracy", "forgetting", "best", "Δ best→end", "best MSE", "Δ MSE",
@@ -127,11 +112,7 @@ BRIEF = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs by decreasing accuracy.
-
-    Attributes:
-        groups: runs with equal settings.
-    """
+    """Groups of runs with equal settings, by decreasing accuracy."""
 
     groups: tuple[Group, ...]
 
@@ -191,10 +172,9 @@ def _row(group: Group) -> dict[str, Any]:
         "records": [str(run.record.folder) for run in group.runs],
     }
     for name, interval in group.intervals.items():
-        has_bounds = interval is not None and interval.n > 1
-        row[name] = None if interval is None else interval.mean
-        row[f"{name}_low"] = interval.low if interval is not None and has_bounds else None
-        row[f"{name}_high"] = interval.high if interval is not None and has_bounds else None
+        bounded = interval if interval and interval.n > 1 else None
+        row[name] = interval and interval.mean
+        row[f"{name}_low"], row[f"{name}_high"] = bounded and bounded.low, bounded and bounded.high
     return row
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +33,10 @@ def captions() -> Mapping[str, str]:
 
 
 def figure(name: str, records: Sequence["Record"], path: Path | str, *, style: str = "light") -> Path:
-    """Draw a figure of records; equal records give equal bytes.
+    """Draw a figure of records, one of `captions()`, in "light" or "dark"; equal records give equal bytes.
 
-    Args:
-        name: one of `captions()`.
-        records: the runs; those that differ in their seeds only become one series.
-        path: .svg, .pdf or .png file; its folder must exist.
-        style: "light" or "dark".
+    Runs that differ in their seeds only become one series. The path ends in .svg, .pdf or .png; its folder
+    must exist.
     """
     path = Path(path)
     drawing = get_drawing(name)
@@ -55,11 +52,17 @@ def get_drawing(name: str) -> Drawing:
         return RUN_FIGURES[name]
     if name not in captions():
         raise unknown("figure", name, captions())
-    return partial(_draw_part, PROBES if name == "probes" else protocol_part(name))
+    return drawing_of_parts(name)
 
 
-def _draw_part(part: Part[Groups], groups: Groups, style: FigureStyle) -> Figure:
-    return draw_parts(groups, style, part)
+def drawing_of_parts(*names: str) -> Drawing:
+    """The function that draws figures of probes and protocols below each other."""
+    parts = [PROBES if name == "probes" else protocol_part(name) for name in names]
+
+    def draw(groups: Groups, style: FigureStyle) -> Figure:
+        return draw_parts(groups, style, *parts)
+
+    return draw
 
 
 def protocol_part(name: str) -> Part[Groups]:

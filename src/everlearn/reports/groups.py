@@ -28,17 +28,11 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Group:
-    """Runs with equal settings and different seeds.
+    """Runs with equal settings and different seeds."""
 
-    Attributes:
-        name: the learner with all settings that distinguish it from the other groups.
-        short: the shortest distinguishing name, for figures.
-        runs: the results of each seed.
-    """
-
-    name: str
-    short: str
-    runs: tuple[RunResults, ...]
+    name: str  # the learner with all settings that distinguish it from the other groups
+    short: str  # the shortest distinguishing name, for figures
+    runs: tuple[RunResults, ...]  # the results of each seed
 
     @property
     def n_tasks(self) -> int:
@@ -91,9 +85,7 @@ def full_names(samples: Sequence[Sequence[RunResults]]) -> list[str]:
     specs = [settings_of(runs[0]) for runs in samples]
     names = []
     for spec, runs in zip(specs, samples, strict=True):
-        differing = [
-            name for name in spec if name not in SEEDS and _differs(name, _comparable(name, spec, specs))
-        ]
+        differing = [name for name in spec if _differs(name, _comparable(name, spec, specs))]
         given = _common_name(runs)
         names.append((f"{given}: " if given else "") + _describe(spec, differing))
     return names
@@ -106,7 +98,8 @@ def short_names(samples: Sequence[Sequence[RunResults]]) -> list[str]:
     for spec, own in zip(specs, given, strict=True):
         same_learner = [other for other in specs if other["learner.name"] == spec["learner.name"]]
         default = _describe(spec, _distinguishing(same_learner))
-        names.append(_shorten(own) if own and given.count(own) == 1 else default)
+        fits = own if len(own) <= MAX_NAME else f"{own[: MAX_NAME - 1]}…"
+        names.append(fits if own and given.count(own) == 1 else default)
     return names
 
 
@@ -119,7 +112,7 @@ def settings_of(run: RunResults) -> dict[str, Any]:
 def _distinguishing(specs: Sequence[Settings]) -> list[str]:
     """A few settings that together distinguish all specs, chosen greedily."""
     chosen: list[str] = []
-    names = [name for name in sorted(specs[0], key=_order) if name not in SEEDS and _differs(name, specs)]
+    names = [name for name in sorted(specs[0], key=_order) if _differs(name, specs)]
     while len(_distinct(chosen, specs)) < len(_distinct(names, specs)):
         chosen.append(max(names, key=lambda name: len(_distinct([*chosen, name], specs))))
     return chosen
@@ -141,8 +134,10 @@ def _comparable(name: str, spec: Settings, specs: Sequence[Settings]) -> list[Se
 
 
 def _differs(name: str, specs: Sequence[Settings]) -> bool:
-    """Whether all specs have a setting and its values differ."""
-    return all(name in spec for spec in specs) and any(spec[name] != specs[0][name] for spec in specs)
+    """Whether all specs have a setting other than a seed, and its values differ."""
+    if name in SEEDS or not all(name in spec for spec in specs):
+        return False
+    return any(spec[name] != specs[0][name] for spec in specs)
 
 
 def _describe(spec: Settings, names: Sequence[str]) -> str:
@@ -157,7 +152,3 @@ def _common_name(runs: Sequence[RunResults]) -> str:
     """The name that all of these runs have; empty if they have none or several."""
     names = {run.record.name for run in runs}
     return names.pop() if len(names) == 1 else ""
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"

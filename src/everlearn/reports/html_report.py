@@ -30,13 +30,10 @@ HASH_LENGTH = 16
 
 
 def html(records: Sequence["Record"], path: Path | str) -> Path:
-    """Write a report with tables, figures and specifications of runs.
+    """Write a report with tables, figures and specifications of runs to an .html file.
 
-    Equal records give equal bytes. Figures without data are left out.
-
-    Args:
-        records: the runs; those that differ in their seeds only are grouped.
-        path: .html file; its folder must exist.
+    Runs that differ in their seeds only are grouped. Equal records give equal bytes. Figures without data are
+    left out.
     """
     path = Path(path)
     files.check_output(path, (".html", ".htm"))
@@ -47,26 +44,23 @@ def html(records: Sequence["Record"], path: Path | str) -> Path:
 def _page(comparison: Comparison) -> str:
     groups = comparison.groups
     learners = dict.fromkeys(run.record.spec["learner"]["name"] for run in _runs(groups))
+    css = resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
     title = f"{_listed(learners)} over {_counted(max(each.n_tasks for each in groups))}"
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>\n<style>\n{css_variables()}{_css()}</style>",
+            f"<title>{escape(title)}</title>\n<style>\n{css_variables()}{css}</style>",
             f"<header><h1>{escape(title)}</h1>{_theme_switch()}</header>",
             f"<p>{escape(_streams(groups))}</p>",
             _warning(groups),
             _tables(comparison),
             f'<h2>Figures</h2>\n<div class="figures">{_figures(groups)}</div>',
-            f"<h2>Runs</h2>\n{''.join(_run(run) for each in groups for run in each.runs)}",
+            f"<h2>Runs</h2>\n{''.join(map(_run, _runs(groups)))}",
             "</html>\n",
         ]
     )
-
-
-def _css() -> str:
-    return resources.files("everlearn.reports").joinpath("page.css").read_text("utf-8")
 
 
 def _theme_switch() -> str:
@@ -78,25 +72,25 @@ def _theme_switch() -> str:
 
 
 def _streams(groups: Sequence[Group]) -> str:
-    found = {
-        (run.started.get("stream", "a stream not started"), _fingerprint(run)): 0 for run in _runs(groups)
-    }
-    streams = _listed(f"{stream} (fingerprint {mark})" for stream, mark in found)
-    n = len(list(_runs(groups)))
+    runs = list(_runs(groups))
+    found = [
+        f"{r.started.get('stream', 'a stream not started')} (fingerprint {_fingerprint(r)})" for r in runs
+    ]
+    streams, n = _listed(dict.fromkeys(found)), len(runs)
     return f"{n} {'run' if n == 1 else 'runs'} on {streams}."
 
 
 def _warning(groups: Sequence[Group]) -> str:
     """Reasons why the numbers may not be comparable."""
     marks = {frozenset(map(_fingerprint, each.runs)) for each in groups}
-    problems = [
-        "their images differ" if len(marks) > 1 else "",
-        "their numbers of tasks differ" if len({each.n_tasks for each in groups}) > 1 else "",
-        "some were resumed on another machine and are not bit-exact"
-        if not all(run.record.is_exact for run in _runs(groups))
-        else "",
-    ]
-    found = [problem for problem in problems if problem]
+    problems = {
+        "their images differ": len(marks) > 1,
+        "their numbers of tasks differ": len({each.n_tasks for each in groups}) > 1,
+        "some were resumed on another machine and are not bit-exact": not all(
+            run.record.is_exact for run in _runs(groups)
+        ),
+    }
+    found = [problem for problem, is_found in problems.items() if is_found]
     return f'<p class="warning">Compare these runs with care: {_listed(found)}.</p>' if found else ""
 
 

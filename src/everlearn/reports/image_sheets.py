@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +16,7 @@ from everlearn.errors import BadInput, check_range
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.files import check_output
 from everlearn.rng import FloatArray
-from everlearn.streams.stream import Batch, Task
-
-Images = npt.NDArray[np.uint8]
+from everlearn.streams.stream import Batch, Images, Task
 
 BACKGROUND, TEXT_COLOR = (255, 255, 255), (96, 96, 96)
 MARGIN = 16
@@ -65,32 +64,63 @@ def image_sheet(
     check_range("columns", columns, 1, 4096)
     check_range("gap", gap, 0, 256)
     check_range("upscale", upscale, 1, 64)
-    _check_images(images)
-    layout = _Layout.compute(images.shape, columns, gap, upscale, captions, headings)
-    page = np.empty((*layout.size[::-1], 3), np.uint8)
-    page[:] = BACKGROUND
+    if images.dtype != np.uint8 or images.ndim not in (3, 4) or not images.size:
+        raise BadInput(
+            f"images are {images.dtype} of shape {images.shape}; give uint8 (n, H, W) or (n, H, W, 3)"
+        )
+    font = ImageFont.load_default(TEXT_SIZE)
+    left = MARGIN + max((int(font.getlength(text)) + MARGIN for text in captions), default=0)
+    height, width = images.shape[1] * upscale, images.shape[2] * upscale
+    lefts = _lefts(left, columns, width, gap, headings)
+    tops = _tops(len(images), columns, height, gap, captions, headings)
+    size = lefts[-1] + width + MARGIN, tops[-1] + height + MARGIN
+    if size[0] * size[1] > MAX_PIXELS:
+        raise BadInput(f"a page of {size[0]} x {size[1]} pixels is too large; use fewer or smaller images")
+    page = Image.new("RGB", size, BACKGROUND)
     for number, image in enumerate(images):
         row, column = divmod(number, columns)
-        tile = _enlarge(image, upscale)
-        x, y = layout.lefts[column], layout.tops[row]
-        page[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
-    page_image = Image.fromarray(page)
-    _draw_text(ImageDraw.Draw(page_image), layout, captions, headings)
-    return page_image
+        tile = image.repeat(upscale, axis=0).repeat(upscale, axis=1)
+        page.paste(Image.fromarray(tile), (lefts[column], tops[row]))
+    text = partial(ImageDraw.Draw(page).text, fill=TEXT_COLOR, font=font)
+    for top, caption in zip(tops, captions, strict=False):
+        text((MARGIN, top + height // 2), caption, anchor="lm")
+    firsts = accumulate((heading.n_columns for heading in headings), initial=0)
+    for first, heading in zip(firsts, headings, strict=False):
+        text((lefts[first], MARGIN), heading.text, anchor="la")
+    return page
+
+
+def _lefts(left: int, columns: int, width: int, gap: int, headings: Sequence[Heading]) -> list[int]:
+    """The left end of each column, with larger gaps between groups."""
+    last_of_group = list(accumulate(heading.n_columns for heading in headings))
+    if headings and last_of_group[-1] != columns:
+        covered = f"the headings cover {last_of_group[-1]} of {columns} columns"
+        raise BadInput(f"{covered}; they must cover all columns")
+    steps = [width + (gap * GROUP_GAP if c in last_of_group else gap) for c in range(1, columns)]
+    return list(accumulate(steps, initial=left))
+
+
+def _tops(
+    n: int, columns: int, height: int, gap: int, captions: Sequence[str], headings: Sequence[Heading]
+) -> list[int]:
+    """The upper end of each row."""
+    n_rows = -(-n // columns)
+    if captions and len(captions) != n_rows:
+        raise BadInput(f"there are {len(captions)} captions for {n_rows} rows; give one per row")
+    return [MARGIN + (HEADING_HEIGHT if headings else 0) + row * (height + gap) for row in range(n_rows)]
 
 
 def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
-    """Write an image (.png) or an endless animation (.gif).
-
-    Args:
-        image: an image, or the frames of an animation.
-        path: the file; its folder must exist.
-        frame_ms: duration of a frame in milliseconds.
-    """
+    """Write an image (.png), or frames of `frame_ms` milliseconds as an endless animation (.gif)."""
     path, pages = Path(path), [image] if isinstance(image, Image.Image) else list(image)
     check_image_path(path, animated=not isinstance(image, Image.Image))
-    encoded = _gif(pages, frame_ms) if path.suffix.lower() == ".gif" else _png(pages[0])
-    files.write(path, encoded)
+    file = io.BytesIO()
+    if path.suffix.lower() == ".gif":
+        first, *rest = _with_one_palette(pages)
+        first.save(file, "GIF", save_all=True, append_images=rest, duration=frame_ms, loop=0, optimize=False)
+    else:
+        pages[0].save(file, "PNG", optimize=True)
+    files.write(path, file.getvalue())
     return path
 
 
@@ -99,101 +129,12 @@ def check_image_path(path: Path, *, animated: bool) -> None:
     check_output(path, [".gif" if animated else ".png"])
 
 
-class _Layout(NamedTuple):
-    """Positions on the page in pixels."""
-
-    size: tuple[int, int]
-    lefts: list[int]
-    tops: list[int]
-    tile: int
-
-    @classmethod
-    def compute(
-        cls,
-        shape: tuple[int, ...],
-        columns: int,
-        gap: int,
-        upscale: int,
-        captions: Sequence[str],
-        headings: Sequence[Heading],
-    ) -> "_Layout":
-        n_images, height, width = shape[0], shape[1] * upscale, shape[2] * upscale
-        n_rows = -(-n_images // columns)
-        _check_text(n_rows, columns, captions, headings)
-        last_of_group = set(accumulate(heading.n_columns for heading in headings))
-        steps = [width + (gap * GROUP_GAP if c in last_of_group else gap) for c in range(1, columns)]
-        lefts = list(accumulate(steps, initial=MARGIN + _caption_width(captions)))
-        tops = [MARGIN + (HEADING_HEIGHT if headings else 0) + row * (height + gap) for row in range(n_rows)]
-        size = lefts[-1] + width + MARGIN, tops[-1] + height + MARGIN
-        if size[0] * size[1] > MAX_PIXELS:
-            raise BadInput(
-                f"a page of {size[0]} x {size[1]} pixels is too large; use fewer or smaller images"
-            )
-        return cls(size, lefts, tops, height)
-
-
-def _enlarge(image: Images, upscale: int) -> Images:
-    """An RGB image with every pixel repeated."""
-    colour = image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
-    return colour.repeat(upscale, axis=0).repeat(upscale, axis=1)
-
-
-def _check_images(images: Images) -> None:
-    if images.dtype != np.uint8 or images.ndim not in (3, 4) or not images.size:
-        raise BadInput(
-            f"images are {images.dtype} of shape {images.shape}; give uint8 (n, H, W) or (n, H, W, 3)"
-        )
-
-
-def _check_text(n_rows: int, columns: int, captions: Sequence[str], headings: Sequence[Heading]) -> None:
-    if captions and len(captions) != n_rows:
-        raise BadInput(f"there are {len(captions)} captions for {n_rows} rows; give one per row")
-    covered = sum(heading.n_columns for heading in headings)
-    if headings and covered != columns:
-        raise BadInput(f"the headings cover {covered} of {columns} columns; they must cover all columns")
-
-
-def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(TEXT_SIZE)
-
-
-def _caption_width(captions: Sequence[str]) -> int:
-    font = _font()
-    return max((int(font.getlength(text)) + MARGIN for text in captions), default=0)
-
-
-def _draw_text(
-    draw: ImageDraw.ImageDraw, layout: _Layout, captions: Sequence[str], headings: Sequence[Heading]
-) -> None:
-    font = _font()
-    for top, text in zip(layout.tops, captions, strict=False):
-        draw.text((MARGIN, top + layout.tile // 2), text, fill=TEXT_COLOR, font=font, anchor="lm")
-    firsts = accumulate((heading.n_columns for heading in headings), initial=0)
-    for first, heading in zip(firsts, headings, strict=False):
-        draw.text((layout.lefts[first], MARGIN), heading.text, fill=TEXT_COLOR, font=font, anchor="la")
-
-
-def _png(page: Image.Image) -> bytes:
-    file = io.BytesIO()
-    page.save(file, "PNG", optimize=True)
-    return file.getvalue()
-
-
-def _gif(pages: Sequence[Image.Image], frame_ms: int) -> bytes:
-    """An animation with one palette for all frames, without which flat colours flicker."""
-    if all(_is_gray(page) for page in pages):
-        first, *rest = (page.convert("L") for page in pages)
-    else:
-        palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)
-        first, *rest = (page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages)
-    file = io.BytesIO()
-    first.save(file, "GIF", save_all=True, append_images=rest, duration=frame_ms, loop=0, optimize=False)
-    return file.getvalue()
-
-
-def _is_gray(page: Image.Image) -> bool:
-    red, green, blue = page.split()
-    return red == green == blue
+def _with_one_palette(pages: Sequence[Image.Image]) -> list[Image.Image]:
+    """Frames of an animation; without a common palette flat colours flicker."""
+    if all(red == green == blue for red, green, blue in map(Image.Image.split, pages)):
+        return [page.convert("L") for page in pages]
+    palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)
+    return [page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages]
 
 
 def contact_sheet(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
@@ -201,10 +142,6 @@ def contact_sheet(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
 
     For each label the training images with the nearest factors are shown; the first training images if no
     factor is known to vary.
-
-    Args:
-        task: the task.
-        max_rows: maximum number of labels.
     """
     # A label of a blurry task may have test images only.
     labels = np.unique(task.train.labels)[:max_rows].tolist()

@@ -6,21 +6,11 @@ from functools import partial
 
 from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import bar, format_amount, format_bytes, format_duration, format_score
-from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.metrics import FACTOR_LABELS
 from everlearn.evaluation.scores import mean_table
 from everlearn.plotting import FigureStyle
-from everlearn.plotting.axes import (
-    Figure,
-    NothingToDraw,
-    canvas,
-    draw_bars,
-    draw_score_table,
-    draw_series,
-    label_lines,
-    multiline,
-    unit_y_axis,
-)
+from everlearn.plotting import axes as plot
+from everlearn.plotting.axes import Figure, NothingToDraw, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -71,8 +61,8 @@ def scores(groups: Groups, style: FigureStyle) -> Figure:
     )
     with_text = columns * max(sizes) <= MAX_TEXT_CELLS
     for axes, each, table, n in zip(panels, groups, tables, sizes, strict=True):
-        heatmap = draw_score_table(axes, table, n, style, with_text=with_text)
-        axes.set_title(multiline(each.short))
+        heatmap = plot.draw_score_table(axes, table, n, style, with_text=with_text)
+        axes.set_title(plot.multiline(each.short))
     panels[0].set_ylabel("after task")
     figure.colorbar(heatmap, ax=panels, label="accuracy", fraction=0.05).outline.set_visible(False)
     return figure
@@ -85,13 +75,13 @@ def cost(groups: Groups, style: FigureStyle) -> Figure:
     figure, panels = canvas(5, columns=5, panel_height=height, share_y=True)
     rows = [each.intervals for each in groups]
     named = [bar(row["average_accuracy"] or row["object_final"], format_score) for row in rows]
-    draw_bars(panels[0], "accuracy", named, style, full=1.0)
-    draw_bars(panels[1], "time", [bar(row["seconds"], format_duration) for row in rows], style)
-    draw_bars(panels[2], "images", [bar(row["images"], format_amount) for row in rows], style)
-    draw_bars(panels[3], "FLOPs", [bar(row["flops"], format_amount) for row in rows], style)
+    plot.draw_bars(panels[0], "accuracy", named, style, full=1.0)
+    plot.draw_bars(panels[1], "time", [bar(row["seconds"], format_duration) for row in rows], style)
+    plot.draw_bars(panels[2], "images", [bar(row["images"], format_amount) for row in rows], style)
+    plot.draw_bars(panels[3], "FLOPs", [bar(row["flops"], format_amount) for row in rows], style)
     held = [bar(_sum(row["weights_bytes"], row["memory_bytes"]), format_bytes) for row in rows]
-    draw_bars(panels[4], "bytes", held, style)
-    panels[0].set_yticks(range(len(groups)), [multiline(each.short) for each in groups])
+    plot.draw_bars(panels[4], "bytes", held, style)
+    panels[0].set_yticks(range(len(groups)), [plot.multiline(each.short) for each in groups])
     panels[0].invert_yaxis()
     return figure
 
@@ -121,7 +111,8 @@ def factors(groups: Groups, style: FigureStyle) -> Figure:
     shown = [name for name in FACTOR_LABELS if name in estimated]
     figure, panels = canvas(len(shown), columns=len(shown), panel_height=2.0)
     for axes, name in zip(panels, shown, strict=True):
-        draw_series(axes, [each.series(partial(_factor_error, name)) for each in groups], style)
+        curve = partial(RunResults.factor_error, factor=name)
+        draw_series(axes, [each.series(curve) for each in groups], style)
         axes.set_title(FACTOR_LABELS[name])
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("mean error")
@@ -145,7 +136,3 @@ def _names(groups: Groups) -> list[str]:
 
 def _sum(first: Interval | None, second: Interval | None) -> float | None:
     return None if first is None or second is None else first.mean + second.mean
-
-
-def _factor_error(factor: str, run: RunResults) -> Curve:
-    return run.factor_error(factor)

@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from everlearn.evaluation import (
-    Cost,
-    Row,
-    ScoreTable,
-    accuracy_curve,
-    average_accuracy,
-    average_incremental_accuracy,
-    backward_transfer,
-    forgetting,
-    forgetting_curve,
-    forward_transfer,
-    learning_curve_area,
-    min_accuracy,
-    worst_case_accuracy,
-)
+from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 
@@ -46,31 +32,20 @@ class Evaluation(NamedTuple):
 class RunResults:
     """The results of a record, read once.
 
-    Attributes:
-        record: the record.
-        evaluations: scores after and within tasks.
-        seconds: training time.
-        started: the event "run-started"; empty if the run has not started.
-        ended: the events "task-ended".
-        edits: the events "memory-edited".
-        before: accuracy on each task before it was learned.
-        chance: accuracy of permuted predictions on tasks with known labels; NaN if it was not recorded.
-        n_batches: batches of each task, over all epochs.
-        memory_bytes: bytes of stored data at the end.
-        probe_results: probe scores of unsupervised learners, evaluation by evaluation.
+    `chance` is the accuracy of permuted predictions on tasks with known labels; NaN if it was not recorded.
     """
 
     record: "Record"
-    evaluations: Sequence[Evaluation]
-    seconds: float
-    started: Mapping[str, Any] = field(default_factory=dict)
-    ended: list[Mapping[str, Any]] = field(default_factory=list)
-    edits: list[Mapping[str, Any]] = field(default_factory=list)
-    before: dict[int, float] = field(default_factory=dict)
+    evaluations: Sequence[Evaluation]  # after and within tasks
+    seconds: float  # training time
+    started: Mapping[str, Any] = field(default_factory=dict)  # the event; empty if the run has not started
+    ended: list[Mapping[str, Any]] = field(default_factory=list)  # the events "task-ended"
+    edits: list[Mapping[str, Any]] = field(default_factory=list)  # the events "memory-edited"
+    before: dict[int, float] = field(default_factory=dict)  # accuracy on each task before it was learned
     chance: dict[int, float] = field(default_factory=dict)
-    n_batches: dict[int, int] = field(default_factory=dict)
-    memory_bytes: int = 0
-    probe_results: Sequence[ProbeResults] = ()
+    n_batches: dict[int, int] = field(default_factory=dict)  # of each task, over all epochs
+    memory_bytes: int = 0  # bytes of stored data at the end
+    probe_results: Sequence[ProbeResults] = ()  # of unsupervised learners, evaluation by evaluation
 
     @classmethod
     def from_record(cls, record: "Record") -> "RunResults":
@@ -86,8 +61,12 @@ class RunResults:
                 case "run-started":
                     results.started = event
                 case "task-started":
-                    if event["zero_shot_accuracy"] is not None:
-                        results._add_before(event, is_new=known.isdisjoint(event["labels"]))
+                    accuracy = event["zero_shot_accuracy"]
+                    if accuracy is not None:
+                        results.before[event["task"]] = accuracy
+                        if not known.isdisjoint(event["labels"]):
+                            unknown = math.nan if accuracy else 0.0
+                            results.chance[event["task"]] = event.get("chance_accuracy", unknown)
                     known.update(event["labels"])
                 case "train-step":
                     results.n_batches[event["task"]] = event["n_batches"] * record.spec["epochs"]
@@ -96,13 +75,6 @@ class RunResults:
                 case "memory-edited":
                     results.edits.append(event)
         return results
-
-    def _add_before(self, event: Mapping[str, Any], *, is_new: bool) -> None:
-        self.before[event["task"]] = event["zero_shot_accuracy"]
-        if not is_new:
-            self.chance[event["task"]] = event.get(
-                "chance_accuracy", math.nan if event["zero_shot_accuracy"] else 0.0
-            )
 
     @property
     def n_tasks(self) -> int:
@@ -139,14 +111,14 @@ class RunResults:
         """All metrics; NaN if the record does not contain what they need."""
         within = [evaluation.row for evaluation in self.evaluations] if self.has_within_task_scores else []
         return {
-            "average_accuracy": average_accuracy(self.scores),
-            "average_incremental_accuracy": average_incremental_accuracy(self.scores),
-            "forgetting": forgetting(self.scores),
-            "backward_transfer": backward_transfer(self.scores),
+            "average_accuracy": metrics.average_accuracy(self.scores),
+            "average_incremental_accuracy": metrics.average_incremental_accuracy(self.scores),
+            "forgetting": metrics.forgetting(self.scores),
+            "backward_transfer": metrics.backward_transfer(self.scores),
             "forward_transfer": self._forward_transfer(),
             "learning_curve_area": self._learning_curve_area(),
-            "min_accuracy": min_accuracy(within),
-            "worst_case_accuracy": worst_case_accuracy(within),
+            "min_accuracy": stability.min_accuracy(within),
+            "worst_case_accuracy": stability.worst_case_accuracy(within),
             **dict(retention_measures(self.probe_results)),
             "seconds": self.cost.seconds,
             "images": self.cost.images,
@@ -157,16 +129,16 @@ class RunResults:
 
     def accuracy(self) -> Curve:
         """Mean accuracy on all tasks seen so far, over the number of tasks."""
-        return _measured(enumerate(accuracy_curve(self.scores).tolist(), 1))
+        return _measured(enumerate(metrics.accuracy_curve(self.scores).tolist(), 1))
 
     def forgetting(self) -> Curve:
         """Forgetting over the number of tasks."""
-        return _measured(enumerate(forgetting_curve(self.scores).tolist(), 1))
+        return _measured(enumerate(metrics.forgetting_curve(self.scores).tolist(), 1))
 
     def factor_error(self, factor: str) -> Curve:
         """Mean error of a factor over the number of tasks; empty for learners that do not estimate it."""
-        with_factor = (each for each in self.evaluations if factor in each.factor_errors)
-        return {each.row.after + 1: each.factor_errors[factor] for each in with_factor}
+        errors = ((each.row.after + 1, each.factor_errors) for each in self.evaluations)
+        return {n_tasks: each[factor] for n_tasks, each in errors if factor in each}
 
     @property
     def factors(self) -> list[str]:
@@ -196,9 +168,7 @@ class RunResults:
     def within_tasks(self, *, earlier: bool) -> Curve:
         """Accuracy within tasks over the number of tasks; empty if it was not evaluated there.
 
-        Args:
-            earlier: on all earlier tasks instead of the one being learned, whose curve has gaps between
-                tasks.
+        On all earlier tasks, or on the one being learned, with gaps between tasks.
         """
         points: dict[float, float] = {}
         if not self.has_within_task_scores:
@@ -208,20 +178,17 @@ class RunResults:
             if not earlier:
                 points[math.nextafter(task, math.inf)] = math.nan
             chosen = scores[tasks < task if earlier else tasks == task].tolist()
-            points[self._time(evaluation)] = math.fsum(chosen) / len(chosen) if chosen else math.nan
+            n = evaluation.n_batches
+            now = task + (1.0 if n is None else n / self.n_batches[task])
+            points[now] = math.fsum(chosen) / len(chosen) if chosen else math.nan
         return points
-
-    def _time(self, evaluation: Evaluation) -> float:
-        """Number of tasks learned at an evaluation, with a fraction for the current one."""
-        task, n_batches = evaluation.row.after, evaluation.n_batches
-        return float(task + (1.0 if n_batches is None else n_batches / self.n_batches[task]))
 
     def _forward_transfer(self) -> float:
         table = ScoreTable()
         for task in self.chance:
             table.add(task - 1, task, self.before[task])
         chance = [self.chance.get(task, math.nan) for task in range(table.n_tasks)]
-        return forward_transfer(table, np.array(chance, np.float64))
+        return metrics.forward_transfer(table, np.array(chance, np.float64))
 
     def _learning_curve_area(self) -> float:
         """NaN unless the learner was evaluated after each of the first ten batches of a task."""
@@ -231,7 +198,7 @@ class RunResults:
             if evaluation.n_batches == len(curves.get(task, ())):
                 curves[task].extend(scores[tasks == task].tolist())
         complete = [curve[: FIRST_BATCHES + 1] for curve in curves.values() if len(curve) > FIRST_BATCHES]
-        return learning_curve_area(complete, FIRST_BATCHES) if complete else math.nan
+        return stability.learning_curve_area(complete, FIRST_BATCHES) if complete else math.nan
 
 
 def summary(results: RunResults) -> dict[str, Any]:

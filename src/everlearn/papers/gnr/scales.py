@@ -16,16 +16,16 @@ trained on ImageNet: put those of the backbone "mobile" into results/mobile-imag
 
 from typing import Any
 
-from everlearn.papers.experiment import PretrainSpec, Run, Scale, Series, Settings
+from everlearn.papers.experiment import PretrainSpec, Run, Scale, Series, Settings, learner, stream
 
 SCENARIOS = {"nc": "new classes in every task", "nic": "one session of one class per task"}
 ROLES = {"PR": "positive", "NR": "negative"}
 SOURCES = {"OD": "real", "GD": "generated", "RD": "random"}
 AR1, NO_PENALTY, CORRUPTED = "AR1", "no penalty", "corrupted 1"
-DEGRADED: dict[str, Settings] = {
-    "corrupted 0.5": {"learner.corruption": 0.5},
-    "unguided": {"learner.eta": 0.0},
-    CORRUPTED: {"learner.corruption": 1.0},
+DEGRADED = {
+    "corrupted 0.5": learner(corruption=0.5),
+    "unguided": learner(eta=0.0),
+    CORRUPTED: learner(corruption=1.0),
 }
 """Settings that make generated activations worse, the best first.
 
@@ -59,75 +59,44 @@ PRETRAINED = {
 }
 """Four hundred shapes that no run contains, each image with its own background."""
 
-NIC = {"stream.scenario": "nic"}
-LAPTOP_REPLAY = {"learner.replay_layer": 4, "learner.n_latents": 32}
-SMOKE_REPLAY = {
-    "learner.memory_size": 8,
-    "learner.replay_size": 4,
-    "learner.generator_width": 8,
-    "learner.n_latents": 4,
-    "learner.generator_epochs": 1,
-}
+NIC, NIC_EVALUATION = stream(scenario="nic"), {"evaluation.every_n_tasks": 17}
+LAPTOP_REPLAY = learner(replay_layer=4, n_latents=32)
+SMOKE_REPLAY = learner(memory_size=8, replay_size=4, generator_width=8, n_latents=4, generator_epochs=1)
 PAPER_NC = {
     "batch_size": 128,
-    "learner.learning_rate": 3e-4,
-    "learner.backbone_lr": 3e-4,
-    "learner.head_lr": 3e-4,
-    "learner.strength": 0.4,
-    "learner.max_importance": 1e3,
+    **learner(learning_rate=3e-4, backbone_lr=3e-4, head_lr=3e-4, strength=0.4, max_importance=1e3),
 }
 PAPER_NC_REPLAY = {
     "batch_size": 114,
-    "learner.replay_layer": 11,
-    "learner.n_latents": 100,
-    "learner.beta": 0.1,
-    "learner.eta": 0.01,
-    "learner.learning_rate": 3e-2,
-    "learner.backbone_lr": 5e-5,
-    "learner.head_lr": 5e-4,
-    "learner.memory_size": 1500,
-    "learner.replay_size": 14,
-    "learner.generator_replay_size": 27,
+    **learner(replay_layer=11, n_latents=100, beta=0.1, eta=0.01),
+    **learner(learning_rate=3e-2, backbone_lr=5e-5, head_lr=5e-4),
+    **learner(memory_size=1500, replay_size=14, generator_replay_size=27),
 }
-PAPER_NIC = {
-    **NIC,
-    "evaluation.every_n_tasks": 17,
-    "learner.learning_rate": 1e-3,
-    "learner.backbone_lr": 1e-4,
-    "learner.head_lr": 1e-3,
-}
+PAPER_NIC = {**NIC, **NIC_EVALUATION, **learner(learning_rate=1e-3, backbone_lr=1e-4, head_lr=1e-3)}
 
 # Settings of each scenario: smoke, laptop, paper; without and with replay.
 WITHOUT_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     "nc": ({}, {}, PAPER_NC),
     "nic": (
         {**NIC, "n_tasks": 5},
-        {**NIC, "evaluation.every_n_tasks": 17},
-        {**PAPER_NC, **PAPER_NIC, "learner.strength": 23.0, "learner.max_importance": 50.0},
+        {**NIC, **NIC_EVALUATION},
+        {**PAPER_NC, **PAPER_NIC, **learner(strength=23.0, max_importance=50.0)},
     ),
 }
 WITH_REPLAY: dict[str, tuple[Settings, Settings, Settings]] = {
     "nc": (
         SMOKE_REPLAY,
-        {**LAPTOP_REPLAY, "batch_size": 56, "learner.memory_size": 1500, "learner.generator_replay_size": 27},
+        {**LAPTOP_REPLAY, "batch_size": 56, **learner(memory_size=1500, generator_replay_size=27)},
         PAPER_NC_REPLAY,
     ),
     "nic": (
         {**SMOKE_REPLAY, **NIC, "n_tasks": 5},
-        {
-            **LAPTOP_REPLAY,
-            **NIC,
-            "evaluation.every_n_tasks": 17,
-            "batch_size": 32,
-            "learner.memory_size": 300,
-        },
+        {**LAPTOP_REPLAY, **NIC, **NIC_EVALUATION, "batch_size": 32, **learner(memory_size=300)},
         {
             **PAPER_NC_REPLAY,
             **PAPER_NIC,
             "batch_size": 64,
-            "learner.memory_size": 300,
-            "learner.replay_size": 64,
-            "learner.generator_replay_size": 64,
+            **learner(memory_size=300, replay_size=64, generator_replay_size=64),
         },
     ),
 }
@@ -135,29 +104,23 @@ MINUTES = {"nc": 0.5, "nic": 1.5}
 
 
 def _row(
-    scenario: str,
-    variant: str,
-    head_lr: float,
-    backbone_lr: float,
-    replay_size: int | None = None,
-    paper: Settings | None = None,
+    scenario: str, variant: str, head_lr: float, backbone_lr: float, replay_size: int = 0, **paper: Any
 ) -> Series:
     """A variant in a scenario, with its tuned settings at laptop scale."""
-    tuned = {"learner.head_lr": head_lr, "learner.backbone_lr": backbone_lr}
-    if replay_size is not None:
-        tuned["learner.replay_size"] = replay_size
+    tuned = learner(head_lr=head_lr, backbone_lr=backbone_lr)
+    size = learner(replay_size=replay_size) if replay_size else {}
     smoke, laptop, full = (WITHOUT_REPLAY if variant == AR1 else WITH_REPLAY)[scenario]
     return Series(
         f"{scenario} {variant}",
         "ar1" if variant == AR1 else "gnr",
         Run(smoke),
-        Run({**laptop, **tuned}, SEEDS, MINUTES[scenario]),
-        Run({**full, **(paper or {})}, SEEDS),
+        Run({**laptop, **tuned, **size}, SEEDS, MINUTES[scenario]),
+        Run({**full, **paper}, SEEDS),
         settings=variant_settings(variant),
     )
 
 
-def variant_settings(variant: str) -> dict[str, Any]:
+def variant_settings(variant: str) -> Settings:
     """The settings of GNR that make up a variant.
 
     Example:
@@ -167,11 +130,10 @@ def variant_settings(variant: str) -> dict[str, Any]:
     if variant == AR1:
         return {}
     if variant == NO_PENALTY:
-        return {"learner.source": "none"}
+        return learner(source="none")
     code, _, level = variant.partition(", ")
     role, source = code.split("-")
-    settings = {"learner.source": SOURCES[source], "learner.role": ROLES[role]}
-    return {**settings, **DEGRADED.get(level, {})}
+    return {**learner(source=SOURCES[source], role=ROLES[role]), **DEGRADED.get(level, {})}
 
 
 # Columns: scenario, variant, and the best settings found by `python -m benchmarks.gnr_tuning` under seeds
@@ -194,7 +156,7 @@ TABLE = (
     _row("nic", "NR-OD", 0.3, 1e-4, 32),
     _row("nic", "NR-GD", 0.3, 1e-4, 32),
     *(_row("nic", f"NR-GD, {level}", 0.003, 1e-4, 32) for level in DEGRADED),
-    _row("nic", "NR-RD", 0.03, 1e-4, 8, paper={"batch_size": 107, "learner.replay_size": 21}),
+    _row("nic", "NR-RD", 0.03, 1e-4, 8, batch_size=107, **learner(replay_size=21)),
 )
 
 SCALES = (
@@ -205,14 +167,10 @@ SCALES = (
         folder="smoke",
         stream="sprites-50",
         settings={
-            "stream.image_size": 16,
-            "stream.frames_per_session": 3,
-            "stream.n_classes": 4,
-            "stream.classes_per_task": 1,
-            "stream.first_classes": 2,
+            **stream(image_size=16, frames_per_session=3, n_classes=4, classes_per_task=1, first_classes=2),
             "evaluation.forward_transfer": False,
             "batch_size": 16,
-            "learner.backbone": "small-renorm",
+            **learner(backbone="small-renorm"),
         },
     ),
     Scale(
@@ -222,13 +180,11 @@ SCALES = (
         folder="gnr",
         stream="sprites-50",
         settings={
-            "stream.image_size": 32,
+            **stream(image_size=32),
             "epochs": 4,
             "evaluation.forward_transfer": False,
             "evaluation.n_images": 4000,
-            "learner.backbone": "pooled-relu-renorm",
-            "learner.weights": WEIGHTS,
-            "learner.learning_rate": 2e-3,
+            **learner(backbone="pooled-relu-renorm", weights=WEIGHTS, learning_rate=2e-3),
         },
     ),
     Scale(
@@ -242,9 +198,7 @@ SCALES = (
             "epochs": 4,
             "evaluation.forward_transfer": False,
             "evaluation.n_images": 50_000,
-            "learner.backbone": "mobile",
-            "learner.weights": "results/mobile-imagenet.safetensors",
-            "learner.weight_decay": 1e-4,
+            **learner(backbone="mobile", weights="results/mobile-imagenet.safetensors", weight_decay=1e-4),
         },
     ),
 )

@@ -9,35 +9,25 @@ Paper: 500 tasks of 10 shapes on a 5^4 grid, ResNet-18, Adam at 0.001, batches o
 strengths and buffer sizes of the paper. A-GEM ends after 50 tasks and L2P after 100, as in the paper.
 """
 
-from everlearn.papers.experiment import Run, Scale, Series, Settings, slug
+from everlearn.papers.experiment import Run, Scale, Series, Settings, learner, slug, stream
 
 NONE: Settings = {}
 ONE, TWO, THREE = (0,), (0, 1), (0, 1, 2)
 """Seeds."""
 PROTOCOLS = ("one-shot", "open-set", "multiple-choice")
 DCL_200 = {"n_tasks": 200, "evaluation.every_n_tasks": 10}
-DER = {"learner.alpha": 0.1, "learner.beta": 0.5, "learner.memory_size": 5000}
-REPLAY = {"epochs": 1, "learner.replay_size": 96}
+DER = learner(alpha=0.1, beta=0.5, memory_size=5000)
+REPLAY = {"epochs": 1, **learner(replay_size=96)}
 VIT, TIMM_VIT = "results/vit-fashion.safetensors", "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k"
 
 
-def _dcl(
-    name: str,
-    seeds: tuple[int, ...],
-    minutes: float,
-    folder: str,
-    smoke: Settings,
-    laptop: Settings,
-    paper: Settings,
-    protocols: tuple[str, ...] = (),
-) -> Series:
-    runs = Run(smoke), Run(laptop, seeds, minutes, folder), Run(paper, learner="dcl-paper")
-    return Series(name, "dcl", *runs, protocols=protocols)
+def _dcl(name: str, laptop: Run, smoke: Settings, paper: Settings, *protocols: str) -> Series:
+    return Series(name, "dcl", Run(smoke), laptop, Run(paper, learner="dcl-paper"), protocols=protocols)
 
 
 def _baseline(
     name: str,
-    learner: str,
+    method: str,
     minutes: float,
     smoke: Settings | None = NONE,
     laptop: Settings | None = NONE,
@@ -45,13 +35,13 @@ def _baseline(
     seeds: tuple[int, ...] = TWO,
     folder: str = "",
 ) -> Series:
-    small = {"learner.backbone": "pooled", "batch_size": 32, "epochs": 3, "n_tasks": 20}
+    small = {**learner(backbone="pooled"), "batch_size": 32, "epochs": 3, "n_tasks": 20}
     return Series(
         name,
-        learner,
+        method,
         None if smoke is None else Run(smoke),
         None if laptop is None else Run({**small, **laptop}, seeds, minutes, folder),
-        None if paper is None else Run({"learner.backbone": "resnet18", **paper}),
+        None if paper is None else Run({**learner(backbone="resnet18"), **paper}),
     )
 
 
@@ -61,9 +51,9 @@ def _er(label: str, size: int, *, smoke: int | None, laptop: bool = True, paper:
         f"er {label}",
         "er",
         6.5,
-        None if smoke is None else {"learner.memory_size": smoke},
-        {**REPLAY, "learner.memory_size": size, "n_tasks": 30} if laptop else None,
-        {"learner.memory_size": size, "learner.replay_size": 256} if paper else None,
+        None if smoke is None else learner(memory_size=smoke),
+        {**REPLAY, **learner(memory_size=size), "n_tasks": 30} if laptop else None,
+        learner(memory_size=size, replay_size=256) if paper else None,
     )
 
 
@@ -75,30 +65,33 @@ def _short(
         f"{name}, short",
         name.split()[0],
         minutes,
-        {"stream.classes_per_task": 3, **smoke},
-        {"stream.classes_per_task": 5, **laptop},
-        {"stream.classes_per_task": 5, "n_tasks": 20, **paper},
+        {**stream(classes_per_task=3), **smoke},
+        {**stream(classes_per_task=5), **laptop},
+        {**stream(classes_per_task=5), "n_tasks": 20, **paper},
         THREE,
         f"short/{slug(name)}",
     )
 
 
 def _short_er(label: str, size: int, *, smoke: int) -> Series:
-    buffer = {"learner.memory_size": size}
-    large_batch = {"learner.replay_size": 256, **buffer}
-    return _short(f"er {label}", 2.5, {"learner.memory_size": smoke}, {**REPLAY, **buffer}, large_batch)
+    laptop, paper = {**REPLAY, **learner(memory_size=size)}, learner(replay_size=256, memory_size=size)
+    return _short(f"er {label}", 2.5, learner(memory_size=smoke), laptop, paper)
 
 
-# Columns: series, seeds, minutes and folder at laptop scale, settings at smoke, laptop and paper scale.
+# Columns of baselines: series, learner, minutes at laptop scale, settings at smoke, laptop and paper scale.
 TABLE = (
-    _dcl("dcl", TWO, 16, "dcl/500-tasks", {}, {"n_tasks": 500}, {"epochs": 1}),
-    _dcl("dcl, 200 tasks", THREE, 9, "dcl/200-tasks", {"n_tasks": 4}, DCL_200, DCL_200, PROTOCOLS),
-    _dcl("dcl, 3 epochs", ONE, 10, "dcl/3-epochs", {"epochs": 3}, {**DCL_200, "epochs": 3}, {"epochs": 3}),
-    _dcl("dcl, 5 epochs", ONE, 11, "dcl/5-epochs", {"epochs": 5}, {**DCL_200, "epochs": 5}, {"epochs": 5}),
+    _dcl("dcl", Run({"n_tasks": 500}, TWO, 16, "dcl/500-tasks"), {}, {"epochs": 1}),
+    _dcl("dcl, 200 tasks", Run(DCL_200, THREE, 9, "dcl/200-tasks"), {"n_tasks": 4}, DCL_200, *PROTOCOLS),
+    _dcl(
+        "dcl, 3 epochs", Run({**DCL_200, "epochs": 3}, ONE, 10, "dcl/3-epochs"), {"epochs": 3}, {"epochs": 3}
+    ),
+    _dcl(
+        "dcl, 5 epochs", Run({**DCL_200, "epochs": 5}, ONE, 11, "dcl/5-epochs"), {"epochs": 5}, {"epochs": 5}
+    ),
     _baseline("naive", "naive", 4),
-    _baseline("lwf", "lwf", 5, {}, {"learner.alpha": 0.1}, {"learner.alpha": 0.1}),
-    _baseline("ewc", "ewc", 4, {}, {"learner.strength": 1.0}, {"learner.strength": 0.3}),
-    _baseline("si", "si", 4, {}, {"learner.strength": 0.1}, {"learner.strength": 0.1}),
+    _baseline("lwf", "lwf", 5, {}, learner(alpha=0.1), learner(alpha=0.1)),
+    _baseline("ewc", "ewc", 4, {}, learner(strength=1.0), learner(strength=0.3)),
+    _baseline("si", "si", 4, {}, learner(strength=0.1), learner(strength=0.1)),
     _er("250", 250, smoke=None, paper=False),
     _er("1k", 1000, smoke=4),
     _er("2k", 2000, smoke=6, laptop=False),
@@ -109,17 +102,17 @@ TABLE = (
         "a-gem",
         "a-gem",
         5,
-        {"learner.memory_size": 10},
-        {**REPLAY, "learner.memory_size": 5000},
-        {"learner.memory_size": 500, "learner.replay_size": 64, "n_tasks": 50},
+        learner(memory_size=10),
+        {**REPLAY, **learner(memory_size=5000)},
+        {**learner(memory_size=500, replay_size=64), "n_tasks": 50},
     ),
     _baseline(
         "der 5k",
         "der++",
         7,
-        {"learner.memory_size": 10},
-        {**REPLAY, **DER, "learner.replay_size": 48, "n_tasks": 30},  # it samples the buffer twice
-        {**DER, "learner.replay_size": 256, "n_tasks": 200},
+        learner(memory_size=10),
+        {**REPLAY, **DER, **learner(replay_size=48), "n_tasks": 30},  # it samples the buffer twice
+        {**DER, **learner(replay_size=256), "n_tasks": 200},
     ),
     _baseline("contrastive", "contrastive", 6, paper={"n_tasks": 100}),
     Series(
@@ -143,9 +136,7 @@ SCALES = (
         TABLE,
         folder="smoke",
         settings={
-            "stream.image_size": 16,
-            "stream.factor_values": 2,
-            "stream.classes_per_task": 2,
+            **stream(image_size=16, factor_values=2, classes_per_task=2),
             "evaluation.forward_transfer": False,
             "evaluation.n_images": 20,
             "batch_size": 16,

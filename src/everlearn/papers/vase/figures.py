@@ -1,6 +1,6 @@
 """The figures and tables of the paper that introduces VASE."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from everlearn.papers.claims import above_next, at_least, at_most, at_most_half, not_below
@@ -19,9 +19,8 @@ from everlearn.plotting.axes import (
 )
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.comparison import COLUMNS
-from everlearn.reports.figures import protocol_part
+from everlearn.reports.figures import drawing_of_parts, protocol_part
 from everlearn.reports.groups import Group
-from everlearn.reports.probe_figures import PROBES
 from everlearn.reports.run_results import RunResults
 
 PROBE_COLUMNS = tuple(c for c in COLUMNS if c.heading in ("best", "Δ best→end", "best MSE", "Δ MSE"))
@@ -71,16 +70,6 @@ BEST_TOLERANCE = 0.03
 """How far the best probe accuracy of VASE may be below that of its baseline."""
 FIVE = ("SDA, five", f"SDA, five{ENTANGLED}")
 IMAGINED, RANDOM = "SDA, imagined exploration", "SDA, random exploration"
-
-
-def parts(*names: str) -> Callable[[Sequence[Group], FigureStyle], Figure]:
-    """Draws figures below each other: probe results over training, and figures of protocols."""
-
-    def draw(groups: Sequence[Group], style: FigureStyle) -> Figure:
-        found = (PROBES if name == "probes" else protocol_part(name) for name in names)
-        return draw_parts(groups, style, *found)
-
-    return draw
 
 
 def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> Figure:
@@ -201,7 +190,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE on three environments",
         ("CCI-VAE", "SDA"),
         (_detects("SDA"), _shares_latents("SDA")),
-        parts("traversal", "probes", "latent-usage"),
+        drawing_of_parts("traversal", "probes", "latent-usage"),
         PROBE_NOTE,
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -210,7 +199,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE on five environments",
         ("CCI-VAE, five", "SDA, five"),
         (_loses_half("SDA, five", "CCI-VAE, five"), _detects("SDA, five")),
-        parts("probes", "latent-usage"),
+        drawing_of_parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {SELECTION_NOTE}",
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -240,7 +229,7 @@ EXPERIMENTS = (
                 above(claims.IN_TARGET, by=0.015),
             ),
         ),
-        parts("cross-domain", "cross-domain-scores"),
+        drawing_of_parts("cross-domain", "cross-domain-scores"),
         "The paper shows images; the scores are ours. Models trained on real images of each environment "
         "predict whether a reconstruction belongs to the target environment, the position of its object and "
         "its class. Differences count from two standard errors on.",
@@ -286,7 +275,7 @@ EXPERIMENTS = (
                 claims.recognizes_recurring,
             ),
         ),
-        parts("probes", "latent-usage"),
+        drawing_of_parts("probes", "latent-usage"),
         PROBE_NOTE,
         (*PROBE_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -295,7 +284,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE with networks of twice the channels (not in the paper)",
         ("CCI-VAE", "CCI-VAE, wide networks", "SDA", "SDA, wide networks"),
         _variation("wide networks"),
-        parts("probes", "latent-usage"),
+        drawing_of_parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {WIDE_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),
     ),
@@ -304,7 +293,7 @@ EXPERIMENTS = (
         "VASE and CCI-VAE with larger objects and longer training (not in the paper)",
         ("CCI-VAE, large objects", "SDA, large objects"),
         _variation("large objects"),
-        parts("probes", "latent-usage"),
+        drawing_of_parts("probes", "latent-usage"),
         f"{PROBE_NOTE} {LARGE_OBJECTS_NOTE}",
         (*PROBE_COLUMNS, *MAIN_COLUMNS, *DETECTION_COLUMNS),
     ),

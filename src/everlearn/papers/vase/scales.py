@@ -9,9 +9,7 @@ not available; the number of epochs, the learning rate and the evaluation interv
 those of other reproductions, the rest are our defaults.
 """
 
-from typing import Any
-
-from everlearn.papers.experiment import Run, Scale, Series, Settings
+from everlearn.papers.experiment import Run, Scale, Series, Settings, learner, stream
 
 NONE: Settings = {}
 THREE = (0, 1, 2)
@@ -43,7 +41,7 @@ EPOCHS, STAGE = 6, 3.5
 CAPACITY_STEP, PAPER_CAPACITY_STEP = 0.01, 0.001
 
 
-def components(code: str) -> dict[str, Any]:
+def components(code: str) -> Settings:
     """The settings of VASE behind the letters of a variant.
 
     Example:
@@ -52,8 +50,8 @@ def components(code: str) -> dict[str, Any]:
          'learner.latent_masking': False}
     """
     switches = {"S": "environment_inference", "D": "generative_replay", "A": "latent_masking"}
-    settings = {f"learner.{name}": letter in code for letter, name in switches.items()}
-    return settings | ({"learner.usage_min_kl": MIN_KL} if "A" in code else {})
+    settings = learner(**{name: letter in code for letter, name in switches.items()})
+    return {**settings, **(learner(usage_min_kl=MIN_KL) if "A" in code else {})}
 
 
 def _row(
@@ -87,19 +85,19 @@ def _design_choices(capacity_step: float) -> dict[str, Settings]:
     """The alternatives to what we chose where the paper gives no details."""
     return {
         "default": {},
-        "gamma 100": {"learner.gamma": 100.0},
-        "absolute": {"learner.penalty": "absolute", "learner.gamma": 100.0},
-        "total KL": {"learner.informative_kl": False},
-        "capacity not reset": {"learner.restart_capacity": False},
-        "doubled capacity": {"learner.capacity_step": 2 * capacity_step, "learner.max_capacity": 50.0},
-        "total error": {"learner.excess_nll": False},
-        "selection by reconstruction": {"learner.selector": "reconstruction"},
-        "unused latents masked": {"learner.mask_unused": True},
-        "masks never frozen": {"learner.mask_freeze_after": 1_000_000},
-        "usage by noise": {"learner.usage_criterion": "noise"},
-        "no warm-up": {"learner.lr_warmup": 0},
-        "periodic snapshots": {"learner.snapshot_every": 500},
-        "replay of the current environment": {"learner.snapshot_every": 500, "learner.replay_current": True},
+        "gamma 100": learner(gamma=100.0),
+        "absolute": learner(penalty="absolute", gamma=100.0),
+        "total KL": learner(informative_kl=False),
+        "capacity not reset": learner(restart_capacity=False),
+        "doubled capacity": learner(capacity_step=2 * capacity_step, max_capacity=50.0),
+        "total error": learner(excess_nll=False),
+        "selection by reconstruction": learner(selector="reconstruction"),
+        "unused latents masked": learner(mask_unused=True),
+        "masks never frozen": learner(mask_freeze_after=1_000_000),
+        "usage by noise": learner(usage_criterion="noise"),
+        "no warm-up": learner(lr_warmup=0),
+        "periodic snapshots": learner(snapshot_every=500),
+        "replay of the current environment": learner(snapshot_every=500, replay_current=True),
     }
 
 
@@ -117,40 +115,34 @@ def _choice(name: str) -> Series:
 
 def _wide(name: str) -> Series:
     """Twice the channels, in less than twice the time."""
-    return _row(name, settings={"learner.size": "small"}, paper=None, seeds=(0, 1), stage=2 * STAGE)
+    return _row(name, settings=learner(size="small"), paper=None, seeds=(0, 1), stage=2 * STAGE)
 
 
 def _large_objects(name: str) -> Series:
     """Objects of 24 pixels instead of 14 (48 instead of 28), more training, capacity and probe data."""
+    probes, larger = {"evaluation.n_probe_images": 40_000}, learner(n_latents=48, max_capacity=50.0)
     return _row(
         name,
-        smoke={"evaluation.n_probe_images": 40, "learner.n_latents": 16},
+        smoke={"evaluation.n_probe_images": 40, **learner(n_latents=16)},
         laptop={
-            "stream.drawn_size": 24,
+            **probes,
+            **larger,
+            **stream(drawn_size=24),
+            **learner(capacity_step=2 * CAPACITY_STEP),
             "epochs": 2 * EPOCHS,
             "evaluation.every_n_batches": 6000,
-            "evaluation.n_probe_images": 40_000,
-            "learner.n_latents": 48,
-            "learner.capacity_step": 2 * CAPACITY_STEP,
-            "learner.max_capacity": 50.0,
         },
-        paper={
-            "stream.drawn_size": 48,
-            "evaluation.n_probe_images": 40_000,
-            "learner.n_latents": 48,
-            "learner.capacity_step": 2 * PAPER_CAPACITY_STEP,
-            "learner.max_capacity": 50.0,
-        },
+        paper={**probes, **larger, **stream(drawn_size=48), **learner(capacity_step=2 * PAPER_CAPACITY_STEP)},
         seeds=THREE,
         paper_seeds=THREE,
         stage=2 * STAGE,
     )
 
 
-MIXED = {"learner.entangled": True}
-MORE_LATENTS = {"learner.n_latents": 32}
+MIXED = learner(entangled=True)
+MORE_LATENTS = learner(n_latents=32)
 """Inverted images share no latents with earlier ones; the 24 latents of the paper would leave too few."""
-FIVE = {**MORE_LATENTS, "learner.cooldown": 1000}
+FIVE = {**MORE_LATENTS, **learner(cooldown=1000)}
 """Inverted images take long to learn; no new environment is inferred in the first steps after a change."""
 CHOICES = tuple(f"SDA, {name}" for name in _design_choices(CAPACITY_STEP))
 
@@ -166,15 +158,15 @@ TABLE = (
     _row("SDA", seeds=THREE, paper_seeds=THREE),
     *(_row(code + ENTANGLED, settings=MIXED, protocols=()) for code in CODES[:-1]),
     _row(f"SDA{ENTANGLED}", settings=MIXED, paper_seeds=THREE, protocols=()),
-    _row(RAMAPURAM, settings={**MIXED, **components("SD"), "learner.decoder_weight": 0.0}, protocols=()),
+    _row(RAMAPURAM, settings={**MIXED, **components("SD"), **learner(decoder_weight=0.0)}, protocols=()),
     _row("CCI-VAE, five", "five", laptop=MORE_LATENTS),
     _row("SDA, five", "five", laptop=FIVE, protocols=(*PROTOCOLS, "cross-domain")),
     _row(
         f"SDA, five{ENTANGLED}", "five", settings=MIXED, laptop=FIVE, protocols=(*PROTOCOLS, "cross-domain")
     ),
     _row("SDA, pair", "pair", smoke={"stream.images_per_shape": 400}, protocols=(*PROTOCOLS, "ambiguity")),
-    _row("SDA, imagined exploration", settings={"learner.exploration": "imagined"}, protocols=()),
-    _row("SDA, random exploration", settings={"learner.exploration": "random"}, protocols=()),
+    _row("SDA, imagined exploration", settings=learner(exploration="imagined"), protocols=()),
+    _row("SDA, random exploration", settings=learner(exploration="random"), protocols=()),
     _row("SDA, recurring", "recurring"),
     *map(_wide, ("CCI-VAE, wide networks", "SDA, wide networks")),
     *map(_large_objects, ("CCI-VAE, large objects", "SDA, large objects")),
@@ -189,14 +181,10 @@ SCALES = (
         folder="smoke/vase",
         stream="environments",
         settings={
-            "stream.image_size": 16,
-            "stream.n_shapes": 2,
-            "stream.images_per_shape": 40,
-            "stream.images_per_stage": 64,
+            **stream(image_size=16, n_shapes=2, images_per_shape=40, images_per_stage=64),
             "batch_size": 16,
             "evaluation.n_images": 8,
-            "learner.size": "tiny",
-            "learner.n_latents": 8,
+            **learner(size="tiny", n_latents=8),
         },
         protocol_options={
             "environments": ("--n-images", "4"),
@@ -211,11 +199,10 @@ SCALES = (
         folder="vase",
         stream="environments",
         settings={
-            "stream.image_size": 32,
-            "stream.images_per_stage": 60_000,
+            **stream(image_size=32, images_per_stage=60_000),
             "epochs": EPOCHS,
             "evaluation.every_n_batches": 1200,
-            "learner.size": "tiny",
+            **learner(size="tiny"),
         },
     ),
     Scale(
@@ -226,13 +213,10 @@ SCALES = (
         stream="environments",
         settings={
             "device": "cuda",
-            "stream.image_size": 64,
-            "stream.images_per_stage": 60_000,
+            **stream(image_size=64, images_per_stage=60_000),
             "epochs": 30,
             "evaluation.every_n_batches": 2500,
-            "learner.size": "paper",
-            "learner.learning_rate": 6e-4,
-            "learner.capacity_step": PAPER_CAPACITY_STEP,
+            **learner(size="paper", learning_rate=6e-4, capacity_step=PAPER_CAPACITY_STEP),
         },
     ),
 )
