@@ -7,13 +7,12 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.evaluation.protocols.multiple_choice import make_questions, match_pixels, score_choices
 from everlearn.evaluation.vlm_client import (
-    JSONConnection,
+    ChatConnection,
     Reply,
     VLMClient,
     VLMOptions,
     chat_messages,
     parse_choice,
-    parse_reply,
 )
 from everlearn.streams import sprites
 from tests.chat_server import ChatServer
@@ -38,9 +37,9 @@ class Clock:
         return [wait for wait in self.waits if wait > 0.01]
 
 
-def connection(url: str, clock: Clock, key: str | None = None, **options: Any) -> JSONConnection:
+def connection(url: str, clock: Clock, key: str | None = None, **options: Any) -> ChatConnection:
     made = VLMOptions(**{"per_minute": 1e6, "retries": 3, **options})
-    return JSONConnection(f"{url}/chat/completions", made, key, clock.sleep, lambda: clock.time)
+    return ChatConnection(f"{url}/chat/completions", made, key, clock.sleep, lambda: clock.time)
 
 
 def client(server: ChatServer, answers: Path, **options: Any) -> VLMClient:
@@ -51,7 +50,7 @@ def client(server: ChatServer, answers: Path, **options: Any) -> VLMClient:
 
 
 def test_post_returns_the_parsed_reply(server: ChatServer) -> None:
-    reply = connection(server.url, Clock()).post(BODY, parse_reply)
+    reply = connection(server.url, Clock()).post(BODY)
     assert isinstance(reply, Reply)
     assert reply.text in "01234"
     assert (reply.tokens_in, reply.tokens_out) == (1000, 10)
@@ -62,26 +61,26 @@ def test_post_returns_the_parsed_reply(server: ChatServer) -> None:
 @pytest.mark.parametrize("failure", [500, 502, 503, 408, "garbage", "other JSON", "deep", "hang up"])
 def test_temporary_failures_are_retried_with_increasing_waits(server: ChatServer, failure: int | str) -> None:
     server.failures, clock = [failure] * 3, Clock()
-    assert connection(server.url, clock).post(BODY, parse_reply).text in "01234"
+    assert connection(server.url, clock).post(BODY).text in "01234"
     assert len(server.requests) == 4
     assert clock.retries == [1, 2, 4]
 
 
 def test_retry_after_is_followed(server: ChatServer) -> None:
     server.failures, clock = [429, 429, 500], Clock()
-    connection(server.url, clock).post(BODY, parse_reply)
+    connection(server.url, clock).post(BODY)
     assert clock.retries == [7, 7, 4]
 
 
 def test_waits_are_bounded(server: ChatServer) -> None:
     server.failures, clock = [500] * 9, Clock()
-    connection(server.url, clock, retries=9).post(BODY, parse_reply)
+    connection(server.url, clock, retries=9).post(BODY)
     assert clock.retries == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 def test_timeout(server: ChatServer) -> None:
     server.failures = ["silent"]
-    assert connection(server.url, Clock(), timeout=0.3, retries=20).post(BODY, parse_reply).text in "01234"
+    assert connection(server.url, Clock(), timeout=0.3, retries=20).post(BODY).text in "01234"
     assert len(server.requests) >= 2  # a loaded machine may exceed the timeout itself
 
 
@@ -91,7 +90,7 @@ def test_permanent_failures_raise_after_all_retries(
 ) -> None:
     server.failures = [failure] * 4
     with pytest.raises(BadInput, match=f"failed 4 times, at last because .*{reason}"):
-        connection(server.url, Clock()).post(BODY, parse_reply)
+        connection(server.url, Clock()).post(BODY)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_permanent_failures_raise_after_all_retries(
 def test_refusals_are_not_retried(server: ChatServer, status: int, reason: str) -> None:
     server.failures, clock = [status], Clock()
     with pytest.raises(BadInput, match=reason) as error:
-        connection(server.url, clock, key="secret").post(BODY, parse_reply)
+        connection(server.url, clock, key="secret").post(BODY)
     assert len(server.requests) == 1
     assert clock.retries == []
     assert "secret" not in str(error.value)
@@ -110,17 +109,17 @@ def test_refusals_are_not_retried(server: ChatServer, status: int, reason: str) 
 
 def test_unreachable_server() -> None:
     with pytest.raises(BadInput, match="cannot be reached"):
-        connection("http://127.0.0.1:1/v1", Clock(), retries=1).post(BODY, parse_reply)
+        connection("http://127.0.0.1:1/v1", Clock(), retries=1).post(BODY)
 
 
 def test_rate_limit(server: ChatServer) -> None:
     clock = Clock()
     limited = connection(server.url, clock, per_minute=20)
     for _ in range(3):
-        limited.post(BODY, parse_reply)
+        limited.post(BODY)
     assert clock.waits == pytest.approx([3, 3])
     clock.time += 2
-    limited.post(BODY, parse_reply)
+    limited.post(BODY)
     assert clock.waits == pytest.approx([3, 3, 1])
 
 
@@ -129,17 +128,17 @@ def test_rate_limit(server: ChatServer) -> None:
 )
 def test_invalid_urls_are_refused(url: str) -> None:
     with pytest.raises(BadInput, match="no URL of a server"):
-        JSONConnection(url, VLMOptions())
+        ChatConnection(url, VLMOptions())
 
 
 def test_keys_are_sent_encrypted_or_locally_only() -> None:
     options = VLMOptions()
     with pytest.raises(BadInput, match=r"unencrypted to example\.org"):
-        JSONConnection("http://example.org/v1", options, "secret")
+        ChatConnection("http://example.org/v1", options, "secret")
     for url in ("https://example.org/v1", "http://localhost/v1", "http://127.0.0.1:80", "http://[::1]/v1"):
-        assert JSONConnection(url, options, "secret").url == url
+        assert ChatConnection(url, options, "secret").url == url
     with pytest.raises(BadInput, match="characters that are not allowed"):
-        JSONConnection("https://example.org/v1", options, "sec\nret")
+        ChatConnection("https://example.org/v1", options, "sec\nret")
 
 
 def test_images_are_sent_losslessly_and_in_order(server: ChatServer, tmp_path: Path) -> None:

@@ -111,12 +111,7 @@ def dci(codes: npt.ArrayLike, factors: npt.ArrayLike, *, seed: int = 0) -> DCI:
 
 
 def disentanglement_of(importance: npt.ArrayLike) -> float:
-    """One minus the normalized entropy of each code's importances (rows), weighted by their sums.
-
-    Example:
-        >>> disentanglement_of([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), disentanglement_of([[0.5, 0.5]])
-        (1.0, 0.0)
-    """
+    """One minus the normalized entropy of each code's importances (rows), weighted by their sums."""
     matrix = np.asarray(importance, np.float64)
     total = matrix.sum(axis=1)
     if not total.sum() > 0:
@@ -125,12 +120,7 @@ def disentanglement_of(importance: npt.ArrayLike) -> float:
 
 
 def completeness_of(importance: npt.ArrayLike) -> float:
-    """One minus the normalized entropy of each factor's importances (columns), weighted by their sums.
-
-    Example:
-        >>> completeness_of([[0.5, 0.0], [0.5, 0.0], [0.0, 0.5], [0.0, 0.5]])
-        0.5
-    """
+    """One minus the normalized entropy of each factor's importances (columns), weighted by their sums."""
     return disentanglement_of(np.asarray(importance, np.float64).T)
 
 

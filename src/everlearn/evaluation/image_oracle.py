@@ -30,14 +30,14 @@ class ImageOracle:
         >>> left, right = np.zeros((2, 8, 16, 16), np.uint8)
         >>> left[:, 6:9, 2:5] = right[:, 6:9, 11:14] = 255
         >>> oracle = ImageOracle([Batch(images, np.zeros(8, int)) for images in (left, right)])
-        >>> oracle.environments(right[:2]), oracle.has_motion(0)
-        (array([1, 1]), False)
+        >>> oracle.environments(right[:2]), oracle.has_motion
+        (array([1, 1]), [False, False])
     """
 
     def __init__(self, batches: Sequence[Batch]) -> None:
-        self._has_motion = [bool((np.ptp(positions_of(batch), axis=0) > 0).all()) for batch in batches]
+        self.has_motion = [bool((np.ptp(positions_of(batch), axis=0) > 0).all()) for batch in batches]
         examples = [_Examples.from_batch(subsample(batch, MAX_IMAGES)) for batch in batches]
-        self._labels = [np.unique(each.labels) for each in examples]
+        self.known_labels = [np.unique(each.labels) for each in examples]
         self._classifiers = [
             _KernelRidge(each.features.foreground, _one_hot(each.labels)) for each in examples
         ]
@@ -54,19 +54,11 @@ class ImageOracle:
     def labels(self, images: Images, environment: int) -> IntArray:
         """The label of each image among those of an environment."""
         scores = self._classifiers[environment](_features(images).foreground)
-        return np.asarray(self._labels[environment][scores.argmax(axis=1)], np.int64)
+        return np.asarray(self.known_labels[environment][scores.argmax(axis=1)], np.int64)
 
     def positions(self, images: Images, environment: int) -> FloatArray:
         """The position of the object in each image, (n, 2), as in an environment."""
         return self._positions[environment](_features(images))
-
-    def known_labels(self, environment: int) -> frozenset[int]:
-        """The labels of an environment."""
-        return frozenset(self._labels[environment].tolist())
-
-    def has_motion(self, environment: int) -> bool:
-        """Whether positions vary in an environment."""
-        return self._has_motion[environment]
 
 
 def positions_of(batch: Batch) -> FloatArray:
@@ -167,10 +159,8 @@ def _blur(foreground: FloatArray, times: int) -> FloatArray:
 def _centre_of_mass(foreground: FloatArray) -> FloatArray:
     """(n, 2) in pixels, row then column; the image centre if there is no foreground."""
     total = foreground.sum(axis=(1, 2))
-    sums = np.stack(
-        [(foreground.sum(axis=3 - axis) * np.arange(foreground.shape[axis])).sum(axis=1) for axis in (1, 2)],
-        1,
-    )
+    marginals = foreground.sum(axis=2), foreground.sum(axis=1)
+    sums = np.stack([(each * np.arange(each.shape[1])).sum(axis=1) for each in marginals], axis=1)
     middle = np.tile((np.array(foreground.shape[1:]) - 1) / 2, (len(foreground), 1))
     return np.asarray(np.divide(sums, total[:, None], out=middle, where=total[:, None] > 0))
 

@@ -10,11 +10,7 @@ from everlearn.evaluation.scores import Row, ScoreTable, as_table, mean_without_
 from everlearn.factors import Factors
 from everlearn.rng import FloatArray, IntArray
 
-FACTOR_LABELS = {
-    "scale": "scale (relative)",
-    "angle": "angle (radians)",
-    "position": "position (half image)",
-}
+FACTOR_LABELS = {"scale": "scale (relative)", "angle": "angle (radians)", "position": "position (half image)"}
 """Factor errors in figures, with their units."""
 
 

@@ -190,12 +190,7 @@ def retention(results: Sequence[ProbeResults], environment: str, quantity: str) 
 
 
 def mean_retention(results: Sequence[ProbeResults], quantity: str) -> Retention:
-    """Mean retention of a quantity over all environments that have it; NaN if there are none.
-
-    Example:
-        >>> mean_retention([], "object").best
-        nan
-    """
+    """Mean retention of a quantity over all environments that have it; NaN if there are none."""
     rows = [retention(results, environment, q) for environment, q in probe_keys(results) if q == quantity]
     return Retention(*map(mean_without_nan, zip(*rows, strict=True))) if rows else Retention(*[math.nan] * 4)
 

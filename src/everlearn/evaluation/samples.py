@@ -1,6 +1,7 @@
 """Samples of a stream for evaluation: images of known tasks, new classes, subsets; and predictions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,9 @@ def new_classes(stream: Stream, n_tasks: int, n_classes: int) -> Iterator[tuple[
 def sample_tasks(stream: Stream, n_tasks: int, split: Split, size: int) -> Batch:
     """At most `size` images of a split, from up to 20 of the first n tasks, evenly spaced."""
     chosen = np.unique(np.linspace(0, n_tasks - 1, min(n_tasks, MAX_TASKS)).astype(int)).tolist()
-    return subsample(Batch.concatenate([_with_task(stream.task(k).split(split), k) for k in chosen]), size)
+    parts = ((stream.task(k).split(split), k) for k in chosen)
+    with_tasks = [replace(part, tasks=np.full(len(part), k)) for part, k in parts]
+    return subsample(Batch.concatenate(with_tasks), size)
 
 
 def subsample(batch: Batch, size: int) -> Batch:
@@ -61,11 +64,23 @@ def subsample(batch: Batch, size: int) -> Batch:
     return batch[np.unique(np.linspace(0, len(batch) - 1, min(size, len(batch))).astype(int))]
 
 
-def first_per_label(batch: Batch, labels: IntArray, n: int) -> Batch:
-    """The first n rows of each of these labels."""
+def first_per_label(batch: Batch, labels: IntArray, n: int | None) -> Batch:
+    """The first n rows of each of these labels; all of them if n is None."""
     rows = [np.flatnonzero(batch.labels == label)[:n] for label in labels.tolist()]
     return batch[np.concatenate(rows)]
 
 
-def _with_task(batch: Batch, k: int) -> Batch:
-    return Batch(batch.images, batch.labels, batch.factors, np.full(len(batch), k))
+def new_class_images(
+    stream: Stream, n_tasks: int, n_classes: int, n_per_class: int | None = None
+) -> tuple[Batch, Batch]:
+    """An exemplar and up to n_per_class test images of each of some classes after the first n tasks."""
+    found = [
+        (first_per_label(task.exemplars, new, 1), first_per_label(task.test, new, n_per_class))
+        for task, new in new_classes(stream, n_tasks, n_classes)
+    ]
+    exemplars, test = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
+    if len(exemplars) < n_classes:
+        raise BadInput(
+            f"{stream.id} has exemplars of {len(exemplars)} of {n_classes} new classes, and all are needed"
+        )
+    return exemplars, test

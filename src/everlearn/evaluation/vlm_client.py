@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Callable
 from email.message import Message
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -27,7 +27,6 @@ from everlearn.streams.stream import Images
 if TYPE_CHECKING:
     from everlearn.evaluation.protocols.multiple_choice import Question
 
-T = TypeVar("T")
 Price = Annotated[float, Field(ge=0, le=1e9)]
 
 PATH = "/chat/completions"
@@ -89,7 +88,7 @@ class VLMOptions(Settings):
         if self.endpoint is None:
             return None
         key = os.environ.get(self.key_variable)
-        return VLMClient(JSONConnection(chat_url(self.endpoint), self, key, sleep), self)
+        return VLMClient(ChatConnection(chat_url(self.endpoint), self, key, sleep), self)
 
 
 class Reply(NamedTuple):
@@ -107,7 +106,7 @@ class VLMClient:
     not requested or paid again, so an interrupted evaluation can be continued.
     """
 
-    def __init__(self, connection: "JSONConnection", options: VLMOptions) -> None:
+    def __init__(self, connection: "ChatConnection", options: VLMOptions) -> None:
         self.model = str(options.model)
         self.n_requests, self.n_cached = 0, 0  # answers requested, and read from files
         self.cost = 0.0  # price of the requested answers
@@ -134,7 +133,7 @@ class VLMClient:
                 f"{self.n_requests} answers have cost {self.cost:.4f}, and the limit is {max_cost}; they are "
                 "stored: raise the limit to continue"
             )
-        return self._connection.post({"model": self.model, "messages": chat_messages(question)}, parse_reply)
+        return self._connection.post({"model": self.model, "messages": chat_messages(question)})
 
     def _add_cost(self, reply: Reply) -> None:
         self.n_requests += 1
@@ -170,12 +169,7 @@ def chat_messages(question: "Question") -> list[dict[str, Any]]:
 
 
 def parse_choice(text: str, n_choices: int) -> int | None:
-    """The only number in a text, if it is that of a choice.
-
-    Example:
-        >>> [parse_choice(text, 5) for text in ("3", "It is image 3.", "2 or 3", "7", "")]
-        [3, 3, None, None, None]
-    """
+    """The only number in a text such as "It is image 3.", if it is that of a choice."""
     numbers = {int(number) for number in re.findall(r"[0-9]{1,9}", text)}
     return max(numbers) if len(numbers) == 1 and max(numbers) < n_choices else None
 
@@ -204,8 +198,8 @@ def _read_answer(path: Path) -> Reply:
         raise BadInput(f"{path} holds no answer of a model; delete it and try again") from None
 
 
-class JSONConnection:
-    """Sends JSON to one URL, with a rate limit and retries.
+class ChatConnection:
+    """Sends chat requests to one URL, with a rate limit and retries.
 
     Waits double from attempt to attempt, or follow the server's Retry-After. Redirects are not followed. The
     key, a bearer token, is sent over HTTPS or to this machine only. See `VLMOptions` for the limits.
@@ -224,15 +218,15 @@ class JSONConnection:
         self._sleep, self._now, self._next = sleep, now, now()
         self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def post(self, body: dict[str, Any], parse: Callable[[Any], T]) -> T:
-        """The parsed response; requested again if `parse` raises ValueError."""
+    def post(self, body: dict[str, Any]) -> Reply:
+        """The reply to a request; an invalid response is requested again."""
         data, wait, problem, n_attempts = json.dumps(body).encode(), 0.0, "", self._options.retries + 1
         for attempt in range(n_attempts):
             if attempt:
                 self._sleep(min(wait, MAX_WAIT))
             self._keep_rate()
             try:
-                return parse(self._send(data))
+                return parse_reply(self._send(data))
             except _TemporaryError as error:
                 problem, wait = str(error), error.wait or 2**attempt * FIRST_WAIT
             except BadInput:

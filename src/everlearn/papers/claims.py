@@ -109,10 +109,5 @@ def protocol_results(groups: Groups, protocol: str) -> list[Mapping[str, Any]]:
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """Names and numbers.
-
-    Example:
-        >>> listed({"naive": 0.05, "dcl": 0.9985})
-        'naive 0.050, dcl 0.999'
-    """
+    """Names and numbers, such as "naive 0.050, dcl 0.999"."""
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())

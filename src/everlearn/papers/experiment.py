@@ -22,12 +22,7 @@ Settings = Mapping[str, Any]
 
 
 def learner(**settings: Any) -> Settings:
-    """Settings of the learner of a run.
-
-    Example:
-        >>> learner(alpha=0.1, width=8)
-        {'learner.alpha': 0.1, 'learner.width': 8}
-    """
+    """Settings of the learner of a run."""
     return {f"learner.{name}": value for name, value in settings.items()}
 
 

@@ -57,15 +57,10 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Part(Generic[T]):
-    """A part of a figure, drawn from data of type T.
+    """A part of a figure, drawn from data of type T; the docstring of `draw` is its caption."""
 
-    Attributes:
-        height: inches that it needs.
-        draw: draws it on a figure or subfigure; its docstring is the caption.
-    """
-
-    height: Callable[[T], float]
-    draw: Callable[[FigureBase, T, FigureStyle], None]
+    height: Callable[[T], float]  # inches that it needs
+    draw: Callable[[FigureBase, T, FigureStyle], None]  # on a figure or subfigure
 
     @property
     def caption(self) -> str:

@@ -21,21 +21,13 @@ PAGE_COLORS = {"muted": ("#59616c", "#a3acb8"), "surface": ("#f4f6f8", "#1c2128"
 
 @dataclass(frozen=True)
 class FigureStyle:
-    """The colors of a figure.
-
-    Attributes:
-        background: background of the figure.
-        foreground: text and axes.
-        faint: grids.
-        colors: of series, in order; distinguishable by most people, with enough contrast for text.
-        colormap: for scores from 0 to 1.
-    """
+    """The colors of a figure."""
 
     background: str
-    foreground: str
-    faint: str
-    colors: tuple[str, ...]
-    colormap: str = "viridis"
+    foreground: str  # text and axes
+    faint: str  # grids
+    colors: tuple[str, ...]  # of series; distinguishable by most people, with enough contrast for text
+    colormap: str = "viridis"  # for scores from 0 to 1
 
     def color(self, index: int) -> str:
         """The color of a series."""
@@ -100,12 +92,7 @@ def inline_svg(figure: "Figure") -> str:
 
 
 def css_variables() -> str:
-    """A style sheet with all colors as variables, light and dark.
-
-    Example:
-        >>> "--foreground: light-dark(#1f2328, #e6e9ee);" in css_variables()
-        True
-    """
+    """A style sheet with all colors as variables, light and dark."""
     light, dark = STYLES["light"].roles, STYLES["dark"].roles
     pairs = {role: (light[role], dark[role]) for role in light} | PAGE_COLORS
     lines = [f"  --{role}: light-dark({day}, {night});\n" for role, (day, night) in pairs.items()]

@@ -38,20 +38,20 @@ def _column(heading: str, meaning: str, measure: str, form: Format) -> Column:
 
 def changes_found(group: Group) -> str:
     """Correctly detected environment changes, of all changes, summed over seeds."""
-    rows = _detections(group)
+    rows = detections(group)
     n_correct, n_changes = (sum(int(row[name]) for row in rows) for name in ("n_correct", "n_changes"))
     return f"{n_correct} of {n_changes}" if rows else DASH
 
 
 def max_delay(group: Group) -> str:
     """The largest delay of a detected change, over seeds."""
-    delays = [row["max_delay"] for row in _detections(group) if row["max_delay"] is not None]
+    delays = [row["max_delay"] for row in detections(group) if row["max_delay"] is not None]
     return f"{max(delays):.0f}" if delays else DASH
 
 
 def false_alarms(group: Group) -> str:
     """Falsely inferred environments per 10,000 batches."""
-    return format_score(interval_over([row["false_new_rate"] for row in _detections(group)]))
+    return format_score(interval_over([row["false_new_rate"] for row in detections(group)]))
 
 
 def used_latents(group: Group) -> str:
@@ -63,7 +63,8 @@ def used_latents(group: Group) -> str:
     return ", ".join(f"{(n > 0).sum()} ({(n > 1).sum()})" for n in counts) or DASH
 
 
-def _detections(group: Group) -> list[Mapping[str, Any]]:
+def detections(group: Group) -> list[Mapping[str, Any]]:
+    """Detection scores of each seed."""
     return [row["detection"] for row in group.results_of("environments") if row["detection"]]
 
 

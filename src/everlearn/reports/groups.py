@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,8 @@ def group(records: Sequence["Record"]) -> list[Group]:
         key, seeds = _identity(run)
         grouped.setdefault(key, {}).setdefault(seeds, run)
     samples = [tuple(runs.values()) for runs in grouped.values()]
-    return sorted(map(Group, full_names(samples), short_names(samples), samples), key=_rank)
+    groups = [Group(*names, runs) for names, runs in zip(_names(samples), samples, strict=True)]
+    return sorted(groups, key=_rank)
 
 
 def _rank(group: Group) -> float:
@@ -80,27 +81,23 @@ def _identity(run: RunResults) -> tuple[str, str]:
     return json.dumps([settings, edits], sort_keys=True), json.dumps(seeds)
 
 
-def full_names(samples: Sequence[Sequence[RunResults]]) -> list[str]:
-    """The learner with all settings that differ from other groups, after the name of the runs."""
-    specs = [settings_of(runs[0]) for runs in samples]
-    names = []
-    for spec, runs in zip(specs, samples, strict=True):
-        differing = [name for name in spec if _differs(name, _comparable(name, spec, specs))]
-        given = _common_name(runs)
-        names.append((f"{given}: " if given else "") + _describe(spec, differing))
-    return names
+def _names(samples: Sequence[Sequence[RunResults]]) -> Iterator[tuple[str, str]]:
+    """The full and the short name of each group.
 
-
-def short_names(samples: Sequence[Sequence[RunResults]]) -> list[str]:
-    """The name of the runs, or the learner with the fewest settings that distinguish it."""
+    The full name is the learner with all settings that differ from other groups, after the name of the runs.
+    The short one is the name of the runs, or the learner with the fewest settings that distinguish it.
+    """
     specs, given = [settings_of(runs[0]) for runs in samples], [_common_name(runs) for runs in samples]
-    names = []
     for spec, own in zip(specs, given, strict=True):
         same_learner = [other for other in specs if other["learner.name"] == spec["learner.name"]]
-        default = _describe(spec, _distinguishing(same_learner))
-        fits = own if len(own) <= MAX_NAME else f"{own[: MAX_NAME - 1]}…"
-        names.append(fits if own and given.count(own) == 1 else default)
-    return names
+        differing = [
+            name for name in spec if _differs(name, same_learner if name.startswith("learner.") else specs)
+        ]
+        full = (f"{own}: " if own else "") + _describe(spec, differing)
+        if own and given.count(own) == 1:
+            yield full, own if len(own) <= MAX_NAME else f"{own[: MAX_NAME - 1]}…"
+        else:
+            yield full, _describe(spec, _distinguishing(same_learner))
 
 
 def settings_of(run: RunResults) -> dict[str, Any]:
@@ -125,12 +122,6 @@ def _order(name: str) -> int:
 
 def _distinct(names: Sequence[str], specs: Sequence[Settings]) -> set[str]:
     return {str([spec[name] for name in names]) for spec in specs}
-
-
-def _comparable(name: str, spec: Settings, specs: Sequence[Settings]) -> list[Settings]:
-    """Settings of a learner are compared among equal learners, all others among all specs."""
-    is_own = name.startswith("learner.")
-    return [other for other in specs if not is_own or other["learner.name"] == spec["learner.name"]]
 
 
 def _differs(name: str, specs: Sequence[Settings]) -> bool:

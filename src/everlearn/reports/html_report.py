@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser loads nothing that is not in the file."""
 NOTE = "± is half of the 95 % confidence interval over seeds (Student)."
+THEMES = "".join(
+    f'<label><input type="radio" name="theme" id="{name}"{checked}> {name}</label>'
+    for name, checked in (("auto", " checked"), ("light", ""), ("dark", ""))
+)
 HASH_LENGTH = 16
 """Characters of a shortened hash."""
 
@@ -52,7 +56,7 @@ def _page(comparison: Comparison) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>\n<style>\n{css_variables()}{css}</style>",
-            f"<header><h1>{escape(title)}</h1>{_theme_switch()}</header>",
+            f'<header><h1>{escape(title)}</h1><span class="theme">{THEMES}</span></header>',
             f"<p>{escape(_streams(groups))}</p>",
             _warning(groups),
             _tables(comparison),
@@ -61,14 +65,6 @@ def _page(comparison: Comparison) -> str:
             "</html>\n",
         ]
     )
-
-
-def _theme_switch() -> str:
-    buttons = [
-        f'<label><input type="radio" name="theme" id="{name}"{checked}> {name}</label>'
-        for name, checked in (("auto", " checked"), ("light", ""), ("dark", ""))
-    ]
-    return f'<span class="theme">{"".join(buttons)}</span>'
 
 
 def _streams(groups: Sequence[Group]) -> str:
@@ -187,11 +183,6 @@ def _counted(n: int) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """A list in a sentence.
-
-    Example:
-        >>> _listed(["dcl", "er", "naive"])
-        'dcl, er and naive'
-    """
+    """A list in a sentence, such as "dcl, er and naive"."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

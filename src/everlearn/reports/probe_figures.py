@@ -15,12 +15,7 @@ from everlearn.reports.run_figures import Groups
 from everlearn.reports.run_results import RunResults
 from everlearn.rng import FloatArray
 
-LABELS = {
-    "object": "object accuracy",
-    "position": "position MSE",
-    "scale": "scale MSE",
-    "angle": "angle MSE",
-}
+LABELS = {"object": "object accuracy", "position": "position MSE", "scale": "scale MSE", "angle": "angle MSE"}
 """Probed quantities, and the labels of their axes."""
 MAX_TICKS = 4
 LEGEND_WIDTH = 72

@@ -108,12 +108,7 @@ class Ambiguity(base.Protocol[AmbiguityResult]):
 
 
 def transition(weights: FloatArray, decided: FloatArray) -> Transition | None:
-    """Where decisions first rise through 0.5; None if they do not rise from below 0.1 to 0.9.
-
-    Example:
-        >>> transition(np.array([0.0, 0.4, 0.6, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
-        Transition(point=0.5, width=0.16)
-    """
+    """Where decisions first rise through 0.5; None if they do not rise from below 0.1 to 0.9."""
     low, half, high = (_crossing(weights, decided, level) for level in (0.1, 0.5, 0.9))
     if low is None or half is None or high is None:
         return None

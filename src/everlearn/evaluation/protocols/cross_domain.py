@@ -112,11 +112,11 @@ class CrossDomain(base.Protocol[CrossDomainResult]):
 
 def _scores(oracle: ImageOracle, batch: Batch, environment: int) -> OracleScores:
     error = label_accuracy = None
-    if oracle.has_motion(environment):
+    if oracle.has_motion[environment]:
         errors = oracle.positions(batch.images, environment) - positions_of(batch)
         error = float(np.sqrt((errors**2).mean()))
-    known = oracle.known_labels(environment)
-    if len(known) > 1 and known.issuperset(batch.labels.tolist()):
+    known = oracle.known_labels[environment]
+    if len(known) > 1 and np.isin(batch.labels, known).all():
         label_accuracy = float((oracle.labels(batch.images, environment) == batch.labels).mean())
     return OracleScores(
         environment_accuracy=float((oracle.environments(batch.images) == environment).mean()),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from pydantic import Field
 from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import wilson_interval
 from everlearn.evaluation.protocols import base
-from everlearn.evaluation.samples import first_per_label, new_classes
+from everlearn.evaluation.samples import new_class_images
 from everlearn.evaluation.vlm_client import VLMOptions
 from everlearn.learners.capabilities import EditsMemory, require
 from everlearn.plotting import FigureStyle, Part, Series
@@ -109,8 +108,7 @@ class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
             if client is not None:
                 choosers[client.model] = client
             scores = {
-                name: score_choices(choose, questions, partial(_report, progress, name))
-                for name, choose in choosers.items()
+                name: score_choices(choose, questions, progress, name) for name, choose in choosers.items()
             }
         if client is not None:
             cost = round(client.cost, 6)
@@ -131,12 +129,18 @@ def make_questions(
         >>> [[question.choices.shape for question in some] for some in questions]
         [[(2, 16, 16), (2, 16, 16), (2, 16, 16)], [(5, 16, 16), (5, 16, 16), (5, 16, 16)]]
     """
-    objects, poses = _objects(stream, n_tasks, max(n_trials, *n_choices))
+    n_classes = max(n_trials, *n_choices)
+    objects, poses = new_class_images(stream, n_tasks, n_classes)
+    if len(np.unique(poses.labels)) < n_classes:
+        raise BadInput(f"{stream.id} lacks test images of some classes; multiple choice needs them")
     return [[_question(objects, poses, n, trial, seed) for trial in range(n_trials)] for n in n_choices]
 
 
 def score_choices(
-    choose: Chooser, questions: Sequence[Sequence[Question]], progress: base.Progress = lambda *_: None
+    choose: Chooser,
+    questions: Sequence[Sequence[Question]],
+    progress: base.Progress = lambda *_: None,
+    name: str = "",
 ) -> tuple[ChoiceScore, ...]:
     """The scores of a chooser, one for each list of questions with equally many choices."""
     total, done, scores = sum(map(len, questions)), 0, []
@@ -145,7 +149,7 @@ def score_choices(
         for question in same_n:
             answers.append(choose(question))
             done += 1
-            progress(done, total, f"{len(question.choices)} choices")
+            progress(done, total, f"{name}, {len(question.choices)} choices")
         n_correct = sum(given == question.answer for given, question in zip(answers, same_n, strict=True))
         n_choices, n_unanswered = len(same_n[0].choices), answers.count(None)
         scores.append(ChoiceScore.from_counts(n_choices, len(same_n), n_correct, n_unanswered))
@@ -187,20 +191,6 @@ def pool_scores(results: Sequence[MultipleChoiceResult]) -> dict[str, list[Choic
     }
 
 
-def _objects(stream: Stream, n_tasks: int, n: int) -> tuple[Batch, Batch]:
-    """Exemplars of n new classes, and their test images."""
-    found = [
-        (first_per_label(task.exemplars, new, 1), task.test[np.isin(task.test.labels, new)])
-        for task, new in new_classes(stream, n_tasks, n)
-    ]
-    objects, poses = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
-    if len(objects) < n or len(np.unique(poses.labels)) < n:
-        raise BadInput(
-            f"{stream.id} lacks exemplars or test images of some classes; multiple choice needs both"
-        )
-    return objects, poses
-
-
 def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: int) -> Question:
     rng = rng_at(seed, "multiple choice", n_choices, trial)
     others = rng.permutation(len(objects))
@@ -209,10 +199,6 @@ def _question(objects: Batch, poses: Batch, n_choices: int, trial: int, seed: in
     rows = np.flatnonzero(poses.labels == objects.labels[trial])
     query = poses.images[rows[rng.integers(1, len(rows))]]  # (1, H, W)
     return Question(query, objects.images[shown[order]], int(order.argmin()))
-
-
-def _report(progress: base.Progress, chooser: str, done: float, total: int, text: str) -> None:
-    progress(done, total, f"{chooser}, {text}")
 
 
 def _draw(figure: plot.FigureBase, groups: base.Groups[MultipleChoiceResult], style: FigureStyle) -> None:

@@ -4,10 +4,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import Curve, mean_series
 from everlearn.evaluation.protocols import base
-from everlearn.evaluation.samples import first_per_label, new_classes
+from everlearn.evaluation.samples import new_class_images
 from everlearn.learners.capabilities import EditsMemory
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting import axes as plot
@@ -59,25 +58,11 @@ class OneShot(base.Protocol[OneShotResult]):
     def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OneShotResult:
         n_old = len(learner.memory.classes())
         # Sampled for each count separately: results for one count do not depend on the others.
-        samples = [_new_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
+        samples = [new_class_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]
         known = stream.eval_sample(n_tasks, self.n_images)
         with base.restored(learner) as before:
             shots = tuple(_shots(learner, *sample, known, before) for sample in samples)
         return OneShotResult(n_old=n_old, shots=shots)
-
-
-def _new_images(stream: Stream, n_tasks: int, n_new: int, n_per_class: int) -> tuple[Batch, Batch]:
-    """One exemplar of each new class, and test images."""
-    found = [
-        (first_per_label(task.exemplars, new, 1), first_per_label(task.test, new, n_per_class))
-        for task, new in new_classes(stream, n_tasks, n_new)
-    ]
-    exemplars, test = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
-    if len(exemplars) < n_new:
-        raise BadInput(
-            f"{stream.id} has exemplars of {len(exemplars)} of {n_new} new classes; one-shot needs all"
-        )
-    return exemplars, test
 
 
 def _shots(learner: Any, exemplars: Batch, test: Batch, known: Batch, before: dict[str, Any]) -> Shots:

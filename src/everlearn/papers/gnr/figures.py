@@ -30,12 +30,7 @@ FIVE, TWENTY = "by at least 5 points", "by at least 20 points"
 
 
 def of(scenario: str, *variants: str) -> tuple[str, ...]:
-    """Names of the series of some variants.
-
-    Example:
-        >>> of("nc", "AR1", "NR-GD")
-        ('nc AR1', 'nc NR-GD')
-    """
+    """Names of the series of some variants, such as "nc NR-GD"."""
     return tuple(f"{scenario} {variant}" for variant in variants)
 
 

@@ -10,6 +10,7 @@ from everlearn.evaluation.formatting import DASH, format_error
 from everlearn.evaluation.probes import mean_retention, probe_keys, retention
 from everlearn.papers.claims import Metric, protocol_results
 from everlearn.papers.experiment import Groups, Verdict
+from everlearn.reports.comparison import changes_found, detections, max_delay
 from everlearn.reports.run_results import RunResults
 
 MAX_DELAY = 5
@@ -92,16 +93,15 @@ def keeps_positions(groups: Groups) -> Verdict:
 
 def detects_changes(groups: Groups) -> Verdict:
     """All changes of environment are detected in time, with few false alarms."""
-    found = [result["detection"] for result in protocol_results(groups, "environments")]
-    n_correct, n_changes = (sum(each[key] for each in found) for key in ("n_correct", "n_changes"))
-    delays = [each["max_delay"] for each in found if each["max_delay"] is not None]
+    (group,) = groups.values()
+    found = detections(group)
     false_alarms = max(each["false_new_rate"] for each in found)
-    in_time = max(delays, default=0) <= MAX_DELAY
-    delay = f"{max(delays):.0f}" if delays else DASH
+    is_complete = all(each["n_correct"] == each["n_changes"] for each in found)
+    in_time = all(each["max_delay"] is None or each["max_delay"] <= MAX_DELAY for each in found)
     return Verdict(
-        n_correct == n_changes and in_time and false_alarms <= MAX_FALSE_ALARMS,
-        f"{n_correct} of {n_changes} changes detected, with a delay of at most {delay} batches; at most "
-        f"{false_alarms:.2f} false alarms per 10,000 batches",
+        is_complete and in_time and false_alarms <= MAX_FALSE_ALARMS,
+        f"{changes_found(group)} changes detected, with a delay of at most {max_delay(group)} batches; "
+        f"at most {false_alarms:.2f} false alarms per 10,000 batches",
     )
 
 
@@ -110,12 +110,9 @@ def recognizes_recurring(groups: Groups) -> Verdict:
     results = protocol_results(groups, "environments")
     recurring = [stage for result in results for stage in result["stages"] if not stage["is_new"]]
     holds = all(stage["detected"] == "known" and stage["delay"] > 0 for stage in recurring)
-    return Verdict(bool(recurring) and holds, ", ".join(map(_stage, recurring)))
-
-
-def _stage(stage: Mapping[str, Any]) -> str:
-    delay = "" if stage["delay"] is None else f" after {stage['delay']:.0f} batches"
-    return f"{stage['name']}: {stage['detected']}{delay}"
+    delays = ("" if each["delay"] is None else f" after {each['delay']:.0f} batches" for each in recurring)
+    observed = (f"{each['name']}: {each['detected']}{d}" for each, d in zip(recurring, delays, strict=True))
+    return Verdict(bool(recurring) and holds, ", ".join(observed))
 
 
 def shares_position_latents(groups: Groups) -> Verdict:

@@ -8,15 +8,7 @@ from everlearn.papers.experiment import Claim, Experiment
 from everlearn.papers.vase import claims
 from everlearn.papers.vase.claims import ACCURACY_LOSS, BEST_ACCURACY, FINAL_ACCURACY, POSITION_LOSS
 from everlearn.papers.vase.scales import CHOICES, CODES, ENTANGLED, MAIN, RAMAPURAM
-from everlearn.plotting.axes import (
-    Figure,
-    FigureBase,
-    Part,
-    draw_parts,
-    draw_series,
-    label_lines,
-    unit_y_axis,
-)
+from everlearn.plotting import axes as plot
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.comparison import COLUMNS
 from everlearn.reports.figures import drawing_of_parts, protocol_part
@@ -72,37 +64,37 @@ FIVE = ("SDA, five", f"SDA, five{ENTANGLED}")
 IMAGINED, RANDOM = "SDA, imagined exploration", "SDA, random exploration"
 
 
-def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> Figure:
+def ambiguity_and_exploration(groups: Sequence[Group], style: FigureStyle) -> plot.Figure:
     """Images between two environments; below, exploration before the last environment."""
-    shown = [protocol_part("ambiguity")] if _with_ambiguity(groups) else []
-    return draw_parts(groups, style, *shown, *([EXPLORATION] if _with_exploration(groups) else []))
+    shown = [protocol_part("ambiguity")] if any(map(_has_ambiguity, groups)) else []
+    return plot.draw_parts(groups, style, *shown, *([EXPLORATION] if _explored(groups) else []))
 
 
-def _with_ambiguity(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if "ambiguity" in group.runs[0].protocol_results]
+def _has_ambiguity(group: Group) -> bool:
+    return "ambiguity" in group.runs[0].protocol_results
 
 
-def _with_exploration(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if group not in _with_ambiguity(groups) and group.runs[0].probe_results]
+def _explored(groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if not _has_ambiguity(group) and group.runs[0].probe_results]
 
 
-def _draw_exploration(figure: FigureBase, groups: Sequence[Group], style: FigureStyle) -> None:
+def _draw_exploration(figure: plot.FigureBase, groups: Sequence[Group], style: FigureStyle) -> None:
     """Probe accuracy in the last environment before and while it is trained on."""
-    shown = _with_exploration(groups)
+    shown = _explored(groups)
     run = shown[0].runs[0]
     last = run.probe_results[-1].environment
     axes = figure.subplots()
     curves = [group.series(partial(RunResults.probe, environment=last, quantity="object")) for group in shown]
-    draw_series(axes, curves, style, markers=False)
+    plot.draw_series(axes, curves, style, markers=False)
     for start in run.task_starts[1:-1]:
         axes.axvline(start, color=style.foreground, linewidth=0.5, linestyle=":")
     axes.set_xlabel("batches (dotted: changes of environment)")
     axes.set_title(f"{last}, the last environment")
-    unit_y_axis(axes, "probe accuracy")
-    label_lines(axes, [group.short for group in shown], style)
+    plot.unit_y_axis(axes, "probe accuracy")
+    plot.label_lines(axes, [group.short for group in shown], style)
 
 
-EXPLORATION = Part(lambda groups: 2.2, _draw_exploration)
+EXPLORATION = plot.Part(lambda groups: 2.2, _draw_exploration)
 
 
 above = partial(above_next, single_seed=True)
