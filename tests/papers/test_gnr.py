@@ -7,7 +7,8 @@ from typing import Any, cast
 import pytest
 
 from everlearn import streams
-from everlearn.papers.gnr import GNR, claims
+from everlearn.papers.gnr import GNR
+from everlearn.papers.gnr import figures as claims
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 

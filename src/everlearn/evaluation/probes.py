@@ -184,8 +184,7 @@ def retention(results: Sequence[ProbeResults], environment: str, quantity: str) 
     values = [each.results[environment][quantity] for each in results]
     last = max((each.task for each in results if each.environment == environment), default=results[-1].task)
     until = [value for value, each in zip(values, results, strict=True) if each.task <= last]
-    later = values[len(until) :]
-    after = math.fsum(later) / len(later) - until[-1] if later else math.nan
+    after = mean_without_nan(values[len(until) :]) - until[-1]
     return Retention(values[-1], better(values), values[-1] - better(until), after)
 
 

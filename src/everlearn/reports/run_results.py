@@ -12,6 +12,7 @@ import numpy as np
 from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
+from everlearn.evaluation.scores import mean_without_nan
 
 if TYPE_CHECKING:
     from everlearn.runs import Record
@@ -180,7 +181,7 @@ class RunResults:
             chosen = scores[tasks < task if earlier else tasks == task].tolist()
             n = evaluation.n_batches
             now = task + (1.0 if n is None else n / self.n_batches[task])
-            points[now] = math.fsum(chosen) / len(chosen) if chosen else math.nan
+            points[now] = mean_without_nan(chosen)
         return points
 
     def _forward_transfer(self) -> float:

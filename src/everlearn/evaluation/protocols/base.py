@@ -10,7 +10,7 @@ import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, Unpack
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,6 @@ from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, 
 from everlearn.serialization import image_from_json, image_to_json
 from everlearn.settings import Settings
 from everlearn.streams import Batch, Stream
-
-if TYPE_CHECKING:
-    from everlearn.learners import Learner as Learner
-else:  # results and figures do not need torch
-    Learner = Any
 
 MAX_IMAGES = 1_000_000
 Progress = Callable[[float, int, str], None]
@@ -48,18 +43,11 @@ ImageArray = Annotated[
 
 
 class Context(typing.TypedDict, total=False):
-    """Optional arguments of `Protocol.run`.
+    """Optional arguments of `Protocol.run`."""
 
-    Attributes:
-        n_batches: number of batches of each task in training; matches the environments of the stream to those
-            that the learner inferred.
-        learner_name: name of the learner in results.
-        progress: called during long evaluations.
-    """
-
-    n_batches: Sequence[int]
-    learner_name: str
-    progress: Progress
+    n_batches: Sequence[int]  # of each task in training; matches environments to those that were inferred
+    learner_name: str  # in results
+    progress: Progress  # called during long evaluations
 
 
 class Table(NamedTuple):
@@ -145,7 +133,7 @@ class Protocol(Settings, ABC, Generic[R]):
 
 
 @contextmanager
-def restored(learner: Learner) -> Iterator[dict[str, Any]]:
+def restored(learner: Any) -> Iterator[dict[str, Any]]:
     """Restore the state of a learner afterwards; yields a copy of it."""
     before = copy.deepcopy(learner.state())
     try:
@@ -154,7 +142,7 @@ def restored(learner: Learner) -> Iterator[dict[str, Any]]:
         learner.load(before)
 
 
-def accuracy(learner: Learner, batch: Batch, stream: Stream | None = None) -> float:
+def accuracy(learner: Any, batch: Batch, stream: Stream | None = None) -> float:
     """Accuracy on a batch; the learner gets task ids if the stream provides them."""
     return float(np.mean(predict(learner, batch, stream) == batch.labels))
 

@@ -59,7 +59,7 @@ class HeldOutFactors(base.Protocol[HeldOutFactorsResult]):
         )
 
 
-def _errors(learner: base.Learner, batch: Batch) -> dict[str, float]:
+def _errors(learner: Any, batch: Batch) -> dict[str, float]:
     if not isinstance(learner, EstimatesFactors) or batch.factors is None:
         return {}
     return factor_errors(learner.estimate(batch.images), batch.factors)

@@ -140,11 +140,9 @@ def _points(curve: ThresholdCurve) -> CurvePoints:
     return CurvePoints(area=curve.area, x=x, y=y)
 
 
-def _false_accepts(
-    learner: base.Learner, new: Batch, scores: FloatArray, threshold: float
-) -> Iterator[FalseAccept]:
+def _false_accepts(learner: Any, new: Batch, scores: FloatArray, threshold: float) -> Iterator[FalseAccept]:
     """The accepted image with the lowest score of each new class; none for learners without exemplars."""
-    if not (isinstance(learner, EditsMemory) and isinstance(learner, EstimatesFactors)):
+    if not all(isinstance(learner, capability) for capability in (EditsMemory, EstimatesFactors)):
         return
     order = np.argsort(scores, kind="stable")
     accepted = order[scores[order] <= threshold]

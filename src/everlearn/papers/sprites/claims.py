@@ -31,10 +31,9 @@ def collapses(groups: Groups) -> Verdict:
 def retains(groups: Groups) -> Verdict:
     """The first series is above all others after the tasks they share, and keeps its best accuracy."""
     name, n = next(iter(groups)), _n_common(groups)
-    group, there = groups[name], _after(groups, n)
-    holds = there[name] == max(there.values()) and _last(group) > _best(group) - DROP
-    end = f"{name} after {group.n_tasks} tasks: {_last(group):.3f}"
-    return Verdict(holds, f"after {n} tasks: {listed(there)}; {end}")
+    there, (_, end, n_tasks) = _after(groups, n), _ends(groups[name])
+    holds = there[name] == max(there.values()) and end > _best(groups[name]) - DROP
+    return Verdict(holds, f"after {n} tasks: {listed(there)}; {name} after {n_tasks} tasks: {end:.3f}")
 
 
 def increases(groups: Groups) -> Verdict:
@@ -47,31 +46,27 @@ def increases(groups: Groups) -> Verdict:
 
 def decays(groups: Groups) -> Verdict:
     """Accuracy ends below its maximum since the first tasks."""
-    drop = {name: _best(group, since=EARLY) - _last(group) for name, group in groups.items()}
+    drop = {name: _best(group, since=EARLY) - _ends(group)[1] for name, group in groups.items()}
     return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}")
 
 
 def loses_half(groups: Groups) -> Verdict:
     """Less than half of the accuracy after the first task is left at the end."""
-    (group,) = groups.values()
-    start, end = _first(group), _last(group)
-    observed = f"{start:.3f} after the first task, {end:.3f} after {group.n_tasks} tasks"
-    return Verdict(end < start / 2, observed)
+    ((start, end, n),) = map(_ends, groups.values())
+    return Verdict(end < start / 2, f"{start:.3f} after the first task, {end:.3f} after {n} tasks")
 
 
 def improves(groups: Groups) -> Verdict:
     """Final accuracy is not below the accuracy after the first task."""
-    (group,) = groups.values()
-    start, end = _first(group), _last(group)
+    ((start, end, _),) = map(_ends, groups.values())
     return Verdict(end >= start - TOLERANCE, f"{start:.4f} after the first task, {end:.4f} at the end")
 
 
 def above_chance(groups: Groups) -> Verdict:
     """Final accuracy is more than three times chance level, with ten classes per task."""
-    (group,) = groups.values()
-    n_classes, value = 10 * group.n_tasks, _last(group)
-    chance = 1 / n_classes
-    return Verdict(value > 3 * chance, f"{value:.3f} with {n_classes:,} classes; chance {chance:.4f}")
+    ((_, value, n),) = map(_ends, groups.values())
+    chance = 1 / (10 * n)
+    return Verdict(value > 3 * chance, f"{value:.3f} with {10 * n:,} classes; chance {chance:.4f}")
 
 
 def one_shot(n_new: int, setting: str, paper: float) -> Check:
@@ -94,10 +89,8 @@ def open_set(paper: float) -> Check:
 
     def check(groups: Groups) -> Verdict:
         results = protocol_results(groups, "open-set")
-        areas = {
-            label: sum(result[curve]["area"] for result in results) / len(results)
-            for curve, label in curves.items()
-        }
+        means = (sum(result[curve]["area"] for result in results) / len(results) for curve in curves)
+        areas = dict(zip(curves.values(), means, strict=True))
         return Verdict(areas[curves["acceptance"]] >= paper, f"areas: {listed(areas)}")
 
     return check
@@ -142,12 +135,10 @@ def _each_after(group: Group, n_tasks: int) -> list[float]:
     return [curve[max((n for n in curve if n <= n_tasks), default=min(curve))] for curve in curves]
 
 
-def _first(group: Group) -> float:
-    return float(group.series(RunResults.accuracy).mean[0])
-
-
-def _last(group: Group) -> float:
-    return float(group.series(RunResults.accuracy).mean[-1])
+def _ends(group: Group) -> tuple[float, float, int]:
+    """Mean accuracy after the first and after the last task, and the number of tasks."""
+    mean = group.series(RunResults.accuracy).mean
+    return float(mean[0]), float(mean[-1]), group.n_tasks
 
 
 def _best(group: Group, since: int = 0) -> float:
