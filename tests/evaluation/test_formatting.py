@@ -1,5 +1,3 @@
-import pytest
-
 from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import (
     bar,
@@ -11,38 +9,17 @@ from everlearn.evaluation.formatting import (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0 B"),
-        (7, "7 B"),
-        (0.5, "0.50 B"),
-        (999, "999 B"),
-        (999.6, "1.00 kB"),
-        (1000, "1.00 kB"),
-        (12_345, "12.3 kB"),
-        (999_499, "999 kB"),
-        (999_501, "1.00 MB"),
-        (3.2e21, "3200 EB"),
-    ],
-)
-def test_amounts(value: float, text: str) -> None:
-    assert format_bytes(value) == text
+def test_amounts_and_durations() -> None:
+    amounts = {0: "0 B", 7: "7 B", 0.5: "0.50 B", 999: "999 B", 999.6: "1.00 kB", 12_345: "12.3 kB"}
+    amounts |= {999_499: "999 kB", 999_501: "1.00 MB", 3.2e21: "3200 EB"}
+    assert {value: format_bytes(value) for value in amounts} == amounts
+    durations = {0: "0.0 s", 9.94: "9.9 s", 59: "59 s", 60: "1.0 min", 3600: "1.0 h"}
+    assert {seconds: format_duration(seconds) for seconds in durations} == durations
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0.0 s"), (9.94, "9.9 s"), (59, "59 s"), (60, "1.0 min"), (3600, "1.0 h")]
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
-
-
-def test_no_number_is_a_dash() -> None:
+def test_no_number_is_a_dash_and_zero_has_no_sign() -> None:
     for form in (format_score, format_error, format_amount, format_duration):
         assert form(None) == "–"
-
-
-def test_no_negative_zero() -> None:
     assert format_score(-0.0001) == "0.000"
     assert format_score(-0.25) == "-0.250"
 

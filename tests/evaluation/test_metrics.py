@@ -73,13 +73,10 @@ def test_evaluation_every_second_task() -> None:
     assert math.isnan(forward_transfer(table, np.zeros(4)))
 
 
-def test_forgetting_of_one_task_is_undefined() -> None:
+def test_metrics_of_one_task_and_of_none() -> None:
     for metric in (forgetting, avalanche_forgetting, backward_transfer):
         assert math.isnan(metric([[0.9]]))
     assert average_accuracy([[0.9]]) == 0.9
-
-
-def test_metrics_of_an_empty_table_are_undefined() -> None:
     for metric in (average_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
         assert math.isnan(metric(ScoreTable()))
 
@@ -106,15 +103,12 @@ def test_oracle_learners() -> None:
 
 
 @given(TABLES)
-def test_bounds(table: np.ndarray) -> None:
+def test_bounds_and_equal_results_for_arrays_and_score_tables(table: np.ndarray) -> None:
     assert 0 <= average_accuracy(table) <= 1
     assert 0 <= average_incremental_accuracy(table) <= 1
     assert -1 <= avalanche_forgetting(table) <= forgetting(table) <= 1
     assert backward_transfer(table) == -avalanche_forgetting(table)
-
-
-@given(TABLES)
-def test_arrays_and_score_tables_give_the_same(table: np.ndarray) -> None:
+    assert accuracy_curve(table[:-1, :-1]).tolist() == accuracy_curve(table)[:-1].tolist()
     stored = ScoreTable.from_array(table)
     for metric in (average_accuracy, average_incremental_accuracy, forgetting, avalanche_forgetting):
         assert metric(stored) == metric(table)
@@ -128,11 +122,6 @@ def test_order_of_earlier_tasks_does_not_matter(table: np.ndarray, random: objec
     turned = table[:, [*order, len(table) - 1]]
     assert average_accuracy(turned) == average_accuracy(table)
     assert forgetting(turned) == forgetting(table)
-
-
-@given(TABLES)
-def test_later_rows_do_not_change_the_curve(table: np.ndarray) -> None:
-    assert accuracy_curve(table[:-1, :-1]).tolist() == accuracy_curve(table)[:-1].tolist()
 
 
 @given(TABLES, st.data())
@@ -174,13 +163,6 @@ def test_bad_input_is_refused() -> None:
         forgetting([0.1, 0.2])
 
 
-def test_ten_thousand_tasks() -> None:
-    table = ScoreTable()
-    for after in range(99, 10_000, 100):
-        table.add_row(after, dict.fromkeys(range(0, after + 1, 50), 0.5))
-    assert (average_accuracy(table), forgetting(table)) == (0.5, 0.0)
-
-
 @given(ANGLES, ANGLES, st.integers(-3, 3))
 def test_angle_error_is_circular(a: float, b: float, turns: int) -> None:
     error = float(angle_error(a, b))
@@ -199,14 +181,7 @@ def test_factor_errors_worked_by_hand() -> None:
     assert each["position"] == pytest.approx([0.5, 0.0])
     mean = {"scale": 0.75, "angle": np.pi - 3, "x": 0.15, "y": 0.2, "position": 0.25}
     assert factor_errors(guess, true) == pytest.approx(mean)
-
-
-def test_perfect_estimates_have_no_error() -> None:
-    true = Factors(scale=[0.5, 0.7], angle=[1.0, 6.0], x=[0.1, 0.9], y=0.3)
     assert set(factor_errors(true, true).values()) == {0.0}
-
-
-def test_estimates_must_match_images() -> None:
     with pytest.raises(BadInput, match="1 estimates for 2 images"):
         factor_errors(Factors(), Factors(scale=[1.0, 1.0]))
     with pytest.raises(BadInput, match="at least one"):

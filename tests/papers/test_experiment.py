@@ -58,14 +58,10 @@ def test_every_series_is_shown_and_every_experiment_has_some(paper: Paper, scale
 
 
 @by_paper
-def test_laptop_scale_can_check_every_claim(paper: Paper) -> None:
-    for experiment in paper.experiments:
-        assert len(experiment.at(paper.scale("laptop")).claims) == len(experiment.claims)
-
-
-@by_paper
-def test_committed_records_match_the_laptop_scale(paper: Paper) -> None:
+def test_laptop_scale_can_check_every_claim_and_matches_the_committed_records(paper: Paper) -> None:
     scale = paper.scale("laptop")
+    for experiment in paper.experiments:
+        assert len(experiment.at(scale).claims) == len(experiment.claims)
     jobs = [job for name in scale.series for job in scale.jobs(name, ROOT / "results")]
     check_jobs(job for job in jobs if job.record() is not None)
 

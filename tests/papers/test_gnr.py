@@ -18,21 +18,11 @@ from .helpers import group
 def run(*counts: tuple[int, int, int], with_batch: bool = False) -> RunResults:
     """A run with n tasks, correct predictions and images at each evaluation."""
     scored = [
-        {
-            "task": n - 1,
-            "eval_tasks": [0, 1],
-            "n_correct": [right, 0],
-            "n_images": [total - 1, 1],
-            "n_batches": None,
-        }
+        {"task": n - 1, "n_correct": [right, 0], "n_images": [total - 1, 1], "n_batches": None}
         for n, right, total in counts
     ]
-    more = (
-        [{"task": 0, "eval_tasks": [0], "n_correct": [0], "n_images": [9], "n_batches": 3}]
-        if with_batch
-        else []
-    )
-    return RunResults(cast("Any", SimpleNamespace(scores=lambda: [*more, *scored])), (), 1.0)
+    within = [{"task": 0, "n_correct": [0], "n_images": [9], "n_batches": 3}] * with_batch
+    return RunResults(cast("Any", SimpleNamespace(scores=lambda: [*within, *scored])), (), 1.0)
 
 
 def final(*values: float) -> Group:

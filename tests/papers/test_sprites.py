@@ -92,8 +92,13 @@ def test_paper_scale_has_the_settings_of_the_paper() -> None:
     assert spec.learner.settings["memory_size"] == 20_000
 
 
+ONE_PER_LEARNER = {
+    run.learner or series.learner: name for name, (series, run) in SPRITES.scale("paper").series.items()
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SPRITES.scale("paper").series)
+@pytest.mark.parametrize("name", ONE_PER_LEARNER.values())
 def test_paper_scale_runs(name: str) -> None:
     """Images, networks, buffers and learners are the paper's; only one task of two classes of 16 images."""
     scale = SPRITES.scale("paper").first_tasks(1, "cpu")

@@ -54,15 +54,13 @@ def environments(**result: Any) -> Group:
     return protocol_group({"environments": result})
 
 
+def position_latents(shared: list[int], masked: list[int]) -> Group:
+    return environments(shared_position_latents=shared, masked_position_latents=masked)
+
+
 def detection(n_correct: int = 2, max_delay: float | None = 3.0, false_new_rate: float = 0.0) -> Group:
-    return environments(
-        detection={
-            "n_correct": n_correct,
-            "n_changes": 2,
-            "max_delay": max_delay,
-            "false_new_rate": false_new_rate,
-        }
-    )
+    rates = {"max_delay": max_delay, "false_new_rate": false_new_rate}
+    return environments(detection={"n_correct": n_correct, "n_changes": 2, **rates})
 
 
 def stages(*found: str, delay: float = 3.0) -> Group:
@@ -84,12 +82,8 @@ def ambiguity(
 
     def curve(context: str, n: int) -> dict[str, Any]:
         transition = {"point": 1 - n / 5, "width": width} if 0 < n < 5 else None
-        return {
-            "context": context,
-            "n_mixed": 40,
-            "decided": [0.0] * (5 - n) + [1.0] * n,
-            "transition": transition,
-        }
+        decided = [0.0] * (5 - n) + [1.0] * n
+        return {"context": context, "n_mixed": 40, "decided": decided, "transition": transition}
 
     curves = [curve("", alone), curve("a", first), curve("b", second)]
     deviations = [[0.5, 0.6, middle, 0.6, 0.55], None]
@@ -123,38 +117,18 @@ def test_cross_domain_metrics_skip_same_and_static_environments() -> None:
         (claims.detects_changes, detection(false_new_rate=1.1), False),
         (claims.detects_changes, detection(0, None), False),
         (claims.recognizes_recurring, stages("new", "known"), True),
-        (
-            claims.recognizes_recurring,
-            stages("new", "known", delay=0.0),
-            False,
-        ),  # change not detected
+        (claims.recognizes_recurring, stages("new", "known", delay=0.0), False),  # change not detected
         (claims.recognizes_recurring, stages("new", "new"), False),
         (claims.recognizes_recurring, stages("new", "known", "missed"), False),
         (claims.recognizes_recurring, stages("new"), False),  # nothing recurs
-        (
-            claims.shares_position_latents,
-            environments(shared_position_latents=[1, 4], masked_position_latents=[1, 4]),
-            True,
-        ),
-        (
-            claims.shares_position_latents,
-            environments(shared_position_latents=[1, 4], masked_position_latents=[1]),
-            False,
-        ),
-        (
-            claims.shares_position_latents,
-            environments(shared_position_latents=[1], masked_position_latents=[1]),
-            False,
-        ),
+        (claims.shares_position_latents, position_latents([1, 4], [1, 4]), True),
+        (claims.shares_position_latents, position_latents([1, 4], [1]), False),
+        (claims.shares_position_latents, position_latents([1], [1]), False),
         (claims.sharp_decision, ambiguity(), True),
         (claims.sharp_decision, ambiguity(width=0.3), False),
         (claims.sharp_decision, ambiguity(alone=0), False),
         (claims.context_shifts_decision, ambiguity(), True),
-        (
-            claims.context_shifts_decision,
-            ambiguity(first=5, second=0),
-            True,
-        ),  # it never changes
+        (claims.context_shifts_decision, ambiguity(first=5, second=0), True),  # it never changes
         (claims.context_shifts_decision, ambiguity(second=3), False),
         (claims.context_shifts_decision, ambiguity(first=2), False),
         (claims.uncertain_between, ambiguity(), True),

@@ -24,6 +24,25 @@ SETTINGS: dict[str, Any] = {
     "evaluation.n_images": 60,
 }
 WITHIN_TASKS = {"evaluation.every_n_batches": 1}
+ENVIRONMENTS: dict[str, Any] = {
+    "stream.sequence": ["moving-sprites", "inverted-sprites"],
+    "stream.image_size": 16,
+    "stream.n_shapes": 2,
+    "stream.images_per_shape": 400,
+    "stream.images_per_stage": 640,
+    "batch_size": 32,
+    "learner.size": "tiny",
+    "learner.n_latents": 5,
+    "learner.cooldown": 0,
+    "learner.patience": 1,
+}
+LATENT_PROTOCOLS = {
+    "environments": ["--n-images", "40"],
+    "traversal": [],
+    "cross-domain": ["--n-images", "40"],
+    "ambiguity": ["--n-images", "64", "--between", "inverted-sprites,moving-sprites"],
+    "disentanglement": ["--n-images", "60"],
+}
 HELD_OUT = {"stream.factor_values": 3, "stream.held_out": 10, "learner.width": 4}
 
 
@@ -83,3 +102,18 @@ def save_results(record: Record, protocol: str, values: dict[str, Any]) -> None:
     folder = record.folder / "protocols"
     folder.mkdir(exist_ok=True)
     (folder / f"{protocol}.json").write_text(json.dumps({**values, "digest": record.digest}))
+
+
+@pytest.fixture(scope="session")
+def vase(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    """A run with the results of protocols that need latents."""
+    folder = tmp_path_factory.mktemp("vase") / "vase"
+    *_, _last = record(RunSpec.make(stream="environments", learner="vase", settings=ENVIRONMENTS), folder)
+    evaluate_latents(folder)
+    return Record(folder)
+
+
+def evaluate_latents(folder: Path) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        for protocol, words in LATENT_PROTOCOLS.items():
+            assert main(["evaluate", protocol, str(folder), *words]) == 0

@@ -8,34 +8,30 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
+from everlearn.evaluation import protocols
 from everlearn.plotting import STYLES
 from everlearn.plotting.axes import NothingToDraw
-from everlearn.reports import captions, figure
+from everlearn.reports import figure
 from everlearn.runs import Record
-
-from .test_protocol_figures import LATENT_FIGURES, PROTOCOL_OF
 
 FIRST_BYTES = {".svg": b"<?xml", ".pdf": b"%PDF-", ".png": b"\x89PNG"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "ending"),
-    [
-        *((kind, ".svg") for kind in sorted(captions().keys() - LATENT_FIGURES - {"probes"})),
-        ("cost", ".pdf"),
-        ("false-accepts", ".png"),
-    ],
+    ("kind", "ending"), [("cost", ".svg"), ("scores", ".pdf"), ("false-accepts", ".png")]
 )
 def test_equal_records_give_equal_bytes(
     kind: str, ending: str, runs: dict[str, Record], evaluated: dict[str, Record], tmp_path: Path
 ) -> None:
-    records = [*(runs[name] for name in ("er-0", "er-1", "dcl")), *evaluated.values()]
+    """Whatever the user's settings of matplotlib; the HTML report contains all figures."""
+    records = [runs["er-0"], *evaluated.values()]
     first = figure(kind, records, tmp_path / f"first{ending}").read_bytes()
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         second = figure(kind, records, tmp_path / f"second{ending}").read_bytes()
     assert first == second
     assert first.startswith(FIRST_BYTES[ending])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"first{ending}", f"second{ending}"]
+    if ending == ".svg":
+        assert ElementTree.fromstring(first).tag.endswith("svg")
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -44,11 +40,6 @@ def test_background_of_styles(style: str, runs: dict[str, Record], tmp_path: Pat
     with Image.open(path) as image:
         corner = image.convert("RGB").getpixel((0, 0))
     assert "#{:02x}{:02x}{:02x}".format(*corner) == STYLES[style].background
-
-
-def test_svg_is_well_formed(runs: dict[str, Record], tmp_path: Path) -> None:
-    path = figure("cost", list(runs.values()), tmp_path / "cost.svg")
-    assert ElementTree.parse(path).getroot().tag.endswith("svg")
 
 
 @pytest.mark.parametrize(
@@ -71,12 +62,10 @@ def test_invalid_use_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("kind", "protocol"), PROTOCOL_OF.items())
-def test_figures_of_protocols_need_results(
-    kind: str, protocol: str, runs: dict[str, Record], tmp_path: Path
-) -> None:
-    with pytest.raises(NothingToDraw, match=f"everlearn evaluate {protocol} RECORD"):
-        figure(kind, [runs["naive"]], tmp_path / "a.svg")
+def test_figures_of_protocols_need_results(runs: dict[str, Record], tmp_path: Path) -> None:
+    for kind, protocol in protocols.figure_names().items():
+        with pytest.raises(NothingToDraw, match=f"everlearn evaluate {protocol} RECORD"):
+            figure(kind, [runs["naive"]], tmp_path / "a.svg")
 
 
 def test_forgetting_needs_two_tasks(unfinished: Record, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Figures of protocols show the results that are stored in records."""
 
-import contextlib
-import io
 import json
 import shutil
 from pathlib import Path
@@ -10,63 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from everlearn.cli import main
-from everlearn.evaluation import mean_interval, protocols
+from everlearn.evaluation import mean_interval
 from everlearn.evaluation.formatting import format_score
 from everlearn.evaluation.protocols.cross_domain import SCORES, CrossDomainResult
 from everlearn.evaluation.protocols.multiple_choice import MultipleChoiceResult, pool_scores
 from everlearn.plotting import STYLES
 from everlearn.plotting.axes import NothingToDraw
-from everlearn.reports import captions, figure, html
 from everlearn.reports.figures import get_drawing
 from everlearn.reports.groups import Group, group
-from everlearn.runs import Record, RunSpec, record
+from everlearn.runs import Record
 from everlearn.serialization import image_from_json
 
-from .conftest import save_results
+from .conftest import LATENT_PROTOCOLS, evaluate_latents, save_results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STYLE = STYLES["light"]
-PROTOCOL_OF = protocols.figure_names()
-LATENT_FIGURES = {
-    "traversal", "cross-domain", "cross-domain-scores", "ambiguity", "disentanglement", "latent-usage"
-}  # fmt: skip
-SETTINGS: dict[str, Any] = {
-    "stream.sequence": ["moving-sprites", "inverted-sprites"],
-    "stream.image_size": 16,
-    "stream.n_shapes": 2,
-    "stream.images_per_shape": 400,
-    "stream.images_per_stage": 640,
-    "batch_size": 32,
-    "learner.size": "tiny",
-    "learner.n_latents": 5,
-    "learner.cooldown": 0,
-    "learner.patience": 1,
-}
-LATENT_PROTOCOLS = {
-    "environments": ["--n-images", "40"],
-    "traversal": [],
-    "cross-domain": ["--n-images", "40"],
-    "ambiguity": ["--n-images", "64", "--between", "inverted-sprites,moving-sprites"],
-    "disentanglement": ["--n-images", "60"],
-}
-
-
-def evaluate(folder: Path) -> None:
-    with contextlib.redirect_stdout(io.StringIO()):
-        for protocol, words in LATENT_PROTOCOLS.items():
-            assert main(["evaluate", protocol, str(folder), *words]) == 0
-
-
-@pytest.fixture(scope="module")
-def vase(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    folder = tmp_path_factory.mktemp("vase") / "vase"
-    for _ in record(RunSpec.make(stream="environments", learner="vase", settings=SETTINGS), folder):
-        pass
-    evaluate(folder)
-    return Record(folder)
 
 
 @pytest.fixture
@@ -206,17 +164,6 @@ def test_disentanglement_and_latent_usage(vase: Record) -> None:
 def test_results_are_small_and_reproducible(vase: Record) -> None:
     files = {name: vase.folder / "protocols" / f"{name}.json" for name in LATENT_PROTOCOLS}
     before = {name: path.read_bytes() for name, path in files.items()}
-    evaluate(vase.folder)
+    evaluate_latents(vase.folder)
     assert {name: path.read_bytes() for name, path in files.items()} == before
     assert all(len(content) < 100_000 for content in before.values())
-
-
-@pytest.mark.parametrize("kind", sorted(LATENT_FIGURES))
-def test_equal_records_give_equal_bytes(kind: str, vase: Record, tmp_path: Path) -> None:
-    first, second = (figure(kind, [vase], tmp_path / f"{name}.svg").read_bytes() for name in "ab")
-    assert first == second
-
-
-def test_html_report_contains_all_figures(evaluated: dict[str, Record], vase: Record, tmp_path: Path) -> None:
-    page = html([*evaluated.values(), vase], tmp_path / "page.html").read_text()
-    assert all(captions()[kind] in page for kind in PROTOCOL_OF)

@@ -54,7 +54,7 @@ def test_factors_are_disentangled_and_rotated_factors_are_not() -> None:
 def test_masked_latents_are_not_informative() -> None:
     learner = MirrorLearner()
     learner.masks[0] = False
-    result = Disentanglement(n_images=40).run(learner, STREAM, 2)
+    result = Disentanglement(n_images=20).run(learner, STREAM, 2)
     assert all(each.informativeness == 0 and each.mig == 0 for each in result.environments)
 
 

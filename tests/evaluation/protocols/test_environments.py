@@ -33,9 +33,6 @@ def test_position_r2() -> None:
     assert 0.1 < mixed < 0.3, "2 of 11 parts of its variance"
     assert other < 0.05
     assert constant == 0
-
-
-def test_position_r2_without_varying_positions() -> None:
     assert position_r2(CODES, Batch(IMAGES, LABELS, Factors(scale=1 + X))) == ()
     assert position_r2(CODES, Batch(IMAGES, LABELS)) == ()
 

@@ -43,9 +43,6 @@ def test_questions_are_about_different_classes_and_have_one_correct_choice() -> 
     assert len(set(queries)) == 30
     assert all(len(set(labels)) == 4 for labels in shown)
     assert [labels[q.answer] for labels, q in zip(shown, questions, strict=True)] == queries
-
-
-def test_answers_are_uniform() -> None:
     (questions,) = make_questions(STREAM, n_choices=(5,), n_trials=100)
     counts = np.bincount([question.answer for question in questions], minlength=5)
     assert counts.min() >= 8  # 20 expected; lower with a probability of about 0.001
@@ -122,9 +119,7 @@ def test_pooled_scores_are_sums() -> None:
     assert pool_scores(results) == {"a": [score(2, 20, 11), score(3, 20, 2)]}
 
 
-@pytest.mark.parametrize(
-    "options", [{"n_choices": ()}, {"n_choices": (1,)}, {"n_choices": (101,)}, {"n_trials": 0}]
-)
-def test_invalid_options_are_refused(options: dict[str, object]) -> None:
-    with pytest.raises(BadInput, match=next(iter(options))):
-        MultipleChoice(**options)
+def test_invalid_options_are_refused() -> None:
+    for options in ({"n_choices": ()}, {"n_choices": (1,)}, {"n_choices": (101,)}, {"n_trials": 0}):
+        with pytest.raises(BadInput, match=next(iter(options))):
+            MultipleChoice(**options)
