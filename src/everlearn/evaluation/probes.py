@@ -39,7 +39,7 @@ def probe_labels(train: FloatArray, labels: npt.ArrayLike, test: FloatArray, *, 
         True
     """
     known, indices = np.unique(np.asarray(labels), return_inverse=True)
-    probabilities = _Probe(train, np.eye(len(known))[indices], softmax, seed)(test)
+    probabilities = _fit(train, np.eye(len(known))[indices], softmax, seed)(test)
     return np.asarray(known[probabilities.argmax(axis=1)], np.int64)
 
 
@@ -54,7 +54,7 @@ def probe_values(train: FloatArray, values: npt.ArrayLike, test: FloatArray, *, 
     """
     targets = np.asarray(values, np.float64)
     mean, std = targets.mean(axis=0), targets.std(axis=0) + 1e-12
-    return np.asarray(_Probe(train, (targets - mean) / std, identity, seed)(test) * std + mean)
+    return np.asarray(_fit(train, (targets - mean) / std, identity, seed)(test) * std + mean)
 
 
 def softmax(logits: FloatArray) -> FloatArray:
@@ -106,35 +106,31 @@ class MLP:
         return self._gradient
 
 
-class _Probe:
-    """An MLP trained on standardized codes."""
+def _fit(train: FloatArray, targets: FloatArray, link: Link, seed: int) -> Link:
+    """The function that an MLP trained on standardized codes computes, without the link."""
+    codes = np.asarray(train, np.float64)
+    if codes.ndim != 2 or len(codes) != len(targets) or not len(codes):
+        raise BadInput(
+            f"codes have shape {codes.shape} for {len(targets)} targets; give (n, n_codes) and n targets"
+        )
+    mean, std = codes.mean(axis=0), codes.std(axis=0) + MIN_STD
+    net = MLP(codes.shape[1], targets.shape[1], rng_at(seed, "probe weights"))
+    _train(net, (codes - mean) / std, targets, link, rng_at(seed, "probe order"))
+    return lambda test: net((np.asarray(test, np.float64) - mean) / std)
 
-    def __init__(self, train: FloatArray, targets: FloatArray, link: Link, seed: int) -> None:
-        codes = np.asarray(train, np.float64)
-        if codes.ndim != 2 or len(codes) != len(targets) or not len(codes):
-            raise BadInput(
-                f"codes have shape {codes.shape} for {len(targets)} targets; give (n, n_codes) and n targets"
-            )
-        self._mean, self._std = codes.mean(axis=0), codes.std(axis=0) + MIN_STD
-        self._net = MLP(codes.shape[1], targets.shape[1], rng_at(seed, "probe weights"))
-        self._train((codes - self._mean) / self._std, targets, link, rng_at(seed, "probe order"))
 
-    def __call__(self, test: FloatArray) -> FloatArray:
-        return self._net((np.asarray(test, np.float64) - self._mean) / self._std)
-
-    def _train(self, codes: FloatArray, targets: FloatArray, link: Link, rng: Rng) -> None:
-        """AdamW with the usual constants; the learning rate falls to 0 along a cosine."""
-        weights = self._net.weights
-        mean, square = np.zeros((2, len(weights)))
-        n_steps = max(MIN_STEPS, EPOCHS * len(codes) // BATCH_SIZE)
-        decay = min(MAX_WEIGHT_DECAY, WEIGHT_DECAY / len(codes))
-        for step, batch in zip(range(n_steps), _batches(len(codes), rng), strict=False):
-            gradient = self._net.gradient(codes[batch], targets[batch], link)
-            mean += 0.1 * (gradient - mean)
-            square += 0.001 * (gradient * gradient - square)
-            lr = LEARNING_RATE * 0.5 * (1 + math.cos(math.pi * step / n_steps))
-            size = np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-8
-            weights -= lr * (mean / (1 - 0.9 ** (step + 1)) / size + decay * weights)
+def _train(net: MLP, codes: FloatArray, targets: FloatArray, link: Link, rng: Rng) -> None:
+    """AdamW with the usual constants; the learning rate falls to 0 along a cosine."""
+    mean, square = np.zeros((2, len(net.weights)))
+    n_steps = max(MIN_STEPS, EPOCHS * len(codes) // BATCH_SIZE)
+    decay = min(MAX_WEIGHT_DECAY, WEIGHT_DECAY / len(codes))
+    for step, batch in zip(range(n_steps), _batches(len(codes), rng), strict=False):
+        gradient = net.gradient(codes[batch], targets[batch], link)
+        mean += 0.1 * (gradient - mean)
+        square += 0.001 * (gradient * gradient - square)
+        lr = LEARNING_RATE * 0.5 * (1 + math.cos(math.pi * step / n_steps))
+        size = np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-8
+        net.weights -= lr * (mean / (1 - 0.9 ** (step + 1)) / size + decay * net.weights)
 
 
 def _batches(n: int, rng: Rng) -> Iterator[IntArray]:

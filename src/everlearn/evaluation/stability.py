@@ -112,13 +112,12 @@ def _largest_rises(table: FloatArray, window: int) -> FloatArray:
     """Largest rise within a window for each task with at least two measurements; 0 if it never rises."""
     if window < 2:
         raise BadInput(f"window is {window}; a change needs at least 2 evaluations")
-    columns = [column[~np.isnan(column)] for column in table.T]
-    return np.array([_largest_rise(column, window) for column in columns if len(column) > 1])
-
-
-def _largest_rise(values: FloatArray, window: int) -> float:
-    lags = range(1, min(window, len(values)))
-    return max(0.0, *(float((values[lag:] - values[:-lag]).max()) for lag in lags))
+    rises = []
+    for values in (column[~np.isnan(column)] for column in table.T):
+        lags = range(1, min(window, len(values)))
+        if lags:
+            rises.append(max(0.0, *(float((values[lag:] - values[:-lag]).max()) for lag in lags)))
+    return np.array(rises)
 
 
 def _table(accuracies: npt.ArrayLike) -> FloatArray:

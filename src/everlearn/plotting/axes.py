@@ -87,17 +87,11 @@ def stacked(figure: FigureBase, heights: Sequence[float], titles: Sequence[str] 
 
 
 def canvas(
-    n: int,
-    *,
-    columns: int = 1,
-    panel_height: float = 2.6,
-    width: float = WIDTH,
-    share_x: bool = False,
-    share_y: bool = False,
+    n: int, *, columns: int = 1, panel_height: float = 2.6, width: float = WIDTH, **share: bool
 ) -> tuple[Figure, list[Axes]]:
     """A figure with n panels, row by row."""
     figure = empty_figure(canvas_height(n, columns=columns, panel_height=panel_height), width)
-    return figure, add_panels(figure, n, columns=columns, share_x=share_x, share_y=share_y)
+    return figure, add_panels(figure, n, columns=columns, **share)
 
 
 def canvas_height(n: int, *, columns: int = 1, panel_height: float = 2.6) -> float:

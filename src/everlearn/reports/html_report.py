@@ -96,7 +96,12 @@ def _tables(comparison: Comparison) -> str:
     run, results, cost = (
         [each for each in columns if each.section == section] for section in ("run", "results", "cost")
     )
-    supervision = Column("supervision", "what the learner is trained on", _supervision, "cost")
+    supervision = Column(
+        "supervision",
+        "what the learner is trained on",
+        lambda group: str(group.runs[0].started.get("supervision", DASH)),
+        "cost",
+    )
     explained = [*columns[len(run) :], supervision]
     meanings = "".join(f"<dt>{each.heading}</dt><dd>{each.meaning}</dd>" for each in explained)
     return "\n".join(
@@ -120,10 +125,6 @@ def _table_row(number: int, group: Group, columns: Sequence[Column]) -> str:
     more = f"<small>{escape(group.name)}</small>" if group.name != group.short else ""
     cells = "".join(f"<td>{escape(column.cell(group))}</td>" for column in columns[1:])
     return f"<tr><td>{swatch}</span>{escape(group.short)}{more}</td>{cells}</tr>"
-
-
-def _supervision(group: Group) -> str:
-    return str(group.runs[0].started.get("supervision", DASH))
 
 
 def _figures(groups: Sequence[Group]) -> str:

@@ -81,12 +81,12 @@ def image_sheet(
         row, column = divmod(number, columns)
         tile = image.repeat(upscale, axis=0).repeat(upscale, axis=1)
         page.paste(Image.fromarray(tile), (lefts[column], tops[row]))
-    text = partial(ImageDraw.Draw(page).text, fill=TEXT_COLOR, font=font)
+    write = partial(ImageDraw.Draw(page).text, fill=TEXT_COLOR, font=font)
     for top, caption in zip(tops, captions, strict=False):
-        text((MARGIN, top + height // 2), caption, anchor="lm")
+        write((MARGIN, top + height // 2), caption, anchor="lm")
     firsts = accumulate((heading.n_columns for heading in headings), initial=0)
     for first, heading in zip(firsts, headings, strict=False):
-        text((lefts[first], MARGIN), heading.text, anchor="la")
+        write((lefts[first], MARGIN), heading.text, anchor="la")
     return page
 
 

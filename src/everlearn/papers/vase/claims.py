@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.evaluation.formatting import DASH, format_error
-from everlearn.evaluation.probes import mean_retention, probe_keys, retention
+from everlearn.evaluation.probes import probe_keys, retention
 from everlearn.papers.claims import Metric, protocol_results
 from everlearn.papers.experiment import Groups, Verdict
 from everlearn.reports.comparison import changes_found, detections, max_delay
@@ -25,15 +25,11 @@ MAX_WIDTH = 0.1
 NEAR = 0.1
 """Range of mixing weights around the change of a decision."""
 
-BEST_ACCURACY = Metric("best probe accuracy", lambda run: mean_retention(run.probe_results, "object").best)
-FINAL_ACCURACY = Metric("final probe accuracy", lambda run: mean_retention(run.probe_results, "object").final)
-ACCURACY_LOSS = Metric(
-    "loss of probe accuracy", lambda run: -mean_retention(run.probe_results, "object").change
-)
+BEST_ACCURACY = Metric("best probe accuracy", lambda run: run.measures()["object_best"])
+FINAL_ACCURACY = Metric("final probe accuracy", lambda run: run.measures()["object_final"])
+ACCURACY_LOSS = Metric("loss of probe accuracy", lambda run: -run.measures()["object_change"])
 POSITION_LOSS = Metric(
-    "increase of position error",
-    lambda run: mean_retention(run.probe_results, "position").change,
-    format_error,
+    "increase of position error", lambda run: run.measures()["position_change"], format_error
 )
 
 
