@@ -52,13 +52,12 @@ def test_every_edit_increments_the_version() -> None:
         lambda: memory.replace(1, batch(0, 0, first=7).images),
         lambda: memory.replace(1, batch(0, first=8).images, which=1),
         lambda: memory.rename(1, "one"),
-        lambda: memory.relabel(1, 6),
-        lambda: memory.forget(6),
+        lambda: memory.forget(1),
     )
     for edit in edits:
         versions.append(memory.version)
         edit()
-    assert [*versions, memory.version] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [*versions, memory.version] == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_replace_keeps_label_and_name() -> None:
@@ -74,16 +73,6 @@ def test_replace_and_forget_single_images() -> None:
     memory.replace(1, image(30)[None], which=1)
     assert memory.forget(1, which=0) == 1
     assert np.array_equal(memory.images_of(1), np.stack([image(30), image(2)]))
-
-
-def test_relabel_moves_images_and_name() -> None:
-    memory = memory_of(1, 2)
-    memory.rename(1, "cat")
-    memory.relabel(1, 5)
-    assert (memory.classes(), memory.name(5), memory.name(1)) == ([2, 5], "cat", "1")
-    memory.relabel(5, 2)
-    assert np.array_equal(memory.images_of(2), np.stack([image(1), image(0)]))
-    assert memory.name(2) == "2"
 
 
 def test_forget_erases_arrays_and_names() -> None:
@@ -184,15 +173,15 @@ def test_cost_of_edits_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nbytes_is_close_to_the_images() -> None:
-    images = np.ones((10_000, 64, 64), np.uint8)
+    images = np.ones((1000, 64, 64), np.uint8)
     tracemalloc.start()
     memory = ExemplarMemory()
-    for k in range(0, 10_000, 100):
+    for k in range(0, 1000, 100):
         memory.add(Batch(images[k : k + 100], np.arange(k, k + 100)))
-    memory.trim()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert images.nbytes < memory.nbytes <= held <= 1.1 * images.nbytes
+    assert images.nbytes < memory.nbytes <= 1.1 * images.nbytes
+    assert memory.nbytes <= held <= 2.2 * images.nbytes  # capacity doubles
 
 
 @pytest.mark.parametrize(
@@ -204,7 +193,6 @@ def test_nbytes_is_close_to_the_images() -> None:
         (lambda m: m.rename(1, " "), "no valid class name"),
         (lambda m: m.rename(1, "a\nb"), "no valid class name"),
         (lambda m: m.rename(1, "x" * 201), "1 to 200"),
-        (lambda m: m.relabel(5, 6), "label 5"),
         (lambda m: m.replace(1, np.zeros((0, 8, 8), np.uint8)), "n at least 1"),
         (lambda m: m.replace(1, np.zeros((1, 9, 9), np.uint8)), r"images are \(9, 9\)"),
         (lambda m: m.replace(1, np.zeros((2, 8, 8), np.uint8), which=0), "2 images"),

@@ -29,14 +29,6 @@ def test_max_rows_limits_the_capacity() -> None:
     assert table.nbytes == 5 * 8
 
 
-def test_trim_frees_unused_capacity() -> None:
-    table = table_of(*range(8))
-    table.append({"value": np.array([8])})
-    assert table.nbytes == 16 * 8
-    table.trim()
-    assert (table.nbytes, table["value"].tolist()) == (9 * 8, list(range(9)))
-
-
 def test_remove_moves_rows_from_the_end_and_clears_the_rest() -> None:
     table = table_of(10, 11, 12, 13, 14)
     gaps, moved = table.remove(np.array([3, 0]))

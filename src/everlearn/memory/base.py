@@ -12,7 +12,7 @@ from everlearn.errors import BadInput
 from everlearn.factors import FACTOR_NAMES, Factors
 from everlearn.memory.table import AnyArray, ColumnTable
 from everlearn.rng import FloatArray, IntArray, Rng, check_seed, rng_at
-from everlearn.serialization import Tree, digest, pack, unpack
+from everlearn.serialization import digest, pack, unpack
 from everlearn.streams.stream import Batch
 
 FORMAT = 1
@@ -38,7 +38,12 @@ def save_state(path: str | Path, kind: str, state: State) -> None:
 
 def open_state(path: str | Path, kind: str) -> State:
     """Read a file of `save_state`; raises `BadInput` if it is damaged or of another kind."""
-    tree = _read(Path(path))
+    try:
+        tree = unpack(Path(path).read_bytes())
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {str(path)!r}; give the path of a saved memory") from None
+    except BadInput:
+        raise BadInput(f"{str(path)!r} is not a memory saved by everlearn, or it is damaged") from None
     found, version, checksum = (tree.get(name) for name in ("kind", "format", "sha256"))
     if checksum is None:
         raise BadInput(f"{str(path)!r} is not a memory saved by everlearn; give one that is")
@@ -50,15 +55,6 @@ def open_state(path: str | Path, kind: str) -> State:
     if digest({**state}) != checksum:
         raise BadInput(f"{str(path)!r} is damaged: its checksum is wrong; use a copy of it")
     return state
-
-
-def _read(path: Path) -> Tree:
-    try:
-        return unpack(path.read_bytes())
-    except FileNotFoundError:
-        raise BadInput(f"there is no file {str(path)!r}; give the path of a saved memory") from None
-    except BadInput:
-        raise BadInput(f"{str(path)!r} is not a memory saved by everlearn, or it is damaged") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +82,14 @@ class ReplayBuffer(ABC):
     """
 
     kind: ClassVar[str]
+    table_class: ClassVar[type[ColumnTable]] = ColumnTable
 
     def __init__(self, *, capacity: int, seed: int = 0) -> None:
         if isinstance(capacity, bool) or not isinstance(capacity, int) or not 1 <= capacity <= MAX_CAPACITY:
-            expected = f"an integer from 1 to {MAX_CAPACITY:,}"
-            raise BadInput(f"capacity is {capacity!r:.40}; it must be {expected}")
+            raise BadInput(f"capacity is {capacity!r:.40}; it must be an integer from 1 to {MAX_CAPACITY:,}")
         self.capacity, self.seed = capacity, check_seed(seed)
-        self.n_seen = 0
-        self._n_samples = 0
-        self._table = self._new_table()
+        self.n_seen = self._n_samples = 0
+        self._table = self.table_class(max_rows=capacity)
 
     @abstractmethod
     def add(self, batch: Batch, **extra: AnyArray) -> None:
@@ -155,12 +150,9 @@ class ReplayBuffer(ABC):
         for name, own in self._settings().items():
             if metadata.get(name) != own:
                 raise BadInput(f"the state has {name} {metadata.get(name)!r}; this memory has {own!r}")
-        table = self._new_table()
+        table = self.table_class(max_rows=self.capacity)
         table.load(state["arrays"])
         self._table, self.n_seen, self._n_samples = table, metadata["n_seen"], metadata["n_samples"]
-
-    def _new_table(self) -> ColumnTable:
-        return ColumnTable(max_rows=self.capacity)
 
     def _settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "capacity": self.capacity, "seed": self.seed}
@@ -172,8 +164,11 @@ class ReplayBuffer(ABC):
         columns = self._table.take(rows)
         extra = {name: column for name, column in columns.items() if name not in BATCH_COLUMNS}
         images = columns.get("images", np.zeros((0, 0, 0), np.uint8))
-        labels = columns.get("labels", np.zeros(0, np.int64))
-        return Sample(images, labels, _factors(columns), columns.get("tasks"), extra, rows)
+        labels, factors = columns.get("labels", np.zeros(0, np.int64)), None
+        if "factors" in columns:
+            geometry, colour = np.split(columns["factors"], [len(FACTOR_NAMES)], axis=1)
+            factors = Factors(**dict(zip(FACTOR_NAMES, geometry.T, strict=True)), colour=colour)
+        return Sample(images, labels, factors, columns.get("tasks"), extra, rows)
 
     def _overwrite(self, images: dict[int, int], columns: dict[str, AnyArray]) -> None:
         """Overwrite rows with images of a batch, given as {row: index in the batch}."""
@@ -203,13 +198,6 @@ def columns_of(batch: Batch, extra: dict[str, AnyArray]) -> dict[str, AnyArray]:
     if batch.tasks is not None:
         columns["tasks"] = batch.tasks
     return {**columns, **extra}
-
-
-def _factors(columns: dict[str, AnyArray]) -> Factors | None:
-    if "factors" not in columns:
-        return None
-    geometry, colour = np.split(columns["factors"], [len(FACTOR_NAMES)], axis=1)
-    return Factors(**dict(zip(FACTOR_NAMES, geometry.T, strict=True)), colour=colour)
 
 
 def _distinct(rng: Rng, n: int, high: int) -> IntArray:

@@ -63,6 +63,7 @@ class ClassBalanced(ReplayBuffer):
     """
 
     kind: ClassVar[str] = "class-balanced"
+    table_class = LabeledTable
     _table: LabeledTable
 
     def __init__(self, *, capacity: int, seed: int = 0) -> None:
@@ -124,16 +125,12 @@ class ClassBalanced(ReplayBuffer):
         if count := self._table.count(label):
             heapq.heappush(self._heap, (-count, _tie_breaker(self.seed, label), label))
 
-    def _new_table(self) -> LabeledTable:
-        return LabeledTable(max_rows=self.capacity)
-
     def state(self) -> State:
         state = super().state()
         labels = self._table.labels()
         state["arrays"]["class seen"] = np.array([self._n_seen_of[label] for label in labels], np.int64)
-        state["arrays"]["class was largest"] = np.array(
-            [label in self._was_largest for label in labels], bool
-        )
+        was_largest = [label in self._was_largest for label in labels]
+        state["arrays"]["class was largest"] = np.array(was_largest, bool)
         return state
 
     def load(self, state: State) -> None:
@@ -169,6 +166,7 @@ class Herding(ReplayBuffer):
     """
 
     kind: ClassVar[str] = "herding"
+    table_class = LabeledTable
     _table: LabeledTable
 
     def __init__(self, *, capacity: int, seed: int = 0) -> None:
@@ -232,9 +230,6 @@ class Herding(ReplayBuffer):
 
     def _images_per_class(self) -> int:
         return self.capacity // max(1, len(self._classes))
-
-    def _new_table(self) -> LabeledTable:
-        return LabeledTable(max_rows=self.capacity)
 
 
 def herd(features: AnyArray, n: int) -> IntArray:

@@ -150,18 +150,6 @@ class ExemplarMemory:
         self._names[label] = name
         self._version += 1
 
-    def relabel(self, label: int, new_label: int) -> None:
-        """Move the images of a class to another label, after those it has; with the name if it is new."""
-        images = self.images_of(label)
-        if label == new_label:
-            return
-        self._version += 1
-        name = self._names.pop(label, None)
-        if name is not None and new_label not in self:
-            self._names[new_label] = name
-        self._erase(self._table.rows_of(label))
-        self._append(images, np.full(len(images), new_label, np.int64), self._version)
-
     def forget(self, label: int, which: int | None = None) -> int:
         """Erase a class, or only its image with number `which`, without leaving a byte.
 
@@ -174,10 +162,6 @@ class ExemplarMemory:
         if label not in self:
             self._names.pop(label, None)
         return len(rows)
-
-    def trim(self) -> None:
-        """Free unused capacity."""
-        self._table.trim()
 
     def state(self) -> State:
         """Everything, as arrays and metadata."""
@@ -232,9 +216,9 @@ class ExemplarMemory:
 
     def _check_images(self, images: Images) -> None:
         if images.dtype != np.uint8 or images.ndim not in (3, 4) or not len(images):
-            given = f"shape {images.shape} of {images.dtype}"
             raise BadInput(
-                f"images have {given}; they must be uint8, (n, H, W) or (n, H, W, 3), n at least 1"
+                f"images have shape {images.shape} of {images.dtype}; they must be uint8, (n, H, W) or "
+                "(n, H, W, 3), n at least 1"
             )
         if "images" in self._table and images.shape[1:] != self.images.shape[1:]:
             raise BadInput(f"images are {images.shape[1:]}; this memory has {self.images.shape[1:]}")

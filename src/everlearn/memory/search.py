@@ -66,12 +66,14 @@ class NearestIndex:
             return False
         rows, kept = memory.changed_since(self._version), self._codes[: len(memory)]
         if len(rows):
-            new = _as_rows(*encode(memory.images[rows], self.block))
+            codes, lost = encode(memory.images[rows], self.block)
+            own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
+            # The product with a query's row in `_bounds` is the squared distance minus the query's own.
+            new = np.concatenate([codes, lost[:, None], own[:, None]], axis=1)
             # A new array, so that no code of a removed image stays in unused capacity.
-            codes = np.zeros((len(memory), new.shape[1]), np.float32)
-            codes[: len(kept), : kept.shape[1]] = kept
-            codes[rows] = new
-            self._codes = codes
+            self._codes = np.zeros((len(memory), new.shape[1]), np.float32)
+            self._codes[: len(kept), : kept.shape[1]] = kept
+            self._codes[rows] = new
         else:
             self._codes = kept.copy()
         self._version = memory.version
@@ -94,7 +96,7 @@ class NearestIndex:
         pending, n = np.arange(len(images)), FIRST_CANDIDATES + k
         while len(pending):
             some = smallest(bounds[pending], min(n, len(self)))
-            slack = SLACK * _squared_norms(queries[pending])[:, None]
+            slack = SLACK * np.square(queries[pending] - OFFSET).sum(axis=1)[:, None]
             limits = np.take_along_axis(bounds[pending], some, 1) - slack
             exact = [
                 scan(queries[i], exemplars, some[j], limits[j], rows[i], distances[i])
@@ -108,7 +110,8 @@ class NearestIndex:
         """Squared distances of codes, (n, rows): lower bounds of squared distances of images."""
         codes, lost = encode(images, self.block)
         own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
-        bounds: Floats = _as_columns(codes, lost) @ self._codes.T
+        query = np.concatenate([-2 * codes, -2 * lost[:, None], np.ones_like(lost)[:, None]], axis=1)
+        bounds: Floats = query @ self._codes.T
         bounds += own[:, None]
         return bounds
 
@@ -155,21 +158,6 @@ def encode(images: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
     codes: Floats = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
     lost = np.square(centered).sum(axis=(1, 2, 3)) - np.einsum("nd,nd->n", codes, codes)
     return codes, np.sqrt(np.maximum(lost, 0))
-
-
-def _as_rows(codes: Floats, lost: Floats) -> Floats:
-    """Rows whose product with `_as_columns` is the squared distance minus the query's squared norm."""
-    own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
-    return np.concatenate([codes, lost[:, None], own[:, None]], axis=1)
-
-
-def _as_columns(codes: Floats, lost: Floats) -> Floats:
-    return np.concatenate([-2 * codes, -2 * lost[:, None], np.ones_like(lost)[:, None]], axis=1)
-
-
-def _squared_norms(images: Floats) -> Floats:
-    norms: Floats = np.square(images - OFFSET).sum(axis=1)
-    return norms
 
 
 def smallest(values: Floats, k: int) -> IntArray:

@@ -93,10 +93,6 @@ class ColumnTable:
         self._n = kept
         return gaps, moved
 
-    def trim(self) -> None:
-        """Free unused capacity."""
-        self._resize(self._n)
-
     def state(self) -> dict[str, AnyArray]:
         """Copies of all columns."""
         return {name: column[: self._n].copy() for name, column in self._columns.items()}
@@ -109,11 +105,9 @@ class ColumnTable:
 
     def _reserve(self, n: int) -> None:
         capacity = min((len(column) for column in self._columns.values()), default=0)
-        if n > capacity:
-            doubled = max(n, 2 * capacity)
-            self._resize(doubled if self._max_rows is None else max(n, min(doubled, self._max_rows)))
-
-    def _resize(self, capacity: int) -> None:
+        if n <= capacity:
+            return
+        capacity = max(n, 2 * capacity if self._max_rows is None else min(2 * capacity, self._max_rows))
         for name, column in self._columns.items():
             resized = np.zeros((capacity, *column.shape[1:]), column.dtype)
             resized[: self._n] = column[: self._n]

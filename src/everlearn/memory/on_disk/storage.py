@@ -52,34 +52,10 @@ class Edit:
         return cls(rows, [-1] * len(rows), [""] * len(rows))
 
 
-class Journal:
-    """A file with the last edit.
-
-    Args:
-        path: the file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def write(self, edit: Edit) -> None:
-        """Commit an edit: it will be applied now, or when the memory is opened next."""
-        files.write(self.path, json.dumps(asdict(edit)).encode())
-
-    def read(self) -> Edit:
-        """The last edit; an empty one if there was none."""
-        if not self.path.exists():
-            return Edit.erase([])
-        try:
-            return Edit(**json.loads(self.path.read_bytes()))
-        except (ValueError, TypeError):
-            raise BadInput(f"{self.path} is damaged; use a copy of the memory") from None
-
-
 class RowFile:
     """An array in a file: row i is bytes i * size to (i + 1) * size; rows past the end are zero.
 
-    Not crash-safe by itself; edits are journaled first (`Journal`).
+    Not crash-safe by itself; edits are journaled first.
 
     Args:
         path: the file; created if it does not exist.
@@ -184,8 +160,11 @@ class Storage:
         try:
             self._open()
             self._remove_stale()
-            self._apply(self._journal.read())
-            self._check_complete()
+            self._apply(self._last_edit())
+            for file in (self.images, self._codes):
+                if len(file) < len(self):
+                    missing = f"{len(file):,} of {len(self):,} rows"
+                    raise BadInput(f"{file.path} is cut short: {missing}; use a copy of the memory")
         except BaseException:
             self.close()
             raise
@@ -194,13 +173,13 @@ class Storage:
         self._resources.enter_context(FolderLock(self.folder))
         self._metadata = read_metadata(self.folder)
         self.image_shape = tuple(self._metadata["image_shape"])
-        self._journal = Journal(self.folder / EDIT)
         self._labels = self._file("labels", np.int64)
         self._names = self._file("names", np.uint8, (NAME_BYTES,))
         self.images = self._file("images", np.uint8, self.image_shape)
         self._codes = self._file(_codes_name(self._metadata), np.int8, (CODE_BYTES,))
-        fitted = (self.folder / _coder_name(self._metadata)).read_bytes() if self._metadata["codes"] else None
-        self.coder = None if fitted is None else PCACoder.from_bytes(fitted)
+        self.coder: PCACoder | None = None
+        if self._metadata["codes"]:
+            self.coder = PCACoder.from_bytes((self.folder / _coder_name(self._metadata)).read_bytes())
 
     def _file(self, name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> RowFile:
         file = RowFile(self.folder / name, dtype, shape)
@@ -239,7 +218,7 @@ class Storage:
     def add(self, images: Images, codes: Codes, edit: Edit) -> None:
         """Write images and codes into free rows, and commit the edit."""
         rows = np.array(edit.rows, np.int64)
-        self._journal.write(Edit.erase(edit.rows))
+        self._write_journal(Edit.erase(edit.rows))
         self.images.write(rows, images)
         self._codes.write(rows, codes)
         self._sync()
@@ -247,7 +226,7 @@ class Storage:
 
     def commit(self, edit: Edit) -> None:
         """Journal an edit, then apply it."""
-        self._journal.write(edit)
+        self._write_journal(edit)
         self._apply(edit)
 
     def recode(self, coder: PCACoder) -> None:
@@ -269,6 +248,19 @@ class Storage:
     def close(self) -> None:
         """Close the files and release the lock."""
         self._resources.close()
+
+    def _write_journal(self, edit: Edit) -> None:
+        """Make sure that an edit is applied now, or when the memory is opened next."""
+        files.write(self.folder / EDIT, json.dumps(asdict(edit)).encode())
+
+    def _last_edit(self) -> Edit:
+        path = self.folder / EDIT
+        if not path.exists():
+            return Edit.erase([])
+        try:
+            return Edit(**json.loads(path.read_bytes()))
+        except (ValueError, TypeError):
+            raise BadInput(f"{path} is damaged; use a copy of the memory") from None
 
     def _apply(self, edit: Edit) -> None:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
@@ -292,22 +284,13 @@ class Storage:
         for path in (*old, *self.folder.glob(".*.new")):
             files.remove(path)
 
-    def _check_complete(self) -> None:
-        for file in (self.images, self._codes):
-            if len(file) < len(self):
-                raise BadInput(
-                    f"{file.path} is cut short: {len(file):,} of {len(self):,} rows; use a copy of the memory"
-                )
-
 
 def read_metadata(folder: Path) -> dict[str, Any]:
     """Read the metadata file."""
     try:
-        metadata = json.loads((folder / METADATA).read_bytes())
-        found, _ = (
-            (metadata["kind"], metadata["format"]),
-            (metadata["codes"] + 1, len(metadata["image_shape"])),
-        )
+        metadata: dict[str, Any] = json.loads((folder / METADATA).read_bytes())
+        found = metadata["kind"], metadata["format"]
+        _ = metadata["codes"] + 1, len(metadata["image_shape"])  # they have the right types
     except FileNotFoundError:
         raise BadInput(f"there is no on-disk memory in {str(folder)!r}; give the folder of one") from None
     except (ValueError, KeyError, TypeError):
@@ -316,7 +299,7 @@ def read_metadata(folder: Path) -> dict[str, Any]:
         raise BadInput(
             f"{str(folder)!r} holds {found[0]!r} of format {found[1]}; this everlearn reads format {FORMAT}"
         )
-    return dict(metadata)
+    return metadata
 
 
 def write_metadata(folder: Path, metadata: dict[str, Any]) -> None:

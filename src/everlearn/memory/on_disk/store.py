@@ -52,7 +52,7 @@ class OnDiskMemory:
     def __init__(self, folder: str | Path) -> None:
         self._storage: Storage | None = Storage(Path(folder))
         self._table = self._read_table()
-        self._n = int((self._table.labels != FREE).sum())
+        self._n = len(self._used_rows())
         self._images = self._storage.images.mapped()
         self._fit_if_needed()
 
@@ -100,8 +100,7 @@ class OnDiskMemory:
 
     def labels(self) -> IntArray:
         """The label of each image, in no particular order."""
-        labels: IntArray = self._table.labels[self._table.labels != FREE]
-        return labels
+        return self._table.labels[self._used_rows()]
 
     def classes(self) -> IntArray:
         """The labels, sorted."""
@@ -148,8 +147,7 @@ class OnDiskMemory:
 
     def rename(self, label: int, name: str) -> None:
         """Change the name of a class; its label stays."""
-        _check_name(name)
-        rows = self._rows_of([label])
+        name, rows = _checked_name(name), self._rows_of([label])
         with self._editing() as storage:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
@@ -195,7 +193,7 @@ class OnDiskMemory:
         """Fit the codes to the current images, if these differ much from the first ones."""
         if not len(self):
             raise BadInput("the memory is empty; add images before codes are fitted")
-        rows = np.flatnonzero(self._table.labels != FREE)
+        rows = self._used_rows()
         some = rows[np.linspace(0, len(rows) - 1, min(FIT_IMAGES, len(rows))).astype(np.int64)]
         with self._editing() as storage:
             storage.recode(PCACoder.fit(self._images[some]))
@@ -238,9 +236,12 @@ class OnDiskMemory:
 
     def _candidates(self, images: AnyArray, k: int) -> IntArray:
         if self._open.coder is None:
-            rows = np.flatnonzero(self._table.labels != FREE)
+            rows = self._used_rows()
             return np.broadcast_to(rows, (len(images), len(rows)))
         return self._table.nearest(self._encode(images), min(len(self), CANDIDATES + k))
+
+    def _used_rows(self) -> IntArray:
+        return np.flatnonzero(self._table.labels != FREE)
 
     def _free_rows(self, n: int) -> IntArray:
         """Free rows, then new ones."""
@@ -263,9 +264,7 @@ class OnDiskMemory:
         known = labels[np.isin(labels, self._table.labels)]
         if len(known):
             raise BadInput(f"label {known[0]} exists already; add its image without a name, or rename it")
-        for name in names:
-            _check_name(name)
-        return list(names)
+        return [_checked_name(name) for name in names]
 
 
 def _as_labels(labels: npt.ArrayLike) -> IntArray:
@@ -276,6 +275,7 @@ def _as_labels(labels: npt.ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _check_name(name: str) -> None:
+def _checked_name(name: str) -> str:
     if not name.strip() or not name.isprintable() or len(name.encode()) > NAME_BYTES:
         raise BadInput(f"{name!r:.80} is no valid class name; give 1 to {NAME_BYTES} bytes of printable text")
+    return name
