@@ -25,10 +25,6 @@ class AGEM(Classifier):
     from training on it. Adam's running means undo part of the projection; set optimizer to "sgd" for the
     method by itself.
 
-    Example:
-        >>> AGEM.tiny().buffer
-        <ClassBalanced: 0 of at most 2000 images, 0 seen>
-
     Reference: Chaudhry et al. 2018, "Efficient lifelong learning with A-GEM", arXiv:1812.00420.
     """
 
@@ -61,12 +57,7 @@ class AGEM(Classifier):
 
 
 def project(gradients: Sequence[Tensor], references: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The gradients without their component against the reference gradients.
-
-    Example:
-        >>> project([torch.tensor([1.0, 1.0])], [torch.tensor([-2.0, 0.0])])
-        [tensor([0., 1.])]
-    """
+    """The gradients without their component against the reference gradients."""
     agreement = _dot(gradients, references)
     if agreement >= 0:
         return gradients

@@ -61,16 +61,9 @@ def setting(
 ) -> T:
     """Declare a setting of a learner, as a class-level field with an annotation.
 
-    A subclass that declares the setting again inherits whatever it leaves out.
-
-    Args:
-        description: what the setting means, without a period at the end.
-        default: the value unless another is given.
-        choices: the values it can have; an annotation such as Literal["a", "b"] does the same.
-        ge: the smallest value; gt, le and lt are bounds as well.
-        gt: see ge.
-        le: see ge.
-        lt: see ge.
+    The description has no period at the end; ge, gt, le and lt are bounds; an annotation such as
+    Literal["a", "b"] replaces `choices`. A subclass that declares the setting again inherits whatever it
+    leaves out.
 
     Example:
         >>> class Example(Configurable):
@@ -84,8 +77,8 @@ def setting(
         everlearn.errors.BadInput: n_images is 0; it must be at least 1
     """
     bounds = {"ge": ge, "gt": gt, "le": le, "lt": lt}
-    set_bounds = {name: bound for name, bound in bounds.items() if bound is not None}
-    return cast(T, Setting(default, description, choices, set_bounds))
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return cast(T, Setting(default, description, choices, given))
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
@@ -103,14 +96,11 @@ class Configurable:
         super().__init_subclass__(**kwargs)
         inherited: dict[str, Setting] = {}
         for base in cls.__mro__[1:]:
-            for name, value in getattr(base, "settings", {}).items():
-                inherited.setdefault(name, value)
+            inherited = {**inherited, **getattr(base, "settings", {}), **inherited}
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
-        changed = {
-            name: value.overridden_by(own[name]) if name in own else value
-            for name, value in inherited.items()
-        }
-        cls.settings = {**{name: own[name] for name in own if name not in inherited}, **changed}
+        changed = {name: inherited[name].overridden_by(own[name]) for name in inherited if name in own}
+        new = {name: own[name] for name in own if name not in inherited}
+        cls.settings = {**new, **inherited, **changed}
         for name in own:
             setattr(cls, name, cls.settings[name].default)
         if plain := [name for name in inherited if name in vars(cls) and name not in own]:
@@ -149,10 +139,9 @@ def _document(cls: type[Configurable]) -> None:
     annotations: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         annotations |= inspect.get_annotations(base)
+    kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=annotations[name]
-        )
+        inspect.Parameter(name, kind, default=each.default, annotation=annotations[name])
         for name, each in cls.settings.items()
     ]
     cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

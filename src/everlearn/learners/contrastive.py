@@ -82,10 +82,8 @@ class Contrastive(Learner):
         self.net.train()
         embeddings = self._embed(np.concatenate([batch.images, exemplars]))
         self.count_flops(len(embeddings), self.forward_flops)
-        n = len(batch)
-        losses = self._losses(
-            embeddings[:n], embeddings[n:], torch.from_numpy(class_of).to(embeddings.device)
-        )
+        n, rows = len(batch), torch.from_numpy(class_of).to(embeddings.device)
+        losses = self._losses(embeddings[:n], embeddings[n:], rows)
         loss = losses["pull"] + self.separation_weight * losses["separation"]
         minimize(loss, self.optim)
         self.n_steps += 1

@@ -31,12 +31,9 @@ class CWRHead(Stateful):
 
         row = (row * w + trained) / (w + 1),  w = sqrt(n_past / n_current)
 
-    A class that is new gets its trained row; rows of classes that are not in the task do not change.
-
-    Args:
-        weight: the class weights of a head, (capacity, n_features), for their shape.
-        centering: the mean that is subtracted from trained rows: of each row ("class"), or of all rows of the
-            task ("task").
+    A class that is new gets its trained row; rows of classes that are not in the task do not change. Rows are
+    centered by the mean of each ("class") or of all rows of the task ("task"). The class weights of a head
+    give the shape.
 
     Example:
         >>> head = CWRHead(torch.zeros(2, 2), centering="class")
@@ -249,10 +246,6 @@ class CWRStar(CWRLearner):
     that no class has larger logits because it came last. Nothing else is stored. It is as good as the
     features of the first task, or of the initial weights.
 
-    Example:
-        >>> CWRStar.tiny().centering
-        'class'
-
     Reference: Lomonaco et al. 2020, arXiv:1907.03799.
     """
 
@@ -267,10 +260,6 @@ class AR1(CWRLearner):
     The head is trained and consolidated as in CWR*; the whole backbone is trained in every task, under the
     quadratic penalty of synaptic intelligence. With strength 0 only a small `backbone_lr` protects it, as in
     `gnr`. The head has no penalty, since it is consolidated.
-
-    Example:
-        >>> AR1.tiny(seed=1).seed
-        1
 
     Reference: Maltoni and Lomonaco 2019, "Continuous learning in single-incremental-task scenarios",
     arXiv:1806.08568.

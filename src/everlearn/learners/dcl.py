@@ -102,9 +102,7 @@ class DCL(ExemplarLearner):
         "mean pose error, in half image widths, below which batches are skipped; 0 trains on all",
         default=0.012, ge=0,
     )  # fmt: skip
-    block: int = setting(
-        "pooling size of the memory's index; 1 compares whole images", default=4, ge=1, le=64
-    )
+    block: int = setting("pooling size of the index; 1 compares whole images", default=4, ge=1, le=64)
 
     parts: ClassVar[Names] = ("net", "average", "optim")
     counters: ClassVar[Names] = ("n_steps", "n_to_skip", "pose_error")

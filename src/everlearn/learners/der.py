@@ -30,10 +30,6 @@ class DER(Classifier):
     It needs fewer images than `er`, and decays like it when classes outgrow the buffer. Logits are stored for
     every label, so the size of an image grows with the number of labels.
 
-    Example:
-        >>> DER.tiny().buffer
-        <Reservoir: 0 of at most 2000 images, 0 seen>
-
     Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
     """
 
@@ -78,10 +74,6 @@ class DERPlusPlus(DER):
 
     The loss of `der` + beta * cross-entropy on a second, independent sample of the buffer. It drifts less
     than `der` where the logits were poor when an image was stored.
-
-    Example:
-        >>> DERPlusPlus.tiny().beta
-        0.5
 
     Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
     """

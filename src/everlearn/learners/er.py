@@ -17,10 +17,6 @@ class ER(Classifier):
     Each batch is trained together with images sampled from a replay buffer, under one cross-entropy. Accuracy
     holds while the buffer has enough images per class, and decays after that.
 
-    Example:
-        >>> ER.tiny().buffer
-        <Reservoir: 0 of at most 2000 images, 0 seen>
-
     Reference: Chaudhry et al. 2019, "On tiny episodic memories in continual learning", arXiv:1902.10486.
     """
 

@@ -22,10 +22,6 @@ class EWC(Classifier):
     Expect an accuracy of 1 / number of tasks in class-incremental streams for any strength: nothing
     discriminates between new and old labels.
 
-    Example:
-        >>> EWC.tiny().decay
-        0.9
-
     References: Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks",
     arXiv:1612.00796; online: Schwarz et al. 2018, "Progress & compress", arXiv:1805.06370.
     """

@@ -19,10 +19,6 @@ class GDumb(Classifier):
 
     Accuracy holds while a class has dozens of stored images, and falls with every class after that.
 
-    Example:
-        >>> GDumb.tiny().buffer
-        <ClassBalanced: 0 of at most 2000 images, 0 seen>
-
     Reference: Prabhu et al. 2020, "GDumb: a simple approach that questions our progress in continual
     learning", ECCV.
     """

@@ -31,10 +31,6 @@ class ICaRL(Classifier):
     its targets are the teacher's only. A class is not predicted before its task has ended. Accuracy decays as
     the number of exemplars per class shrinks.
 
-    Example:
-        >>> ICaRL.tiny().buffer
-        <Herding: 0 of at most 2000 images, 0 seen>
-
     References: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
     arXiv:1611.07725; temperature: van de Ven and Tolias 2019, arXiv:1904.07734.
     """

@@ -17,10 +17,6 @@ class Joint(Classifier):
     while the task passes once; each step trains on a uniform sample of them. A task costs more the later it
     comes, and checkpoints contain every image (4 KB for 64 px in gray). It is not a continual learner but a
     bound for them.
-
-    Example:
-        >>> Joint.tiny().buffer
-        <Reservoir: 0 of at most 1000000000 images, 0 seen>
     """
 
     parts: ClassVar[Names] = ("buffer",)
@@ -47,10 +43,6 @@ class CumulativeBudget(Joint):
     All images are stored, and each batch is one step on a uniform sample of them: the upper bound for replay
     methods at equal compute. It falls behind `joint` with the number of tasks, since every image is trained
     ever more rarely.
-
-    Example:
-        >>> CumulativeBudget.tiny().steps_per_batch
-        1
     """
 
     def begin(self, task: TaskView) -> None:

@@ -19,10 +19,6 @@ class L2(Classifier):
     new labels are free, and so are running statistics of batch normalization, which are no parameters. In
     class-incremental streams the head forgets as fast as that of `naive`.
 
-    Example:
-        >>> L2.tiny(seed=1).strength
-        0.01
-
     Reference: the baseline of Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural
     networks", arXiv:1612.00796.
     """

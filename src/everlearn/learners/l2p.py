@@ -47,15 +47,11 @@ class L2P(Learner):
         "empty, a small transformer with random weights",
         default="",
     )
-    learning_rate: float = setting(
-        "learning rate of Adam, which is new in each task", default=0.01, ge=1e-9, le=1
-    )
+    learning_rate: float = setting("learning rate of Adam, new in each task", default=0.01, ge=1e-9, le=1)
     n_prompts: int = setting("prompts in the pool", default=10, ge=1, le=10_000)
     prompt_length: int = setting("tokens of a prompt", default=5, ge=1, le=1000)
     n_selected: int = setting("prompts selected for each image", default=5, ge=1)
-    pull_weight: float = setting(
-        "weight of the cosines between queries and selected keys", default=0.1, ge=0, le=1e6
-    )
+    pull_weight: float = setting("weight of cosines of queries and selected keys", default=0.1, ge=0, le=1e6)
 
     parts: ClassVar[Names] = ("backbone", "pool", "head", "optim")
     counters: ClassVar[Names] = ("task_labels",)

@@ -20,10 +20,6 @@ class SI(Classifier):
     Expect an accuracy of 1 / number of tasks in class-incremental streams for any strength: nothing
     discriminates between new and old labels.
 
-    Example:
-        >>> SI.tiny().damping
-        0.1
-
     Reference: Zenke et al. 2017, "Continual learning through synaptic intelligence", arXiv:1703.04200.
     """
 

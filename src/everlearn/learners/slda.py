@@ -42,7 +42,8 @@ class SLDA(FrozenFeatures):
     def add_features(self, features: FloatArray, labels: IntArray) -> None:
         for label in dict.fromkeys(labels.tolist()):
             of_class = features[labels == label]
-            self.scatter += _scatter(of_class) + self._scatter_between(label, of_class)
+            centered = of_class - of_class.mean(0)
+            self.scatter += centered.T @ centered + self._scatter_between(label, of_class)
         self.sums.add(features, labels)
         self._discriminants = None
 
@@ -78,8 +79,3 @@ class SLDA(FrozenFeatures):
         mixed = (1 - self.shrinkage) * self.covariance + self.shrinkage * np.eye(self.sums.n_features)
         weights: FloatArray = np.linalg.solve(mixed, means.T).T.astype(np.float64, copy=False)
         return weights, -0.5 * (weights * means).sum(1)
-
-
-def _scatter(features: FloatArray) -> FloatArray:
-    centered = features - features.mean(0)
-    return np.asarray(centered.T @ centered)

@@ -13,10 +13,8 @@ from everlearn.networks import pad_to
 class WeightPenalty(Stateful):
     """The sum of importance * (parameter - reference)^2 over all parameters.
 
-    Reference and importance count as weights: they are as large as the network and hold no image.
-
-    Args:
-        parameters: the first reference; all importances are zero.
+    The first reference has no importance. Both count as weights: they are as large as the network and hold no
+    image.
 
     Example:
         >>> penalty = WeightPenalty([torch.zeros(2)])
@@ -53,13 +51,8 @@ class PathIntegralPenalty(WeightPenalty):
 
     At every step the path integral of a parameter grows by -gradient * displacement, with the gradient of the
     loss without the penalty, and the displacement that the optimizer made. After a task its importance grows
-    by path integral / (displacement over the task^2 + damping), if that is positive.
-
-    Args:
-        parameters: the first reference.
-        strength: weight of the penalty in the loss.
-        damping: added to the squared displacement.
-        max_importance: the largest importance of a parameter.
+    by path integral / (displacement over the task^2 + damping), if that is positive, up to `max_importance`.
+    `strength` is the weight of the penalty in the loss.
     """
 
     parts: ClassVar[Names] = ("path_integral",)

@@ -64,9 +64,8 @@ class ClassMeans:
     def add(self, vectors: npt.NDArray[np.floating], labels: IntArray) -> None:
         """Add vectors (n, n_features) to the sums of their labels."""
         if not (np.abs(vectors) <= MAX_ENTRY).all():
-            raise BadInput(
-                f"a vector has an entry that is not finite or beyond {MAX_ENTRY:,.0f}; it cannot be added"
-            )
+            limit = f"not finite or beyond {MAX_ENTRY:,.0f}"
+            raise BadInput(f"a vector has an entry that is {limit}; it cannot be added")
         integers = np.rint(np.asarray(vectors, np.float64) / self.resolution).astype(np.int64)
         self._accumulate(labels, integers, np.ones(len(labels), np.int64))
 
@@ -100,15 +99,12 @@ class ClassMeans:
         self._row_of = {label: row for row, label in enumerate(self.labels.tolist())}
 
     def _accumulate(self, labels: IntArray, sums: AnyArray, counts: IntArray) -> None:
-        self._add_labels(labels)
+        new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
+        self._row_of |= {label: len(self._table) + i for i, label in enumerate(new)}
+        zeros = np.zeros((len(new), self.n_features), np.int64), np.zeros(len(new), np.int64)
+        self._table.append({"labels": np.array(new, np.int64), "sums": zeros[0], "counts": zeros[1]})
         rows, own = np.unique(self.positions(labels), return_inverse=True)
         new_sums, new_counts = self._table["sums"][rows], self._table["counts"][rows]
         np.add.at(new_sums, own, sums)
         np.add.at(new_counts, own, counts)
         self._table.overwrite(rows, {"sums": new_sums, "counts": new_counts})
-
-    def _add_labels(self, labels: IntArray) -> None:
-        new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
-        self._row_of |= {label: len(self._table) + i for i, label in enumerate(new)}
-        sums, counts = np.zeros((len(new), self.n_features), np.int64), np.zeros(len(new), np.int64)
-        self._table.append({"labels": np.array(new, np.int64), "sums": sums, "counts": counts})

@@ -231,15 +231,7 @@ def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbon
 
 
 def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
-    """The first n layers of a backbone, and the others; they share its weights.
-
-    Example:
-        >>> lower, upper = split_layers(SmallNet((32, 32)), 4)
-        >>> lower(torch.zeros(1, 1, 32, 32)).shape
-        torch.Size([1, 64, 4, 4])
-        >>> upper(torch.zeros(1, 64, 4, 4)).shape
-        torch.Size([1, 256])
-    """
+    """The first n layers of a backbone, and the others; they share its weights."""
     layers = net.layers()
     if not 0 <= n <= len(layers):
         raise BadInput(f"there is no layer {n}; this network has layers 0 to {len(layers)}")

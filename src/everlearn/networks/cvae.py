@@ -15,18 +15,12 @@ from everlearn.rng import rng_at
 class ConditionalVAE(nn.Module):
     """Features of activations -> latents; latents and class -> activations.
 
-    The features are computed by the upper layers of a classifier, which are not part of it. The capacity for
-    classes grows in powers of two.
-
-    Args:
-        n_features: size of the features.
-        shape: shape of the activations of one image.
-        width: hidden units; a narrow decoder generates poor activations.
-        n_latents: number of latents.
-        seed: seed of the initial weights.
+    The features are computed by the upper layers of a classifier, which are not part of it; `shape` is that
+    of the activations of one image. The capacity for classes grows in powers of two. A decoder with a small
+    `width` (hidden units) generates poor activations.
 
     Example:
-        >>> net = ConditionalVAE(n_features=8, shape=(4, 2, 2))
+        >>> net = ConditionalVAE(8, shape=(4, 2, 2))
         >>> net.add_classes(3)
         False
         >>> net.decode(torch.zeros(5, 100), torch.tensor([0, 1, 2, 2, 0])).shape

@@ -28,22 +28,12 @@ class ShutDown(Exception):
 
 
 def world_size() -> int:
-    """The number of processes of the run.
-
-    Example:
-        >>> world_size()
-        1
-    """
+    """The number of processes of the run."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def own_rows(n: int) -> slice:
-    """The rows, out of n, that this process computes; all processes have about the same number.
-
-    Example:
-        >>> own_rows(5)
-        slice(0, 5, None)
-    """
+    """The rows, out of n, that this process computes; all processes have about the same number."""
     rank = dist.get_rank() if world_size() > 1 else 0
     return slice(n * rank // world_size(), n * (rank + 1) // world_size())
 

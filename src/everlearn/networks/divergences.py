@@ -10,12 +10,7 @@ from torch.nn import functional
 
 
 def kl_to_prior(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """KL(N(mean, variance) || N(0, 1)) of every latent.
-
-    Example:
-        >>> kl_to_prior(torch.tensor([0.0, 2.0]), torch.zeros(2))
-        tensor([0., 2.])
-    """
+    """KL(N(mean, variance) || N(0, 1)) of every latent."""
     return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance)
 
 
@@ -24,12 +19,6 @@ def atypicality(mean: Tensor, log_variance: Tensor) -> Tensor:
 
     The aggregate posterior, a mixture of Gaussians, is approximated by one Gaussian with its mean and
     variance.
-
-    Example:
-        >>> varied, still = torch.tensor([[1.0], [-1.0]]), torch.tensor([[0.0], [0.0]])
-        >>> small = torch.full((2, 2), 0.02).log()
-        >>> atypicality(torch.cat([varied, still], 1), small).round(decimals=2)
-        tensor([0.0000, 1.4700])
     """
     center = mean.mean(0)
     variance = log_variance.exp().mean(0) + mean.var(0, correction=0)
@@ -39,44 +28,24 @@ def atypicality(mean: Tensor, log_variance: Tensor) -> Tensor:
 def squared_wasserstein(
     mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
 ) -> Tensor:
-    """Squared 2-Wasserstein distance of each pair of Gaussians, summed over latents, (n,).
-
-    Example:
-        >>> squared_wasserstein(torch.ones(1, 2), torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
-        tensor([2.])
-    """
+    """Squared 2-Wasserstein distance of each pair of Gaussians, summed over latents, (n,)."""
     std, other_std = (0.5 * log_variance).exp(), (0.5 * other_log_variance).exp()
     return ((mean - other_mean).square() + (std - other_std).square()).sum(1)
 
 
 def bernoulli_nll(logits: Tensor, pixels: Tensor) -> Tensor:
-    """-log p(pixels), summed over the pixels of each image, (n,); pixels may lie between 0 and 1.
-
-    Example:
-        >>> bernoulli_nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)) / torch.tensor(2.0).log()
-        tensor([4.])
-    """
+    """-log p(pixels), summed over the pixels of each image, (n,); pixels may lie between 0 and 1."""
     return functional.binary_cross_entropy_with_logits(logits, pixels, reduction="none").flatten(1).sum(1)
 
 
 def bernoulli_entropy(pixels: Tensor) -> Tensor:
-    """Lower bound of `bernoulli_nll` for these pixels, (n,): the entropy of gray pixels.
-
-    Example:
-        >>> bernoulli_entropy(torch.tensor([[0.0, 1.0], [0.5, 1.0]])) / torch.tensor(2.0).log()
-        tensor([0., 1.])
-    """
+    """Lower bound of `bernoulli_nll` for these pixels, (n,): the entropy of gray pixels."""
     entropy: Tensor = torch.special.entr(pixels) + torch.special.entr(1 - pixels)
     return entropy.flatten(1).sum(1)
 
 
 def bernoulli_kl(old_logits: Tensor, logits: Tensor) -> Tensor:
-    """KL(Bernoulli(old_logits) || Bernoulli(logits)), summed over the pixels of each image, (n,).
-
-    Example:
-        >>> bernoulli_kl(torch.ones(1, 4), torch.ones(1, 4))
-        tensor([0.])
-    """
+    """KL(Bernoulli(old_logits) || Bernoulli(logits)), summed over the pixels of each image, (n,)."""
     p = torch.sigmoid(old_logits)
     kl = functional.softplus(logits) - functional.softplus(old_logits) + p * (old_logits - logits)
     return kl.flatten(1).sum(1)

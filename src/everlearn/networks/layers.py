@@ -106,10 +106,6 @@ class BatchRenorm(nn.Module):
     limits that is (x - M) / S, as in evaluation, so that batches of one class do no harm. The running values
     are plain means over the first batches, and exponential means with `momentum` after that.
 
-    Args:
-        n_channels: size of the second dimension.
-        momentum: weight of a batch in the running statistics.
-
     Example:
         >>> layer = BatchRenorm(1)
         >>> layer(torch.tensor([[1.0], [3.0]])).shape, layer.running_mean

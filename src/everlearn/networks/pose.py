@@ -24,23 +24,13 @@ NEAR_LOG_SCALE, NEAR_ANGLE, NEAR_SHIFT = 0.08, 0.12, 0.06
 
 
 def poses_from_factors(factors: Factors) -> Tensor:
-    """Poses (n, 4) of ground-truth factors.
-
-    Example:
-        >>> poses_from_factors(Factors(scale=2.0, x=0.75))
-        tensor([[2.0000, 0.0000, 0.2500, 0.0000]])
-    """
+    """Poses (n, 4) of ground-truth factors."""
     matrices = torch.from_numpy(factors.matrices()).float()
     return torch.stack([matrices[:, 0, 0], matrices[:, 1, 0], matrices[:, 0, 2], matrices[:, 1, 2]], dim=1)
 
 
 def factors_from_poses(poses: Tensor) -> Factors:
-    """Factors of poses (n, 4); angles are in [0, 2 pi).
-
-    Example:
-        >>> factors_from_poses(torch.tensor([[0.0, 0.5, 0.25, 0.0]])).array().round(3)
-        array([[0.5  , 1.571, 0.75 , 0.5  ]])
-    """
+    """Factors of poses (n, 4); angles are in [0, 2 pi)."""
     c, s, x, y = poses.double().unbind(1)
     scale = torch.hypot(c, s).clamp_min(1e-6)
     angle = torch.remainder(torch.atan2(s, c), 2 * torch.pi)
@@ -77,13 +67,7 @@ def compose(outer: Tensor, inner: Tensor) -> Tensor:
 
 
 def inverse(poses: Tensor) -> Tensor:
-    """Inverse poses, from the image to the canonical frame.
-
-    Example:
-        >>> pose = torch.tensor([[0.6, 0.8, 0.1, -0.2]])
-        >>> compose(pose, inverse(pose)).round(decimals=5).abs()
-        tensor([[1., 0., 0., 0.]])
-    """
+    """Inverse poses, from the image to the canonical frame."""
     z, w = _complex(poses)
     return _real(1 / z, -w / z)
 

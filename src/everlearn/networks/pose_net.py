@@ -83,12 +83,7 @@ def predict_poses(net: nn.Module, images: Tensor, n_refinements: int = 0) -> Ten
 
 
 class EMA(nn.Module):
-    """Exponential moving average of a network's weights.
-
-    Args:
-        net: the network to average.
-        decay: weight of the previous average in each update; 0 copies the network.
-    """
+    """Exponential moving average of a network's weights; with decay 0, a copy of the latest ones."""
 
     def __init__(self, net: nn.Module, decay: float) -> None:
         super().__init__()

@@ -26,12 +26,7 @@ class NotFinite(BadInput):
 
 
 def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
-    """Images (n, H, W[, 3]) as a float tensor (n, C, H, W), with the background near zero.
-
-    Example:
-        >>> to_tensor(np.full((2, 16, 16, 3), 168, np.uint8)).shape
-        torch.Size([2, 3, 16, 16])
-    """
+    """Images (n, H, W[, 3]) as a float tensor (n, C, H, W), with the background near zero."""
     tensor = torch.from_numpy(np.ascontiguousarray(images)).to(device)
     tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
     return tensor.float().div_(255.0).sub_(MID_GRAY)
@@ -136,12 +131,7 @@ def n_bytes(module: nn.Module) -> int:
 
 
 def flops_per_image(module: nn.Module, image_shape: tuple[int, ...]) -> float:
-    """FLOPs of one forward pass: two for each multiply-add of convolutions and dense layers.
-
-    Example:
-        >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(16 * 16, 10)), (16, 16))
-        5120.0
-    """
+    """FLOPs of one forward pass: two for each multiply-add of convolutions and dense layers."""
     counts: list[float] = []
 
     def count(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:

@@ -25,11 +25,7 @@ N_FEATURES = 256
 class Encoder(nn.Module):
     """Images to Gaussian posteriors q(z | x), which do not depend on the environment.
 
-    Args:
-        image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
-        channels: of each stride-2 layer.
-        n_latents: dimensions of z.
-        min_std: lower bound of the posterior's standard deviation.
+    Standard deviations are at least `min_std`. H and W must be divisible by 2 once per stride-2 layer.
     """
 
     def __init__(
@@ -60,14 +56,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Latents z and environment s to pixel logits of p(x | z, s).
-
-    Args:
-        image_shape: (H, W) or (H, W, 3); H and W are divisible by 2 once per layer.
-        channels: of each stride-2 layer, as in the encoder.
-        n_latents: dimensions of z.
-        n_environments: size of the one-hot code of s.
-    """
+    """Latents z and environment s, as a one-hot code, to pixel logits of p(x | z, s)."""
 
     def __init__(
         self, image_shape: tuple[int, ...], channels: tuple[int, ...], n_latents: int, n_environments: int

@@ -1,5 +1,7 @@
 """A vision transformer with the weight names of timm."""
 
+from collections import OrderedDict
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -48,10 +50,9 @@ class ViT(nn.Module):
         n_patches = (image_size // patch_size) ** 2
         self.cls_token = nn.Parameter(torch.zeros(1, 1, n_features))
         self.pos_embed = nn.Parameter(torch.zeros(1, 1 + n_patches, n_features))
-        self.patch_embed = _PatchEmbedding(n_channels, n_features, patch_size)
-        self.blocks = nn.Sequential(
-            *(_Block(n_features, n_hidden or 4 * n_features) for _ in range(depth)),
-        )
+        patches = nn.Conv2d(n_channels, n_features, patch_size, patch_size)
+        self.patch_embed = nn.Sequential(OrderedDict(proj=patches))
+        self.blocks = nn.Sequential(*(_Block(n_features, n_hidden or 4 * n_features) for _ in range(depth)))
         self.norm = nn.LayerNorm(n_features, eps=1e-6)
         self.head: nn.Module = nn.Linear(n_features, n_classes) if n_classes else nn.Identity()
         _initialize(self)
@@ -67,7 +68,7 @@ class ViT(nn.Module):
 
     def tokens(self, images: Tensor) -> Tensor:
         """Class token and patch embeddings with positions, (n, 1 + n_patches, n_features)."""
-        patches = self.patch_embed(images)
+        patches = self.patch_embed(images).flatten(2).transpose(1, 2)
         first = self.cls_token.expand(len(patches), -1, -1)
         return torch.cat([first, patches], dim=1) + self.pos_embed
 
@@ -92,23 +93,14 @@ class ViT(nn.Module):
         return functional.interpolate(tensor, size, mode="bilinear", antialias=True)
 
 
-class _PatchEmbedding(nn.Module):
-    def __init__(self, n_channels: int, n_features: int, patch_size: int) -> None:
-        super().__init__()
-        self.proj = nn.Conv2d(n_channels, n_features, patch_size, patch_size)
-
-    def forward(self, images: Tensor) -> Tensor:
-        maps: Tensor = self.proj(images)
-        return maps.flatten(2).transpose(1, 2)
-
-
 class _Block(nn.Module):
     def __init__(self, n_features: int, n_hidden: int) -> None:
         super().__init__()
         self.norm1 = nn.LayerNorm(n_features, eps=1e-6)
         self.attn = _Attention(n_features)
         self.norm2 = nn.LayerNorm(n_features, eps=1e-6)
-        self.mlp = _MLP(n_features, n_hidden)
+        fc1, fc2 = nn.Linear(n_features, n_hidden), nn.Linear(n_hidden, n_features)
+        self.mlp = nn.Sequential(OrderedDict(fc1=fc1, gelu=nn.GELU(), fc2=fc2))
 
     def forward(self, tokens: Tensor) -> Tensor:
         tokens = tokens + self.attn(self.norm1(tokens))
@@ -130,17 +122,6 @@ class _Attention(nn.Module):
         attended = functional.scaled_dot_product_attention(queries, keys, values)
         projected: Tensor = self.proj(attended.transpose(1, 2).reshape(n, m, d))
         return projected
-
-
-class _MLP(nn.Module):
-    def __init__(self, n_features: int, n_hidden: int) -> None:
-        super().__init__()
-        self.fc1 = nn.Linear(n_features, n_hidden)
-        self.fc2 = nn.Linear(n_hidden, n_features)
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        outputs: Tensor = self.fc2(functional.gelu(self.fc1(tokens)))
-        return outputs
 
 
 def _initialize(net: ViT) -> None:

@@ -22,11 +22,7 @@ Weights = dict[str, Tensor]
 
 
 def load_vit(weights: str) -> ViT:
-    """A vision transformer of the size that a file of weights has.
-
-    Args:
-        weights: a .safetensors file with timm's names, or hub:OWNER/NAME to download one.
-    """
+    """A vision transformer from a .safetensors file with timm's names, or hub:OWNER/NAME to download one."""
     path = _download(weights.removeprefix(HUB)) if weights.startswith(HUB) else _check(Path(weights))
     tensors = _read(path)
     net = _make_vit(tensors, path)
@@ -37,12 +33,7 @@ def load_vit(weights: str) -> ViT:
 
 
 def load_backbone(net: nn.Module, weights: str) -> None:
-    """Load the weights of a backbone from a file.
-
-    Args:
-        net: the backbone.
-        weights: a .safetensors file that `save_weights` wrote for such a backbone.
-    """
+    """Load the weights of a backbone from a .safetensors file that `save_weights` wrote."""
     path = _check(Path(weights))
     tensors = _read(path)
     if difference := _difference(net, tensors):
@@ -121,15 +112,9 @@ def _make_vit(tensors: Weights, path: Path) -> ViT:
     is_known = n_channels in (1, 3) and n_features % HEAD_WIDTH == 0 and n_features <= MAX_FEATURES
     if not is_known or not 0 < image_size <= MAX_SIZE or depth > MAX_DEPTH or n_hidden > 16 * n_features:
         raise _not_a_vit(path, f"{n_features} features of {n_channels} channels, {n_patches} patches")
-    return ViT(
-        image_size=image_size,
-        patch_size=patch_size,
-        n_channels=n_channels,
-        n_features=n_features,
-        depth=depth,
-        n_hidden=n_hidden,
-        n_classes=len(tensors["head.weight"]) if "head.weight" in tensors else 0,
-    )
+    sizes = {"image_size": image_size, "patch_size": patch_size, "n_channels": n_channels, "depth": depth}
+    n_classes = len(tensors.get("head.weight", ()))
+    return ViT(**sizes, n_features=n_features, n_hidden=n_hidden, n_classes=n_classes)
 
 
 def _not_a_vit(path: Path, reason: str) -> BadInput:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from everlearn.networks import BACKWARD, transfer_optimizer_state
 from everlearn.networks.cvae import ConditionalVAE, cvae_loss
 from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams import Batch
+
+if TYPE_CHECKING:
+    from everlearn.learners.gnr.learner import GNR
 
 NOISE_QUANTILE = 0.9
 """Noise reaches up to this quantile of real activations."""
@@ -55,11 +58,7 @@ class ReplaySource(Stateful):
 
 
 class StoredActivations(ReplaySource):
-    """A reservoir of real activations.
-
-    Args:
-        memory_size: activations stored in total.
-        seed: seed of the reservoir.
+    """A reservoir of `memory_size` real activations.
 
     Example:
         >>> stored = StoredActivations(memory_size=2, seed=0)
@@ -91,12 +90,8 @@ class StoredActivations(ReplaySource):
 class NoiseActivations(ReplaySource):
     """Uniform noise from 0 to the 0.9 quantile of real activations, with targets drawn from all past classes.
 
-    Nothing is stored but that quantile, which the first task determines.
-
-    Args:
-        shape: shape of the activations of one image.
-        memory_size: activations per task, for the count of each class.
-        seed: seed of the noise.
+    Nothing is stored but that quantile, which the first task determines. Classes count as if `memory_size`
+    activations of one `shape` were stored.
     """
 
     counters: ClassVar[Names] = ("upper", "class_indices")
@@ -139,38 +134,16 @@ class FeatureExtractor(NamedTuple):
     flops: float
 
 
-class GeneratorSettings(Protocol):
-    """The settings of `GNR` that its generator is trained with."""
-
-    seed: int
-    memory_size: int
-    generator_lr: float
-    lr_decay: float
-    generator_epochs: int
-    generator_batch_size: int
-    generator_replay_size: int
-    beta: float
-    eta: float
-    corruption: float
-
-
 class GeneratedActivations(StoredActivations):
     """Activations that a conditional VAE generates when a task begins, with uniform past classes.
 
     When the task is over, the generator is trained on the activations of the task and on those it generated,
     which it does not distinguish; so errors accumulate over tasks.
-
-    Args:
-        generator: the conditional VAE.
-        extractor: upper layers of the classifier.
-        settings: how the generator is trained.
     """
 
     parts: ClassVar[Names] = ("generator", "optim")
 
-    def __init__(
-        self, generator: ConditionalVAE, extractor: FeatureExtractor, settings: GeneratorSettings
-    ) -> None:
+    def __init__(self, generator: ConditionalVAE, extractor: FeatureExtractor, settings: "GNR") -> None:
         super().__init__(memory_size=settings.memory_size, seed=settings.seed)
         self.generator, self.extractor, self.settings = generator, extractor, settings
         self.optim = self.make_optimizer()

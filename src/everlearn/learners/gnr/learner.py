@@ -69,12 +69,8 @@ class GNR(CWRLearner):
         '"ar1" with consolidated class weights, or "standalone" for plain fine-tuning with replay',
         default="ar1",
     )
-    replay_layer: int = setting(
-        "number of backbone layers below the replayed activations", default=4, ge=1, le=1000
-    )
-    memory_size: int = setting(
-        "activations stored, or generated for each task", default=300, ge=1, le=MAX_CAPACITY
-    )
+    replay_layer: int = setting("backbone layers below the replayed activations", default=4, ge=1, le=1000)
+    memory_size: int = setting("activations stored or generated per task", default=300, ge=1, le=MAX_CAPACITY)
     replay_size: int = setting("activations replayed with each batch", default=64, ge=1, le=MAX_REPLAY)
     backbone_lr: float = setting(
         "learning rate of the upper layers after the first task", default=1e-3, ge=0, le=MAX_LEARNING_RATE
@@ -82,17 +78,13 @@ class GNR(CWRLearner):
     generator_width: int = setting("hidden units of the generator", default=256, ge=1, le=65_536)
     n_latents: int = setting("latents of the generator", default=100, ge=1, le=65_536)
     generator_lr: float = setting("learning rate of the generator (Adam)", default=2e-3, ge=1e-9, le=1e3)
-    generator_epochs: int = setting(
-        "epochs of the generator over the activations of a task", default=4, ge=1, le=10_000
-    )
+    generator_epochs: int = setting("epochs over the activations of a task", default=4, ge=1, le=10_000)
     generator_batch_size: int = setting(
         "activations per step of the generator, new and replayed", default=128, ge=1, le=65_536
     )
     generator_replay_size: int = setting("how many of these are its own samples", default=64, ge=0)
     beta: float = setting("weight of the KL divergence of the latents", default=0.1, ge=0, le=1e6)
-    eta: float = setting(
-        "weight of the classifier's loss on generated activations", default=0.01, ge=0, le=1e6
-    )
+    eta: float = setting("weight of the classifier's loss on its samples", default=0.01, ge=0, le=1e6)
     corruption: float = setting(
         "fraction of each generated activation vector that is exchanged with those of other samples, of any "
         "class: 0 leaves them, 1 removes all class information",

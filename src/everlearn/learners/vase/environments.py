@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from everlearn.networks import seeded
 from everlearn.networks.divergences import bernoulli_nll
 from everlearn.networks.vae import Decoder
 from everlearn.rng import FloatArray, Rng
+
+if TYPE_CHECKING:
+    from everlearn.learners.vase.learner import VASE
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -92,31 +95,13 @@ class Environment(Stateful):
         return EnvironmentInfo(mask, used, kl, self.capacity, self.nll, self.n_batches)
 
 
-class EnvironmentSettings(Protocol):
-    """The settings of `VASE` that environment inference depends on."""
-
-    seed: int
-    n_latents: int
-    environment_inference: bool
-    max_environments: int
-    mask_low: float
-    mask_high: float
-    patience: int
-    cooldown: int
-
-
 class EnvironmentInference(Stateful):
-    """All environments so far, the current one, and the classifier q(s | x).
-
-    Args:
-        n_features: features that the classifier reads.
-        settings: thresholds; without `environment_inference` the classifier is not trained.
-    """
+    """All environments so far, the current one, and the classifier q(s | x) of `n_features` features."""
 
     parts: ClassVar[Names] = ("classifier",)
     counters: ClassVar[Names] = ("index", "n_before", "pending", "changes")
 
-    def __init__(self, n_features: int, settings: EnvironmentSettings) -> None:
+    def __init__(self, n_features: int, settings: "VASE") -> None:
         self.settings = settings
         with seeded(settings.seed):
             self.classifier = nn.Linear(n_features, settings.max_environments)

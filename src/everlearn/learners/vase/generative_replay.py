@@ -2,7 +2,6 @@
 
 from typing import ClassVar, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -55,12 +54,10 @@ class Snapshot(FrozenCopy[VAE]):
         weight = self.net.encoder.head.weight
         n_latents = weight.shape[0] // 2
         latents = torch.from_numpy(rng.normal(n * n_latents)).to(weight).view(n, n_latents)
-        drawn = np.array(environments)[rng.integers(n, len(environments))]
-        drawn_environments = torch.from_numpy(drawn).to(weight.device)
-        logits = self.net.decoder(latents, drawn_environments)
+        drawn = torch.tensor(environments, device=weight.device)[rng.integers(n, len(environments))]
+        logits = self.net.decoder(latents, drawn)
         pixels = logits.sigmoid()
-        mean, log_variance, _ = self.net.encoder(pixels)
-        return GeneratedSamples(latents, drawn_environments, logits, pixels, mean, log_variance)
+        return GeneratedSamples(latents, drawn, logits, pixels, *self.net.encoder(pixels)[:2])
 
     def proximity(self, samples: GeneratedSamples, *, decoder: bool = True) -> Proximity:
         """Mean squared 2-Wasserstein distance of posteriors, and KL of decoded pixels."""
@@ -73,13 +70,7 @@ class Snapshot(FrozenCopy[VAE]):
 
 
 class ShiftPolicy(nn.Module):
-    """Chooses the shift of an image that moves its latents to a target.
-
-    Args:
-        n_latents: dimensions of z.
-        max_shift: largest shift along each axis, in half image widths.
-        seed: seed of the initial weights.
-    """
+    """Chooses a shift, up to `max_shift` half image widths, that moves an image's latents to a target."""
 
     def __init__(self, n_latents: int, *, max_shift: float, seed: int) -> None:
         super().__init__()
@@ -100,13 +91,9 @@ class ShiftPolicy(nn.Module):
         return shifts
 
     def explore(self, encoder: Encoder, pixels: Tensor, free: Tensor, rng: Rng) -> tuple[Tensor, Tensor]:
-        """Shift images so that free latents take imagined values; returns the images and the policy loss.
+        """Shift images so that free latents take imagined values z ~ N(0, 1); with the policy loss.
 
-        Args:
-            encoder: encodes the images; frozen, so that only the policy is trained.
-            pixels: (n, C, H, W).
-            free: (n_latents,) which latents get target values z ~ N(0, 1).
-            rng: draws the target values.
+        The encoder is frozen, so that only the policy is trained.
         """
         with torch.no_grad():
             current = encoder(pixels)[0]

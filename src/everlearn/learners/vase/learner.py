@@ -88,9 +88,7 @@ class VASE(VAELearner):
         "consecutive batches that must point to another environment; all but the last are skipped",
         default=3, ge=1, le=1000,
     )  # fmt: skip
-    cooldown: int = setting(
-        "steps after a change in which no new environment is declared", default=300, ge=0, le=10**9
-    )
+    cooldown: int = setting("steps after a change without new environments", default=300, ge=0, le=10**9)
     mask_freeze_after: int = setting("batches after which a mask is fixed", default=10, ge=0, le=10**9)
     lr_warmup: int = setting(
         "steps after a change in which the VAE's learning rate rises linearly, with new optimizer state; the "

@@ -269,7 +269,8 @@ class Storage:
         for file in (self.images, self._codes, self._labels):
             file.erase(erased)
         self._names.erase(rows[~named])
-        self._names.write(rows[named], _name_rows([name for name in edit.names if name]))
+        names = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in edit.names if name)
+        self._names.write(rows[named], np.frombuffer(names, np.uint8).reshape(-1, NAME_BYTES))
         self._labels.write(kept, labels[labels != FREE] + 1)
         self._sync()
 
@@ -325,8 +326,3 @@ def _coder_name(metadata: dict[str, Any]) -> str:
 
 def _as_name(row: AnyArray) -> str:
     return row.tobytes().rstrip(b"\0").decode()
-
-
-def _name_rows(names: list[str]) -> AnyArray:
-    padded = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in names)
-    return np.frombuffer(padded, np.uint8).reshape(-1, NAME_BYTES)
