@@ -64,11 +64,15 @@ def test_rows_of_a_task_are_consolidated_by_counts() -> None:
     assert torch.equal(learner.net.head.weight.detach(), rows)
 
 
-def test_within_a_task_old_classes_are_predicted_with_consolidated_weights() -> None:
+def test_a_task_starts_with_its_own_rows_and_predicts_with_all() -> None:
     learner = train(CWRStar(**PLAIN), [0, 0, 1, 1])
     old = batch_of([0, 0, 1, 1], 0)
     before = learner.predict(old.images)
     learner.begin(view_of(batch_of([1, 1], 5), 1))
+    rows, consolidated = learner.net.head.weight.detach(), learner.cwr_head.class_weights
+    assert torch.equal(rows[1], consolidated[1])
+    assert rows[1].any()
+    assert not rows[[0, *range(2, 16)]].any()
     assert (learner.predict(old.images) == before).all()
 
 
@@ -136,23 +140,6 @@ def test_centering_by_task() -> None:
     head = CWRHead(torch.zeros(3, 2), centering="task")
     head.consolidate(torch.tensor([[1.0, 3.0], [9.0, 9.0], [5.0, 7.0]]), {0: 1, 2: 1})
     torch.testing.assert_close(head.class_weights, torch.tensor([[-3.0, -1.0], [0.0, 0.0], [1.0, 3.0]]))
-
-
-def test_consolidation_does_not_change_other_rows() -> None:
-    head = CWRHead(torch.zeros(3, 5), centering="class")
-    head.consolidate(torch.randn(3, 5, generator=torch.Generator().manual_seed(0)), {0: 3, 1: 4, 2: 5})
-    before = head.class_weights.clone()
-    head.consolidate(torch.ones(3, 5), {1: 7})
-    assert torch.equal(head.class_weights[[0, 2]], before[[0, 2]])
-    assert not torch.equal(head.class_weights[1], before[1])
-
-
-def test_initial_weights_of_a_task() -> None:
-    head = CWRHead(torch.zeros(3, 2), centering="class")
-    head.consolidate(torch.tensor([[0.0, 2.0], [0.0, 4.0], [0.0, 6.0]]), {0: 1, 1: 1})
-    torch.testing.assert_close(
-        head.initial_weights([1, 2]), torch.tensor([[0.0, 0.0], [-2.0, 2.0], [0.0, 0.0]])
-    )
 
 
 def test_inference_weights_of_a_new_class() -> None:

@@ -50,13 +50,9 @@ def test_accuracy_on_all_tasks(learner: DCL) -> None:
     assert accuracy(learner, STREAM.task(0).test) > 0.9
 
 
-def test_capabilities(learner: DCL) -> None:
-    assert isinstance(learner, Rejects)
-    assert isinstance(learner, EditsMemory)
-    assert isinstance(learner, EstimatesFactors)
-
-
 def test_estimated_factors_are_accurate(learner: DCL) -> None:
+    assert isinstance(learner, EstimatesFactors)
+    assert isinstance(learner, EditsMemory)
     batch = probe()
     assert batch.factors is not None
     errors = np.abs(learner.estimate(batch.images).array() - batch.factors.array())
@@ -124,24 +120,19 @@ def test_memory_can_be_replaced(learner: DCL) -> None:
 
 
 def test_novelty_separates_known_from_unknown_classes(learner: DCL) -> None:
-    known, new = learner.novelty(probe().images), learner.novelty(STREAM.task(50).test.images)
-    wins = np.mean(new[:, None] > known[None, :])
-    assert wins > 0.95
+    assert isinstance(learner, Rejects)
+    images, unknown = probe().images, STREAM.task(50).test.images
+    known, new = learner.novelty(images), learner.novelty(unknown)
+    assert np.mean(new[:, None] > known[None, :]) > 0.95
     assert ((known >= 0) & (known <= 1)).all()
     assert np.mean(known > 0.5) < 0.06
-
-
-def test_predict_with_rejection(learner: DCL) -> None:
-    unknown, known = STREAM.task(50).test.images, probe()
     assert np.mean(learner.predict(unknown, reject=True) == -1) > 0.7
-    answers = learner.predict(known.images, reject=True)
-    assert np.mean(answers == -1) < 0.06
-    assert set(answers.tolist()) <= {-1, *learner.memory.classes()}
+    answers = learner.predict(images, reject=True)
+    assert (answers == np.where(known > 0.5, -1, learner.predict(images))).all()
 
 
-@pytest.mark.parametrize("rgb", [False, True])
-def test_training_on_augmented_exemplars(rgb: bool) -> None:
-    stream = sprites(image_size=32, classes_per_task=5, factor_values=4, rgb=rgb)
+def test_training_on_augmented_exemplars_in_color() -> None:
+    stream = sprites(image_size=32, classes_per_task=5, factor_values=4, rgb=True)
     learner = trained(stream, 60, pose_supervision="exemplars")
     assert accuracy(learner, stream.eval_sample(N_TASKS, 200)) > 0.6
 

@@ -81,18 +81,14 @@ def test_capacity_and_bytes_are_bounded(kind: type[ReplayBuffer]) -> None:
     assert len(set(sizes[20:])) == 1
 
 
-def test_stored_images_are_distinct(kind: type[ReplayBuffer]) -> None:
-    kept = numbers(filled(kind).everything())
+def test_stored_and_sampled_images_are_distinct(kind: type[ReplayBuffer]) -> None:
+    memory = filled(kind)
+    kept, drawn = numbers(memory.everything()), numbers(memory.sample(10))
     assert len(set(kept)) == len(kept)
     assert set(kept) <= set(range(500))
-
-
-def test_sample_draws_distinct_rows(kind: type[ReplayBuffer]) -> None:
-    memory = filled(kind)
-    drawn = numbers(memory.sample(10))
     assert len(set(drawn)) == 10
-    assert set(drawn) <= set(numbers(memory.everything()))
-    assert sorted(numbers(memory.sample(10**6))) == sorted(numbers(memory.everything()))
+    assert set(drawn) <= set(kept)
+    assert sorted(numbers(memory.sample(10**6))) == sorted(kept)
 
 
 def test_sample_is_uniform(kind: type[ReplayBuffer]) -> None:
@@ -105,17 +101,13 @@ def test_sample_is_uniform(kind: type[ReplayBuffer]) -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 90
 
 
-def test_sample_at_an_address_is_repeatable(kind: type[ReplayBuffer]) -> None:
-    memory = filled(kind)
+def test_samples_and_content_depend_on_seed_and_address_only(kind: type[ReplayBuffer]) -> None:
+    memory, other = filled(kind), filled(kind)
+    assert digest(memory.state()) == digest(other.state())
+    assert numbers(memory.sample(9)) == numbers(other.sample(9))
     assert numbers(memory.sample(9, 1, 2)) == numbers(memory.sample(9, 1, 2))
     assert numbers(memory.sample(9, 1, 2)) != numbers(memory.sample(9, 2, 1))
     assert numbers(memory.sample(9)) != numbers(memory.sample(9))
-
-
-def test_same_seed_gives_the_same_buffer(kind: type[ReplayBuffer]) -> None:
-    one, two = filled(kind), filled(kind)
-    assert digest(one.state()) == digest(two.state())
-    assert numbers(one.sample(9)) == numbers(two.sample(9))
 
 
 def test_loaded_buffer_continues_exactly(kind: type[ReplayBuffer]) -> None:
@@ -183,18 +175,18 @@ def test_cost_of_updates_is_constant(kind: type[ReplayBuffer], monkeypatch: pyte
     count("remove", lambda rows: len(rows))
     memory = kind(capacity=500)
     totals = []
-    for task in range(2000):
+    for task in range(400):
         touched = 0
         memory.add(Batch(np.zeros((40, 2, 2), np.uint8), np.repeat(np.arange(10), 4) + 10 * task))
         totals.append(touched)
-    assert max(totals[1000:]) <= 80
-    assert sum(totals[:1000]) <= 80 * 1000
+    assert max(totals[200:]) <= 80
+    assert sum(totals[:200]) <= 80 * 200
 
 
 @pytest.mark.parametrize("capacity", [0, -1, 2.5, True, None])
-def test_capacity_must_be_a_positive_integer(kind: type[ReplayBuffer], capacity: object) -> None:
+def test_capacity_must_be_a_positive_integer(capacity: object) -> None:
     with pytest.raises(BadInput, match="capacity is"):
-        kind(capacity=capacity)  # type: ignore[arg-type]
+        Reservoir(capacity=capacity)  # type: ignore[arg-type]
 
 
 def test_rejected_input_changes_nothing(kind: type[ReplayBuffer]) -> None:

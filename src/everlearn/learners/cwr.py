@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -58,12 +58,6 @@ class CWRHead(Stateful):
     def resize(self, shape: torch.Size) -> None:
         """Add rows of zeros for new labels."""
         self.class_weights, self.n_past = pad_to(self.class_weights, shape), pad_to(self.n_past, shape[:1])
-
-    def initial_weights(self, class_indices: Sequence[int]) -> Tensor:
-        """The rows that the training of a task starts with: those of its classes, and zeros."""
-        rows = torch.zeros_like(self.class_weights)
-        rows[list(class_indices)] = self.class_weights[list(class_indices)]
-        return rows
 
     def consolidate(self, trained: Tensor, counts: Mapping[int, int]) -> None:
         """Merge trained rows; `counts` has the number of training images of each class index."""
@@ -163,9 +157,10 @@ class CWRLearner(Classifier):
         self.optim = self.make_optimizer()
 
     @torch.no_grad()
-    def start_head(self, class_indices: Sequence[int]) -> None:
+    def start_head(self, class_indices: list[int]) -> None:
         """Train with the consolidated rows of these classes, and zeros for others."""
-        self.net.head.weight.copy_(self.cwr_head.initial_weights(class_indices))
+        self.net.head.weight.zero_()
+        self.net.head.weight[class_indices] = self.cwr_head.class_weights[class_indices]
 
     @torch.no_grad()
     def consolidate(self, counts: Mapping[int, int]) -> None:
@@ -190,12 +185,10 @@ class CWRLearner(Classifier):
 
     def lower_activations(self, images: Tensor) -> Tensor:
         """The output of the lower layers, which are frozen after the first task."""
-        if not self.n_ended:
-            trained: Tensor = self.lower(images)
-            return trained
-        with torch.no_grad():
-            frozen: Tensor = self.lower.eval()(images)
-        return frozen
+        lower = self.lower.eval() if self.n_ended else self.lower
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.n_ended):
+            activations: Tensor = lower(images)
+        return activations
 
     def count_layer_flops(self, *, n_lower: int, n_upper: int) -> None:
         """Count a training step by the numbers of inputs of the lower and the upper layers."""

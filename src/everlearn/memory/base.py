@@ -59,12 +59,7 @@ def open_state(path: str | Path, kind: str) -> State:
 
 @dataclass(frozen=True, eq=False)
 class Sample(Batch):
-    """A batch from a replay buffer.
-
-    Attributes:
-        extra: the other arrays that are stored with the images.
-        rows: rows in the buffer, valid until its next change.
-    """
+    """A batch from a replay buffer, the `extra` arrays stored with it, and its rows until the next change."""
 
     extra: dict[str, AnyArray] = field(default_factory=dict)
     rows: IntArray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
@@ -125,10 +120,7 @@ class ReplayBuffer(ABC):
     def sample(self, n: int, *address: int) -> Sample:
         """Draw n different images, or all if there are fewer, in random order.
 
-        Args:
-            n: number of images.
-            address: up to three numbers; the same address draws the same rows. Without one, the buffer
-                counts its samples, and each call draws new rows.
+        The same address, of up to three numbers, draws the same rows. Without one, each call draws new rows.
         """
         if n < 0:
             raise BadInput(f"cannot sample {n} images; give a number from 0 up")

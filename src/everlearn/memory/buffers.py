@@ -177,10 +177,7 @@ class Herding(ReplayBuffer):
     def add(self, batch: Batch, *, features: AnyArray | None = None, **extra: AnyArray) -> None:
         """Select from all images of some classes; a class that is already stored is selected anew.
 
-        Args:
-            batch: all images of the classes.
-            features: (n, d) features, normalized as the learner requires (default: pixels).
-            extra: further arrays to store, one row per image.
+        Features (n, d) are normalized as the learner requires (default: pixels).
         """
         columns = columns_of(batch, extra)
         if features is None:

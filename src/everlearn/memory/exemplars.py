@@ -109,10 +109,7 @@ class ExemplarMemory:
         ]
 
     def changed_since(self, version: int) -> IntArray:
-        """The rows of `images` that changed since an earlier version.
-
-        Together with the new length this is enough to update derived tables.
-        """
+        """The rows of `images` that changed since an earlier version: with the length, all that changed."""
         if not len(self):
             return np.zeros(0, np.int64)
         return np.flatnonzero(self._table["edited"] > version)
@@ -151,11 +148,7 @@ class ExemplarMemory:
         self._version += 1
 
     def forget(self, label: int, which: int | None = None) -> int:
-        """Erase a class, or only its image with number `which`, without leaving a byte.
-
-        Returns:
-            Number of images erased.
-        """
+        """Erase a class, or only its image number `which`, without leaving a byte; returns how many."""
         rows = self._rows_of(label, which)
         self._version += 1
         self._erase(rows)

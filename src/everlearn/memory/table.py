@@ -17,10 +17,8 @@ class ColumnTable:
     """Named arrays of one length, which grow by doubling, so that appending costs O(rows appended).
 
     The first rows determine names, dtypes and shapes; later ones must agree. One exception: a column of float
-    vectors (such as logits) may become wider as classes are added. Shorter vectors are padded with NaN.
-
-    Args:
-        max_rows: upper limit of the allocated capacity.
+    vectors (such as logits) may become wider as classes are added. Shorter vectors are padded with NaN. At
+    most `max_rows` rows are allocated.
 
     Example:
         >>> table = ColumnTable()
@@ -80,8 +78,7 @@ class ColumnTable:
     def remove(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Remove rows; rows from the end move into the gaps, and freed memory is overwritten with 0.
 
-        Returns:
-            The gaps, and for each of them the row that moved into it.
+        Returns the gaps, and for each of them the row that moved into it.
         """
         kept = self._n - len(rows)
         removed = np.zeros(self._n - kept, dtype=bool)

@@ -47,19 +47,24 @@ def align_candidates(
         residuals: (n, k) output: sums of squares over all pixels, in squared gray levels.
         best: (n, 4) output: the transform of the candidate with the smallest residual.
     """
-    found = np.empty((rows.shape[1], 4))
+    k = rows.shape[1]
+    found = np.empty((k, 4))
     for i in range(len(images)):
         box = foreground_box(images[i])
         residuals[i], found[:], limit = 0.0, starts[i], 0.0
         for n_steps, stride in STAGES:
-            align_some(
-                images[i], exemplars, rows[i], box, found, residuals[i], limit, n_steps, stride, CENTER
-            )
+            for j in range(k):
+                if residuals[i, j] <= limit:
+                    exemplar = exemplars[rows[i, j]]
+                    residuals[i, j] = align(images[i], exemplar, box, found[j], n_steps, stride, CENTER)
             limit = PRUNE_RATIO * residuals[i].min()
         r = supersample_offset(found[residuals[i].argmin()])
         if r > 0.0:
             corners = ((-r, -r), (-r, r), (r, -r), (r, r))
-            align_some(images[i], exemplars, rows[i], box, found, residuals[i], limit, LAST_STEPS, 1, corners)
+            for j in range(k):
+                if residuals[i, j] <= limit:
+                    exemplar = exemplars[rows[i, j]]
+                    residuals[i, j] = align(images[i], exemplar, box, found[j], LAST_STEPS, 1, corners)
         best[i] = found[residuals[i].argmin()]
 
 
@@ -71,25 +76,6 @@ def supersample_offset(transform: Floats) -> float:
     fitted empirically over scales.
     """
     return min(max(0.9 * (1 - 1 / math.hypot(transform[0], transform[1])), 0.0), 0.5)
-
-
-@compiled
-def align_some(
-    image: Bytes,
-    exemplars: Bytes,
-    rows: IntArray,
-    box: Any,
-    transforms: Floats,
-    residuals: Floats,
-    limit: float,
-    n_steps: int,
-    stride: int,
-    points: Any,
-) -> None:
-    """Continue with the candidates whose residual is at most `limit`."""
-    for j in range(len(rows)):
-        if residuals[j] <= limit:
-            residuals[j] = align(image, exemplars[rows[j]], box, transforms[j], n_steps, stride, points)
 
 
 @compiled

@@ -13,8 +13,8 @@ from .edits import SHAPE, content_of, expected, image, images, small_fits, trace
 
 
 def brute_force(images: np.ndarray, known: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    difference = images.reshape(len(images), 1, -1).astype(float) - known.reshape(1, len(known), -1)
-    distances = np.square(difference).sum(2)
+    a, b = (each.reshape(len(each), -1).astype(float) for each in (images, known))
+    distances = np.square(a).sum(1)[:, None] + np.square(b).sum(1) - 2 * a @ b.T
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(distances, order, 1)
 

@@ -34,12 +34,8 @@ ERASE_BYTES = 1 << 22
 class Edit:
     """New labels and names of some rows.
 
-    Edits are idempotent: the last one, which may have been interrupted, is applied again on opening.
-
-    Attributes:
-        rows: in ascending order.
-        labels: the class of each row; -1 for a row that is erased.
-        names: the name of each class; "" without a name.
+    Rows are in ascending order. A row that is erased has label -1; a class without a name has "". Edits are
+    idempotent: the last one, which may have been interrupted, is applied again on opening.
     """
 
     rows: list[int]
@@ -55,12 +51,8 @@ class Edit:
 class RowFile:
     """An array in a file: row i is bytes i * size to (i + 1) * size; rows past the end are zero.
 
-    Not crash-safe by itself; edits are journaled first.
-
-    Args:
-        path: the file; created if it does not exist.
-        dtype: dtype of the array.
-        shape: shape of one row.
+    The file is created if it does not exist; `shape` is that of one row. Not crash-safe by itself; edits are
+    journaled first.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> None:
@@ -149,9 +141,6 @@ class Storage:
     An edit is journaled, then applied; on opening, the last one is applied again. Images and codes of an
     addition are written before that, into rows that the journal marks for erasure until it is committed. So
     an interrupted edit is either complete or leaves no byte.
-
-    Args:
-        folder: the folder of the files.
     """
 
     def __init__(self, folder: Path) -> None:

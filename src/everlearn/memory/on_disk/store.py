@@ -152,11 +152,7 @@ class OnDiskMemory:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
     def forget(self, labels: npt.ArrayLike) -> int:
-        """Erase classes: no file holds a byte of their images, codes or names afterwards.
-
-        Returns:
-            Number of images erased.
-        """
+        """Erase classes: no file holds a byte of their images, codes or names; returns how many images."""
         rows = self._rows_of(labels)
         with self._editing() as storage:
             storage.commit(Edit.erase(rows.tolist()))
@@ -165,14 +161,9 @@ class OnDiskMemory:
         return len(rows)
 
     def search(self, images: AnyArray, k: int = 1) -> tuple[IntArray, Distances]:
-        """The k nearest images to each image.
+        """The k nearest images to images (n, ...) of levels 0 to 255 and any dtype.
 
-        Args:
-            images: (n, ...) of `image_shape`, levels 0 to 255 of any dtype.
-            k: number of images; at most all.
-
-        Returns:
-            Labels (n, k), nearest first, and squared distances (n, k) of pixels.
+        Returns labels (n, k), nearest first, and squared distances (n, k) of pixels.
         """
         if images.shape[1:] != self.image_shape:
             raise BadInput(f"images are {images.shape[1:]}; this memory has {self.image_shape}")
