@@ -96,10 +96,6 @@ def test_first_image_of_a_class_without_exemplar_is_stored() -> None:
         np.testing.assert_array_equal(learner.memory.images_of(label), first[None])
 
 
-def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(BadInput, match="temperature is 0"):
-        Contrastive(temperature=0)
+def test_adam_takes_no_momentum() -> None:
     with pytest.raises(BadInput, match="adam has its own"):
         Contrastive(momentum=0.9)
-    with pytest.raises(BadInput, match="embedding_size is 0"):
-        Contrastive(embedding_size=0)

@@ -108,14 +108,6 @@ def test_weights_of_another_network_are_refused(tmp_path) -> None:
         CWRStar(image_shape=(16, 16), weights=str(tmp_path / "nothing.safetensors"))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"centering": "rows"}, {"lr_decay": 1.5}, {"head_lr": -1}, {"weight_decay": 2}]
-)
-def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(BadInput):
-        CWRStar(**{**FLAT, **wrong})
-
-
 def test_consolidation_by_hand() -> None:
     """Three tasks of a head with two features: a class that is new, one that returns, one that is absent."""
     head = CWRHead(torch.zeros(4, 2), centering="class")

@@ -143,22 +143,6 @@ def test_missing_factors_are_reported() -> None:
         DCL(image_shape=(32, 32)).learn(Batch(batch.images, batch.labels))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"pose_supervision": "none"},
-        {"pose_parameterization": "similar"},
-        {"ema_decay": 1.0},
-        {"n_refinements": -1},
-        {"n_candidates": -1},
-        {"block": 0},
-    ],
-)
-def test_bad_settings_are_rejected(settings: dict[str, object]) -> None:
-    with pytest.raises(BadInput, match=next(iter(settings))):
-        DCL(image_shape=(32, 32), **settings)  # type: ignore[arg-type]
-
-
 def test_batches_below_the_skip_threshold_are_skipped(learner: DCL) -> None:
     learner.skip_threshold = 10.0
     steps, batch = learner.n_steps, STREAM.task(0).train[:32]

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from everlearn.errors import BadInput
 from everlearn.learners.er import ER
 from everlearn.learners.naive import Naive
 from everlearn.streams import Batch
@@ -37,11 +36,6 @@ def test_rare_class_keeps_its_images_in_a_class_balanced_buffer() -> None:
             learner.learn(batch_of([1] * 50, number))
     assert balanced.buffer.count(0) == 5
     assert fair.buffer.count(0) < 5
-
-
-def test_unknown_policy_is_refused() -> None:
-    with pytest.raises(BadInput, match="did you mean 'class-balanced'"):
-        ER(policy="class_balanced")  # type: ignore[arg-type]
 
 
 def test_factors_are_not_stored() -> None:

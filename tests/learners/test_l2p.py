@@ -152,8 +152,6 @@ def test_load_refuses_prompts_of_another_transformer(tmp_path: Path) -> None:
     assert digest(learner.state()) == before
 
 
-def test_impossible_settings_are_refused() -> None:
+def test_no_more_prompts_are_selected_than_there_are() -> None:
     with pytest.raises(BadInput, match="n_selected is 11; it must be between 1 and 10"):
         L2P(n_selected=11)
-    with pytest.raises(BadInput, match="prompt_length"):
-        L2P(prompt_length=0)

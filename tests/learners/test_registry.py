@@ -1,10 +1,17 @@
 import inspect
 import subprocess
 import sys
+from typing import Literal, get_origin
 
 import pytest
 
 from everlearn import learners
+from everlearn.errors import BadInput
+
+OUTSIDE = {"ge": -1, "gt": 0, "le": 1, "lt": 0}
+"""Distances of a value that is out of range from each kind of bound."""
+UNBOUNDED = ("reconstruction_weight",)
+"""Numbers without a range."""
 
 
 @pytest.mark.parametrize("name", learners.names())
@@ -25,6 +32,22 @@ def test_every_setting_has_a_default_and_a_description(name: str) -> None:
     for key, field in learners.settings_class(name).model_fields.items():
         assert not field.is_required(), key
         assert field.description, key
+
+
+@pytest.mark.parametrize("name", learners.names())
+def test_values_outside_the_declared_range_are_refused(name: str) -> None:
+    for key, each in learners.learner_class(name).settings.items():
+        if key not in (fields := learners.settings_class(name).model_fields):
+            continue
+        wrong: list[object] = [each.bounds[kind] + by for kind, by in OUTSIDE.items() if kind in each.bounds]
+        if fields[key].annotation in (int, float) and key not in UNBOUNDED:
+            assert {"ge", "gt"} & each.bounds.keys(), f"{key} has no lower bound"
+            wrong.append(float("nan"))
+        if get_origin(fields[key].annotation) is Literal:
+            wrong.append("another")
+        for value in wrong:
+            with pytest.raises(BadInput, match=key):
+                learners.complete(name, {key: value})
 
 
 def test_own_settings_come_before_inherited_ones() -> None:

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from everlearn.errors import BadInput
 from everlearn.learners.slda import SLDA
 from everlearn.rng import rng_at
 
@@ -64,9 +63,3 @@ def test_full_shrinkage_compares_means_only() -> None:
     means = learner.sums.means()
     distances = np.square(FEATURES[:, None] - means).sum(2)
     np.testing.assert_array_equal(learner.classify(FEATURES), learner.sums.labels[distances.argmin(1)])
-
-
-@pytest.mark.parametrize("shrinkage", [0.0, -1.0, 1.1, float("nan")])
-def test_impossible_shrinkage_is_refused(shrinkage: float) -> None:
-    with pytest.raises(BadInput, match="shrinkage"):
-        SLDA(shrinkage=shrinkage)

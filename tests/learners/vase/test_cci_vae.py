@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.errors import BadInput
 from everlearn.learners.vase.cci_vae import CCIVAE, Posterior, Reconstruction
 from everlearn.learners.vase.learner import VASE
 from everlearn.networks import module_state
@@ -114,12 +113,3 @@ def test_posterior_and_decode() -> None:
 def test_labels_are_not_used() -> None:
     one, two = CCIVAE.tiny(), CCIVAE.tiny()
     assert one.learn(BATCH) == two.learn(Batch(BATCH.images, BATCH.labels[::-1].copy()))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{"gamma": -1}, {"learning_rate": 0}, {"max_capacity": -2}, {"n_latents": 0}, {"size": "huge"}],
-)
-def test_bad_settings_are_rejected(settings: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=next(iter(settings))):
-        cci_vae(**settings)

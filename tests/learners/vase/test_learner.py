@@ -302,10 +302,6 @@ def test_latents_activated_by_exploration_do_not_enter_the_statistics() -> None:
     assert (current.kl[2:] > 0).all()
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"decoder_weight": -1}, {"max_shift": 3}, {"kappa": 0.9}, {"mask_low": 0.6}, {"max_environments": 0}],
-)
-def test_bad_settings_are_rejected(settings: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=next(iter(settings))):
-        VASE(**{**QUICK, **settings})
+def test_mask_low_is_at_most_mask_high() -> None:
+    with pytest.raises(BadInput, match="mask_low"):
+        VASE(**QUICK, mask_low=0.6)

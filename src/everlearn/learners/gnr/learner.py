@@ -123,11 +123,7 @@ class GNR(CWRLearner):
             self.start_head(sorted({*self.task_classes, *self._replayed()}))
 
     def learn(self, batch: Batch) -> Losses:
-        self.net.train()
-        loss = self.loss(*self.tensors(batch))
-        self.optimizer_step(loss)
-        self.n_steps += 1
-        losses = {"loss": float(loss.detach())}
+        losses = super().learn(batch)
         return losses | {"replay_accuracy": self.replay_accuracy} if self._replayed() else losses
 
     def loss(self, images: Tensor, targets: Tensor) -> Tensor:
