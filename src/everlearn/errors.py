@@ -3,6 +3,7 @@
 import difflib
 import importlib
 from collections.abc import Iterable
+from numbers import Integral
 from types import ModuleType
 from typing import Any
 
@@ -50,6 +51,11 @@ def check_range(name: str, value: Any, low: float, high: float) -> None:
     """
     if not low <= value <= high:
         raise BadInput(f"{name} is {value}; it must be between {low} and {high}")
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value is a whole number of Python or numpy; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def import_optional(module: str, install: str) -> ModuleType:

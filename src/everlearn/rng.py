@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, is_integer
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -65,7 +65,7 @@ def rng_at(seed: int, purpose: str, *address: int) -> Rng:
 
 def check_seed(seed: int) -> int:
     """Return the seed as an int; raise unless it is a whole number from 0 to 2**63 - 1."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MAX_SEED:
+    if not is_integer(seed) or not 0 <= seed <= MAX_SEED:
         raise BadInput(f"seed is {seed!r}; it must be a whole number from 0 to 2**63 - 1")
     return int(seed)
 

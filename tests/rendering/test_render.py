@@ -157,7 +157,7 @@ def test_no_factors_write_out_of_bounds(
         ({"which": [0.0, 1.0, 2.0]}, "which must be a flat list of whole numbers"),
         ({"which": [0, 1]}, "there are 2 entries of which and 3 rows of factors"),
         ({"factors": Factors.canonical(2)}, "there are 3 outlines and 2 rows of factors"),
-        ({"factors": Factors(scale=17)}, "scale is 17.0; it must be at most 16"),
+        ({"factors": Factors(scale=17)}, "scale is 17.0; it must be between 0 and 16"),
         ({"factors": Factors(x=-17)}, "x is -17.0; it must be between -16 and 16"),
         ({"background": 1.1}, "background is 1.1; its levels must be from 0 to 1"),
         ({"background": (0.1, 0.2)}, "background has shape (2,)"),

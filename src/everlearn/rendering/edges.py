@@ -6,6 +6,7 @@ strips: its parts within one column (shallow) or one row (steep). Each strip add
 of the buffer.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,15 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import types
 
-from everlearn.rendering.scanline import FLOAT, Simd, Value, data_pointer, intrinsic_function, pointer_offset
+from everlearn.rendering.scanline import (
+    INT32,
+    Value,
+    Vector,
+    data_pointer,
+    intrinsic_function,
+    pointer_offset,
+    splat,
+)
 from everlearn.shapes.jit import compiled, inlined
 
 N_LANES = 8
@@ -37,104 +46,86 @@ _ONE = U(1)
 _F, _I, _L = types.float32, types.int32, types.int64
 
 
-@intrinsic_function
-def shallow_strips(
-    typing: Any, cells: Any, areas: Any, position: Any, column: Any, plane: Any, x0: Any, x1: Any, y0: Any,
-    gradient: Any, weight: Any, corner: Any, stride: Any, height: Any,
-) -> Any:  # fmt: skip
-    """Strips in the columns from `column` on, of the edge y = y0 + gradient (x - x0) between x0 and x1.
+Lanes = dict[str, Vector]
+Strips = tuple[Vector, tuple[Vector, ...]]
+"""Cells, and areas of each cell and of some of its neighbours."""
 
-    With |gradient| <= 1. The areas belong to the cell, the one below it and the one below that; `corner` is
-    weight / (2 |gradient|), the weighted area of a triangle of height 1 in the lower row.
+
+def _strips(compute: Callable[[Lanes], Strips]) -> Callable[..., None]:
+    """A function that stores the strips of an edge in the columns (or rows) from `first` on.
+
+    The edge runs from `start`, where it is at `across`, to `end` with |gradient| <= 1; `limit` is the size of
+    the image across.
     """
-    signature = types.void(cells, areas, _L, _I, _I, _F, _F, _F, _F, _F, _F, _I, _F)
+    names = ("first", "plane", "start", "end", "across", "gradient", "weight", "inverse", "stride", "limit")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
-        cells, areas, position, column, plane, *edge, stride, height = arguments
-        x0, x1, y0, gradient, weight, corner = edge
-        v = Simd(builder, N_LANES)
-        columns = builder.add(v.splat(column), v.lane_indices())
-        x0, y0, gradient, height = v.splat(x0), v.splat(y0), v.splat(gradient), v.splat(height)
-        start = v.maximum(x0, v.to_float(columns))
-        end = v.minimum(v.splat(x1), v.add(v.to_float(columns), v.constant(1.0)))
-        y_start = v.clamp(v.add(y0, v.mul(gradient, v.sub(start, x0))), height)
-        y_end = v.clamp(v.add(y0, v.mul(gradient, v.sub(end, x0))), height)
-        top, bottom = v.minimum(y_start, y_end), v.maximum(y_start, y_end)
-        row = v.to_int(top)
-        row_top = v.to_float(row)
-        overhang = v.maximum(v.sub(v.sub(bottom, row_top), v.constant(1.0)), v.constant(0.0))
-        lower = v.mul(v.splat(corner), v.mul(overhang, overhang))
-        total = v.mul(v.splat(weight), v.sub(end, start))
-        middle = v.mul(v.constant(0.5), v.add(top, bottom))
-        missing = v.mul(total, v.sub(middle, row_top))
-        cell = builder.add(builder.mul(row, v.splat(stride)), builder.add(v.splat(plane), columns))
-        own = v.add(v.sub(total, missing), lower)
-        below = v.sub(v.sub(missing, lower), lower)
-        _store_strips(context, builder, v, signature, cells, areas, position, cell, (own, below, lower))
+        cells, areas, position, *scalars = arguments
+        lanes = [splat(builder, scalar, N_LANES) for scalar in scalars]
+        indices = ir.Constant(ir.VectorType(INT32, N_LANES), list(range(N_LANES)))
+        lanes[0] += Vector(builder, indices)
+        cell, parts = compute(dict(zip(names, lanes, strict=True)))
+        first_cell = data_pointer(context, builder, signature.args[0], cells)
+        cell.store(pointer_offset(builder, first_cell, position))
+        first = data_pointer(context, builder, signature.args[1], areas)
+        for part, vector in enumerate(parts):
+            vector.store(pointer_offset(builder, first, part * CAPACITY, position))
         return context.get_dummy_value()
 
-    return signature, generate
+    @intrinsic_function
+    def strips(
+        typing: Any, cells: Any, areas: Any, position: Any, first: Any, plane: Any, start: Any, end: Any,
+        across: Any, gradient: Any, weight: Any, inverse: Any, stride: Any, limit: Any,
+    ) -> Any:  # fmt: skip
+        return types.void(cells, areas, _L, _I, _I, _F, _F, _F, _F, _F, _F, _I, _F), generate
+
+    return strips
 
 
-@intrinsic_function
-def steep_strips(
-    typing: Any, cells: Any, areas: Any, position: Any, row: Any, plane: Any, y0: Any, y1: Any, x0: Any,
-    gradient: Any, weight: Any, inverse: Any, stride: Any, width: Any,
-) -> Any:  # fmt: skip
-    """Strips in the rows from `row` on, of the edge x = x0 + gradient (y - y0) between y0 and y1.
+def _shallow(lanes: Lanes) -> Strips:
+    """Areas of the cell, the one below it and the one below that.
 
-    With |gradient| < 1 and inverse = 1 / gradient, bounded. The areas belong to the cell, the one to the
-    right, and the two below them.
+    `inverse` is weight / (2 |gradient|), the weighted area of a triangle of height 1 in the lower row.
     """
-    signature = types.void(cells, areas, _L, _I, _I, _F, _F, _F, _F, _F, _F, _I, _F)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
-        cells, areas, position, row, plane, *edge, stride, width = arguments
-        y0, y1, x0, gradient, weight, inverse = edge
-        v = Simd(builder, N_LANES)
-        rows = builder.add(v.splat(row), v.lane_indices())
-        row_top = v.to_float(rows)
-        y0, x0, gradient, width = v.splat(y0), v.splat(x0), v.splat(gradient), v.splat(width)
-        start = v.maximum(y0, row_top)
-        end = v.minimum(v.splat(y1), v.add(row_top, v.constant(1.0)))
-        x_start = v.clamp(v.add(x0, v.mul(gradient, v.sub(start, y0))), width)
-        x_end = v.clamp(v.add(x0, v.mul(gradient, v.sub(end, y0))), width)
-        left, right = v.minimum(x_start, x_end), v.maximum(x_start, x_end)
-        column = v.to_int(left)
-        overhang = v.maximum(v.sub(v.sub(right, v.to_float(column)), v.constant(1.0)), v.constant(0.0))
-        half_height = v.mul(v.constant(0.5), v.sub(end, start))
-        total = v.mul(v.splat(weight), v.sub(x_end, x_start))
-        middle = v.sub(v.mul(v.constant(0.5), v.add(start, end)), row_top)
-        # The part in the right column is at the end of the strip where x is largest.
-        sign = builder.select(
-            builder.fcmp_ordered("<", inverse, ir.Constant(FLOAT, 0.0)),
-            ir.Constant(FLOAT, -1.0),
-            ir.Constant(FLOAT, 1.0),
-        )
-        sign_lanes = v.splat(sign)
-        magnitude = v.splat(builder.fmul(inverse, sign))
-        reach = v.minimum(v.mul(v.constant(0.5), v.mul(overhang, magnitude)), half_height)
-        right_total = v.mul(v.mul(v.splat(weight), sign_lanes), overhang)
-        right_middle = v.add(middle, v.mul(sign_lanes, v.sub(half_height, reach)))
-        right_missing = v.mul(right_total, right_middle)
-        missing = v.sub(v.mul(total, middle), right_missing)
-        cell = builder.add(builder.mul(rows, v.splat(stride)), builder.add(v.splat(plane), column))
-        own = v.sub(v.sub(total, right_total), missing)
-        parts = (own, v.sub(right_total, right_missing), missing, right_missing)
-        _store_strips(context, builder, v, signature, cells, areas, position, cell, parts)
-        return context.get_dummy_value()
-
-    return signature, generate
+    columns, x0, y0, gradient = lanes["first"], lanes["start"], lanes["across"], lanes["gradient"]
+    start = x0.maximum(columns.to_float())
+    end = lanes["end"].minimum(columns.to_float() + 1.0)
+    y_start = (y0 + gradient * (start - x0)).clamp(lanes["limit"])
+    y_end = (y0 + gradient * (end - x0)).clamp(lanes["limit"])
+    top, bottom = y_start.minimum(y_end), y_start.maximum(y_end)
+    row = top.to_int()
+    overhang = (bottom - row.to_float() - 1.0).maximum(0.0)
+    lower = lanes["inverse"] * (overhang * overhang)
+    total = lanes["weight"] * (end - start)
+    missing = total * ((top + bottom) * 0.5 - row.to_float())
+    cell = row * lanes["stride"] + (lanes["plane"] + columns)
+    return cell, (total - missing + lower, missing - lower - lower, lower)
 
 
-def _store_strips(
-    context: Value, builder: Value, v: Simd, signature: Any, cells: Value, areas: Value, position: Value,
-    cell: Value, parts: tuple[Value, ...],
-) -> None:  # fmt: skip
-    v.store(cell, pointer_offset(builder, data_pointer(context, builder, signature.args[0], cells), position))
-    first = data_pointer(context, builder, signature.args[1], areas)
-    for part, vector in enumerate(parts):
-        v.store(vector, pointer_offset(builder, first, part * CAPACITY, position))
+def _steep(lanes: Lanes) -> Strips:
+    """Areas of the cell, the one to the right, and the two below them; `inverse` is 1 / gradient, bounded."""
+    rows, y0, x0, gradient = lanes["first"], lanes["start"], lanes["across"], lanes["gradient"]
+    start = y0.maximum(rows.to_float())
+    end = lanes["end"].minimum(rows.to_float() + 1.0)
+    x_start = (x0 + gradient * (start - y0)).clamp(lanes["limit"])
+    x_end = (x0 + gradient * (end - y0)).clamp(lanes["limit"])
+    left, right = x_start.minimum(x_end), x_start.maximum(x_end)
+    column = left.to_int()
+    overhang = (right - column.to_float() - 1.0).maximum(0.0)
+    half_height = (end - start) * 0.5
+    total = lanes["weight"] * (x_end - x_start)
+    middle = (start + end) * 0.5 - rows.to_float()
+    # The part in the right column is at the end of the strip where x is largest.
+    sign = lanes["inverse"].sign()
+    reach = (overhang * (lanes["inverse"] * sign) * 0.5).minimum(half_height)
+    right_total = lanes["weight"] * sign * overhang
+    right_missing = right_total * (middle + sign * (half_height - reach))
+    missing = total * middle - right_missing
+    cell = rows * lanes["stride"] + (lanes["plane"] + column)
+    return cell, (total - right_total - missing, right_total - right_missing, missing, right_missing)
+
+
+shallow_strips, steep_strips = _strips(_shallow), _strips(_steep)
 
 
 class Edges(NamedTuple):

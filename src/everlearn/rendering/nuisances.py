@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput, check_range
-from everlearn.rendering.paths import Float32Array, Paths, flatten
+from everlearn.errors import BadInput, check_range, is_integer
+from everlearn.rendering.paths import Float32Array, Paths, flatten_all
 from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
 from everlearn.rng import FloatArray, IntArray
 from everlearn.shapes import Outlines, ShapeFamily
@@ -69,7 +69,7 @@ class Nuisances:
             check_range(name, getattr(self, name), 0, 1)
         check_range("blur", self.blur, 0, MAX_BLUR)
         check_range("occluder", self.occluder, 0, MAX_OCCLUDER)
-        if isinstance(self.clutter, bool) or not isinstance(self.clutter, int | np.integer):
+        if not is_integer(self.clutter):
             raise BadInput(f"clutter is {self.clutter!r}; it must be a whole number of shapes")
         check_range("clutter", self.clutter, 0, MAX_CLUTTER)
 
@@ -79,49 +79,47 @@ class Nuisances:
         return not any(astuple(self))
 
 
+@dataclass
 class NuisanceRenderer:
     """Renders a batch of images with nuisances; a canvas is (n, channels, H, W) from 0 to 1."""
 
-    def __init__(
-        self,
-        nuisances: Nuisances,
-        seed: int,
-        size: int,
-        paths: Paths,
-        placements: Placements,
-        levels: Float32Array,
-    ) -> None:
-        self._nuisances, self._seed, self._size = nuisances, seed, size
-        self._paths, self._placements, self._levels = paths, placements, levels
+    nuisances: Nuisances
+    seed: int
+    size: int
+    paths: Paths
+    placements: Placements
+    levels: Float32Array
 
     def render(
         self, begin: int, end: int, rows: IntArray, channels_first: bool, out: npt.NDArray[Any]
     ) -> None:
         """Render images begin to end into out."""
-        ids, levels = rows[begin:end], self._levels[begin:end]
+        ids, levels, strength = rows[begin:end], self.levels[begin:end], self.nuisances
         canvas = self._background(ids, levels)
         self._add_clutter(canvas, ids)
-        self._compose(canvas, self._paths, _slice(self._placements, begin, end), levels)
+        placements = Placements._make(column[begin:end] for column in self.placements)
+        self._compose(canvas, self.paths, placements, levels)
         self._occlude(canvas, ids)
-        if self._nuisances.lighting:
-            angles = 2 * np.pi * self._uniforms(ids, LIGHTING, 1)[:, 0]
-            light(canvas, angles, self._nuisances.lighting)
-        if self._nuisances.blur:
-            canvas = blur(canvas, self._nuisances.blur)
-        self._add_noise(canvas, ids)
+        if strength.lighting:
+            light(canvas, 2 * np.pi * self._uniforms(ids, LIGHTING, 1)[:, 0], strength.lighting)
+        if strength.blur:
+            canvas = blur(canvas, strength.blur)
+        if strength.noise:
+            std, values = np.float32(strength.noise), canvas.reshape(len(canvas), -1)
+            add_noise(np.uint64(self.seed), ids, NOISE, normal_quantiles(), std, values)
         _store(canvas, channels_first, out[begin:end])
 
     def _background(self, ids: IntArray, levels: Float32Array) -> Float32Array:
-        shape = (*levels.shape[:2], self._size, self._size)
+        shape = (*levels.shape[:2], self.size, self.size)
         canvas = np.broadcast_to(levels[:, :, 0, None, None], shape).copy()
-        if self._nuisances.texture:
+        if self.nuisances.texture:
             lattice = self._uniforms(ids, TEXTURE, LATTICE * LATTICE).reshape(-1, LATTICE, LATTICE)
-            pattern = smooth_pattern(lattice, self._size)  # -1..1
-            canvas += np.float32(self._nuisances.texture) * pattern[:, None]
+            pattern = smooth_pattern(lattice, self.size)  # -1..1
+            canvas += np.float32(self.nuisances.texture) * pattern[:, None]
         return canvas
 
     def _add_clutter(self, canvas: Float32Array, ids: IntArray) -> None:
-        for k in range(self._nuisances.clutter):
+        for k in range(self.nuisances.clutter):
             which, scale, angle, x, y, level = self._uniforms(ids, CLUTTER + k, 6).T
             low, high = CLUTTER_SCALES
             placements = Placements(
@@ -132,16 +130,16 @@ class NuisanceRenderer:
 
     @cached_property
     def _clutter_paths(self) -> Paths:
-        outlines = ShapeFamily(seed=self._seed).outlines(FIRST_CLUTTER_SHAPE + np.arange(N_CLUTTER_SHAPES))
-        return _flatten(outlines, SHAPE_SIZE * self._size)
+        outlines = ShapeFamily(seed=self.seed).outlines(FIRST_CLUTTER_SHAPE + np.arange(N_CLUTTER_SHAPES))
+        return flatten_all(outlines, SHAPE_SIZE * self.size)
 
     def _occlude(self, canvas: Float32Array, ids: IntArray) -> None:
-        if not self._nuisances.occluder:
+        if not self.nuisances.occluder:
             return
         aspect, angle, x, y, level = self._uniforms(ids, OCCLUDER, 5).T
         low, high = OCCLUDER_ASPECTS
-        bars = _flatten(_rectangles(low + (high - low) * aspect), float(self._size))
-        scale = np.full(len(ids), np.sqrt(self._nuisances.occluder) / SHAPE_SIZE)
+        bars = flatten_all(_rectangles(low + (high - low) * aspect), float(self.size))
+        scale = np.full(len(ids), np.sqrt(self.nuisances.occluder) / SHAPE_SIZE)
         placements = Placements(np.arange(len(ids)), scale, 2 * np.pi * angle, x.copy(), y.copy())
         self._compose(canvas, bars, placements, _gray_levels(level, canvas.shape[1]))
 
@@ -160,22 +158,8 @@ class NuisanceRenderer:
         canvas *= 1 - coverage
         canvas += colours
 
-    def _add_noise(self, canvas: Float32Array, ids: IntArray) -> None:
-        if self._nuisances.noise:
-            std, values = np.float32(self._nuisances.noise), canvas.reshape(len(canvas), -1)
-            add_noise(np.uint64(self._seed), ids, NOISE, normal_quantiles(), std, values)
-
     def _uniforms(self, ids: IntArray, purpose: int, n: int) -> FloatArray:
-        return uniforms(np.uint64(self._seed), ids, purpose, n)
-
-
-def _slice(placements: Placements, begin: int, end: int) -> Placements:
-    path, scale, angle, x, y = placements
-    return Placements(path[begin:end], scale[begin:end], angle[begin:end], x[begin:end], y[begin:end])
-
-
-def _flatten(outlines: Outlines, unit_px: float) -> Paths:
-    return flatten(outlines.cubics, outlines.n_vertices, np.full(len(outlines), unit_px))
+        return uniforms(np.uint64(self.seed), ids, purpose, n)
 
 
 def _rectangles(aspects: FloatArray) -> Outlines:
@@ -214,25 +198,18 @@ def light(canvas: Float32Array, angles: FloatArray, strength: float) -> None:
 def blur(canvas: Float32Array, std: float) -> Float32Array:
     """Images (n, channels, H, W) convolved with a Gaussian; the border is repeated."""
     weights = gaussian(std)
-    for axis in (2, 3):
-        reach = len(weights) // 2
-        padding = [(0, 0)] * 4
-        padding[axis] = (reach, reach)
-        wide = np.pad(canvas, padding, mode="edge")
+    for _ in range(2):  # along rows, then, transposed, along columns
+        size, reach = canvas.shape[2], len(weights) // 2
+        wide = np.pad(canvas, [(0, 0), (0, 0), (reach, reach), (0, 0)], mode="edge")
         canvas = np.zeros_like(canvas)
         for start, weight in enumerate(weights):
-            shifted = np.s_[start : start + canvas.shape[axis]]
-            canvas += weight * (wide[:, :, shifted] if axis == 2 else wide[:, :, :, shifted])
+            canvas += weight * wide[:, :, start : start + size]
+        canvas = np.ascontiguousarray(canvas.swapaxes(2, 3))
     return canvas
 
 
 def gaussian(std: float) -> list[np.float32]:
-    """Weights of a Gaussian kernel, normalized to 1.
-
-    Example:
-        >>> [round(float(weight), 3) for weight in gaussian(0.5)]
-        [0.0, 0.106, 0.787, 0.106, 0.0]
-    """
+    """Weights of a Gaussian kernel, normalized to 1."""
     reach = math.ceil(_BLUR_STDS * std)
     raw = [math.floor(math.exp(-0.5 * (i / std) ** 2) * _GRID + 0.5) for i in range(-reach, reach + 1)]
     return [np.float32(weight / sum(raw)) for weight in raw]

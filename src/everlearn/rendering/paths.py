@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.rng import FloatArray, IntArray
+from everlearn.shapes import Outlines
 from everlearn.shapes.jit import compiled
 from everlearn.shapes.spline import evaluate, second_derivative
 
@@ -26,6 +27,11 @@ class Paths(NamedTuple):
     first: IntArray
     points: Float32Array
     codes: npt.NDArray[np.uint8]
+
+
+def flatten_all(outlines: Outlines, unit_px: float) -> Paths:
+    """`flatten` with one number of pixels per unit."""
+    return flatten(outlines.cubics, outlines.n_vertices, np.full(len(outlines), unit_px))
 
 
 @compiled

@@ -6,18 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.rendering.edges import (
-    I32,
-    Edges,
-    F,
-    Float32Array,
-    U,
-    accumulate,
-    add_clipped_edge,
-    add_edge,
-    new_edges,
-)
-from everlearn.rendering.paths import DIVIDER, LEFT, MOVE, N_CODES, RIGHT, Paths
+from everlearn.rendering.edges import I32, Edges, F, U, accumulate, add_clipped_edge, add_edge, new_edges
+from everlearn.rendering.paths import DIVIDER, LEFT, MOVE, N_CODES, RIGHT, Float32Array, Paths
 from everlearn.rendering.scanline import (
     N_LANES,
     fill,
@@ -74,12 +64,8 @@ def new_buffers(paths: Paths, size: int, n_planes: int) -> RasterBuffers:
     for k in range(len(paths.first) - 1):
         longest = max(longest, paths.first[k + 1] - paths.first[k])
     plane = (size + MARGIN_ROWS + 1) * (pad_to_lanes(size) + MARGIN_COLUMNS)
-    return RasterBuffers(
-        np.empty((longest, 2), np.float32),
-        new_edges(2 * longest + 2),
-        np.zeros(n_planes * plane, np.float32),
-        plane,
-    )
+    edges, cells = new_edges(2 * longest + 2), np.zeros(n_planes * plane, np.float32)
+    return RasterBuffers(np.empty((longest, 2), np.float32), edges, cells, plane)
 
 
 @compiled
@@ -192,11 +178,8 @@ def draw_gray(
     The buffer accumulates levels instead of coverage, so that one plane serves both halves: the weight of an
     edge is the difference of the levels on its two sides.
     """
-    work, weights, deltas = (
-        new_buffers(paths, size, 1),
-        np.zeros(N_CODES, np.float32),
-        np.empty(1, np.float32),
-    )
+    work, weights = new_buffers(paths, size, 1), np.zeros(N_CODES, np.float32)
+    deltas = np.empty(1, np.float32)
     tile = np.empty(size * pad_to_lanes(size), out.dtype)
     for n in range(begin, end):
         background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
@@ -220,7 +203,8 @@ def draw_rgb(
     interleaved: bool,
 ) -> None:  # fmt: skip
     """As draw_gray, in colour with interleaved or separate channels; levels is (n, 3, 3)."""
-    work, weights, deltas = new_buffers(paths, size, 2), _coverage_weights(), np.empty((3, 3), np.float32)
+    work, weights, deltas = new_buffers(paths, size, 2), np.ones(N_CODES, F), np.empty((3, 3), F)
+    weights[MOVE] = F(0)
     area, tile_area = size * size, size * pad_to_lanes(size)
     tile = np.empty(3 * tile_area, out.dtype)
     n_planes, n_values = (1, 3) if interleaved else (3, 1)  # values per pixel in each plane
@@ -247,22 +231,12 @@ def draw_rgb(
 
 
 @compiled
-def _coverage_weights() -> Float32Array:
-    weights = np.ones(N_CODES, np.float32)
-    weights[MOVE] = F(0)
-    return weights
-
-
-@compiled
 def _level_differences(levels: Float32Array, n: int, deltas: Float32Array) -> None:
     """The background of each channel, and the differences of shape and mark from it."""
     for c in range(3):
         background = levels[n, c, 0]
-        deltas[c, 0], deltas[c, 1], deltas[c, 2] = (
-            background,
-            levels[n, c, 1] - background,
-            levels[n, c, 2] - background,
-        )
+        deltas[c, 0] = background
+        deltas[c, 1], deltas[c, 2] = levels[n, c, 1] - background, levels[n, c, 2] - background
 
 
 @compiled

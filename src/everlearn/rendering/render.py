@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.factors import Factors
 from everlearn.rendering.nuisances import NuisanceRenderer, Nuisances
-from everlearn.rendering.paths import Paths, flatten
+from everlearn.rendering.paths import Paths, flatten, flatten_all
 from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
 from everlearn.rng import FloatArray, IntArray, check_seed
 from everlearn.shapes import Outlines
 
 MIN_SIZE_PX, MAX_SIZE_PX = 16, 512
-MAX_SCALE = 16.0
-MAX_POSITION = 16.0
+MAX_FACTOR = 16
+"""Largest scale and position, where positions 0 to 1 are in the image."""
 LUMINANCE = (0.299, 0.587, 0.114)  # Rec. 601
 BACKGROUND = 169 / 255
 BATCH_SIZE = 128
@@ -77,49 +77,41 @@ def render(
         >>> images.shape, int(images[0, 0, 0])
         ((3, 32, 32), 169)
     """
-    size, checked_dtype = check_image_size(image_size), _check_dtype(dtype)
+    if not is_integer(image_size):
+        raise BadInput(f"image_size is {image_size!r}; it must be a whole number of pixels")
+    check_range("image_size", image_size, MIN_SIZE_PX, MAX_SIZE_PX)
+    size, checked_dtype = int(image_size), _check_dtype(dtype)
     which, factors = _pair(len(outlines), factors, which)
-    _check_factors(factors)
     n = len(factors)
+    for name in ("scale", "x", "y") if n else ():  # single-precision coordinates would be too coarse
+        values = getattr(factors, name)
+        check_range(name, values[np.abs(values).argmax()], 0 if name == "scale" else -MAX_FACTOR, MAX_FACTOR)
     ids, seed, threads = _check_rows(rows, n), check_seed(seed), check_threads(threads)
     background_rgb = _check_colour("background", background)
     shape_rgb = factors.colour if foreground is None else _check_colour("foreground", foreground)
-    out = _output(_image_shape(n, size, rgb, channels_first), checked_dtype, out)
-    paths, path = _flatten_all(outlines, which, factors.scale, size)
+    colour_shape = (3, size, size) if channels_first else (size, size, 3)
+    out = _output((n, *(colour_shape if rgb else (size, size))), checked_dtype, out)
+    paths, path = _paths(outlines, which, factors.scale, size)
     placements = Placements(path, factors.scale, factors.angle, factors.x, factors.y)
     levels = _levels(n, background_rgb, shape_rgb, marker, rgb)
-    if nuisances is None or nuisances.are_none:
-        _render_plain(paths, placements, size, levels, channels_first, threads, out)
-    else:
+    if nuisances is not None and not nuisances.are_none:
         renderer = NuisanceRenderer(nuisances, seed, size, paths, placements, levels)
         run_batches(lambda a, b: renderer.render(a, b, ids, channels_first, out), n, BATCH_SIZE, threads)
+        return out
+    scaled, flat = levels * np.float32(255) if out.dtype == np.uint8 else levels, out.reshape(-1)
+
+    def draw(begin: int, end: int) -> None:
+        if rgb:
+            draw_rgb(begin, end, paths, placements, size, scaled, flat, not channels_first)
+        else:
+            draw_gray(begin, end, paths, placements, size, scaled, flat)
+
+    # Few enough batches that their overhead is negligible, enough that threads finish together.
+    run_batches(draw, n, max(BATCH_SIZE, -(-n // (BATCHES_PER_THREAD * threads))), threads)
     return out
 
 
-def _render_plain(
-    paths: Paths,
-    placements: Placements,
-    size: int,
-    levels: npt.NDArray[np.float32],
-    channels_first: bool,
-    threads: int,
-    out: npt.NDArray[Any],
-) -> None:
-    scaled = levels * np.float32(255) if out.dtype == np.uint8 else levels
-    flat = out.reshape(-1)
-    # Few enough batches that their overhead is negligible, enough that threads finish together.
-    batch_size = max(BATCH_SIZE, -(-len(out) // (BATCHES_PER_THREAD * threads)))
-
-    def draw(begin: int, end: int) -> None:
-        if levels.shape[1] == 1:
-            draw_gray(begin, end, paths, placements, size, scaled, flat)
-        else:
-            draw_rgb(begin, end, paths, placements, size, scaled, flat, not channels_first)
-
-    run_batches(draw, len(out), batch_size, threads)
-
-
-def _flatten_all(outlines: Outlines, which: IntArray, scale: FloatArray, size: int) -> tuple[Paths, IntArray]:
+def _paths(outlines: Outlines, which: IntArray, scale: FloatArray, size: int) -> tuple[Paths, IntArray]:
     """The required paths, and the index of the path of each image.
 
     The tolerance depends on the scale of the image, rounded up to a power of two, and not on the batch.
@@ -128,7 +120,7 @@ def _flatten_all(outlines: Outlines, which: IntArray, scale: FloatArray, size: i
         used, which = np.unique(which, return_inverse=True)
         outlines = outlines[used]
     if not (scale > 1).any():
-        return flatten(outlines.cubics, outlines.n_vertices, np.full(len(outlines), SHAPE_SIZE * size)), which
+        return flatten_all(outlines, SHAPE_SIZE * size), which
     fraction, exponent = np.frexp(scale)
     detail = np.maximum(exponent - (fraction == 0.5), 0)
     details = np.flatnonzero(np.bincount(detail))
@@ -153,30 +145,6 @@ def _levels(
 def _luminance(colours: FloatArray) -> FloatArray:
     red, green, blue = LUMINANCE
     return red * colours[:, :1] + green * colours[:, 1:2] + blue * colours[:, 2:]
-
-
-def check_image_size(image_size: int) -> int:
-    """Return the size as an int; raise if it is not supported."""
-    if isinstance(image_size, bool) or not isinstance(image_size, int | np.integer):
-        raise BadInput(f"image_size is {image_size!r}; it must be a whole number of pixels")
-    if not MIN_SIZE_PX <= image_size <= MAX_SIZE_PX:
-        raise BadInput(f"image_size is {image_size}; it must be between {MIN_SIZE_PX} and {MAX_SIZE_PX}")
-    return int(image_size)
-
-
-def _check_factors(factors: Factors) -> None:
-    """Raise if single-precision coordinates would be too coarse."""
-    if len(factors) == 0:
-        return
-    if factors.scale.max() > MAX_SCALE:
-        raise BadInput(f"scale is {factors.scale.max()}; it must be at most {MAX_SCALE:g}")
-    for name in ("x", "y"):
-        position = getattr(factors, name)
-        if np.abs(position).max() > MAX_POSITION:
-            raise BadInput(
-                f"{name} is {position[np.abs(position).argmax()]}; it must be between -{MAX_POSITION:g} and "
-                f"{MAX_POSITION:g}, where 0 to 1 is the image"
-            )
 
 
 def _pair(n_outlines: int, factors: Factors, which: npt.ArrayLike | None) -> tuple[IntArray, Factors]:
@@ -240,12 +208,6 @@ def _check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return checked
 
 
-def _image_shape(n: int, size: int, rgb: bool, channels_first: bool) -> tuple[int, ...]:
-    if not rgb:
-        return (n, size, size)
-    return (n, 3, size, size) if channels_first else (n, size, size, 3)
-
-
 def _output(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     if out is None:
         return np.empty(shape, dtype)
@@ -268,7 +230,7 @@ def check_threads(threads: int | None) -> int:
     """The number of threads; default: all available processors."""
     if threads is None:
         return available_cpus()
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
+    if not is_integer(threads) or threads < 1:
         raise BadInput(f"threads is {threads!r}; it must be a whole number of at least 1")
     return int(threads)
 

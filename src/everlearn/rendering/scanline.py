@@ -26,80 +26,83 @@ def intrinsic_function(build: Callable[..., Any]) -> Callable[..., None]:
     return cast(Callable[..., None], intrinsic(build))
 
 
-class Simd:
-    """Instructions on vectors of n float32 or int32 values."""
+class Vector:
+    """An LLVM vector of float32 or int32 values; operators act lane by lane, a number is in all lanes."""
 
-    def __init__(self, builder: Value, n: int) -> None:
-        self.builder, self.n = builder, n
-        self.floats = ir.VectorType(FLOAT, n)
-        self.ints = ir.VectorType(INT32, n)
+    def __init__(self, builder: Value, value: Value) -> None:
+        self.builder, self.value, self.n = builder, value, value.type.count
 
-    def constant(self, value: float) -> Value:
-        """A constant in all lanes."""
-        return ir.Constant(self.floats, [ir.Constant(FLOAT, float(value))] * self.n)
+    def __add__(self, other: "Vector | float") -> "Vector":
+        return self._apply("add", other)
 
-    def lane_indices(self) -> Value:
-        """0, 1, 2, ... as integers."""
-        return ir.Constant(self.ints, [ir.Constant(INT32, lane) for lane in range(self.n)])
+    def __sub__(self, other: "Vector | float") -> "Vector":
+        return self._apply("sub", other)
 
-    def splat(self, scalar: Value) -> Value:
-        """A scalar in all lanes."""
-        empty = ir.Constant(ir.VectorType(scalar.type, self.n), ir.Undefined)
-        first = self.builder.insert_element(empty, scalar, ir.Constant(INT32, 0))
-        return self.shuffle(first, empty, [0] * self.n)
+    def __mul__(self, other: "Vector | float") -> "Vector":
+        return self._apply("mul", other)
 
-    def shuffle(self, a: Value, b: Value, lanes: Sequence[int]) -> Value:
-        """Selected lanes of a and b; the lanes of b are numbered after those of a."""
-        mask = ir.Constant(ir.VectorType(INT32, len(lanes)), [ir.Constant(INT32, lane) for lane in lanes])
-        return self.builder.shuffle_vector(a, b, mask)
+    def minimum(self, other: "Vector | float") -> "Vector":
+        """The smaller value of each lane; that of `other` where this is NaN."""
+        return self._select("<", self._operand(other))
 
-    def add(self, a: Value, b: Value) -> Value:
-        """Lane by lane a + b."""
-        return self.builder.fadd(a, b)
+    def maximum(self, other: "Vector | float") -> "Vector":
+        """The larger value of each lane; that of `other` where this is NaN."""
+        return self._select(">", self._operand(other))
 
-    def sub(self, a: Value, b: Value) -> Value:
-        """Lane by lane a - b."""
-        return self.builder.fsub(a, b)
-
-    def mul(self, a: Value, b: Value) -> Value:
-        """Lane by lane a * b."""
-        return self.builder.fmul(a, b)
-
-    def minimum(self, a: Value, b: Value) -> Value:
-        """Lane by lane min(a, b); b where a is NaN."""
-        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
-
-    def maximum(self, a: Value, b: Value) -> Value:
-        """Lane by lane max(a, b); b where a is NaN."""
-        return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
-
-    def clamp(self, a: Value, high: Value) -> Value:
+    def clamp(self, high: "Vector | float") -> "Vector":
         """Each lane clipped to 0..high, so that an index computed from it is within its array."""
-        return self.minimum(self.maximum(a, self.constant(0.0)), high)
+        return self.maximum(0.0).minimum(high)
 
-    def to_int(self, a: Value) -> Value:
-        """The integer part of each lane, as integers."""
-        return self.builder.fptosi(a, self.ints)
+    def sign(self) -> "Vector":
+        """-1 in lanes below 0, otherwise 1."""
+        negative = self.builder.fcmp_ordered("<", self.value, self._operand(0.0))
+        return self._with(self.builder.select(negative, self._operand(-1.0), self._operand(1.0)))
 
-    def to_bytes(self, a: Value) -> Value:
-        """Integers clipped to 0..255, as bytes; processors do both in one instruction."""
-        bounds = [ir.Constant(self.ints, [ir.Constant(INT32, bound)] * self.n) for bound in (0, 255)]
-        above = self.builder.select(self.builder.icmp_signed(">", a, bounds[0]), a, bounds[0])
-        within = self.builder.select(self.builder.icmp_signed("<", above, bounds[1]), above, bounds[1])
-        return self.builder.trunc(within, ir.VectorType(INT8, self.n))
+    def to_int(self) -> "Vector":
+        """The integer part of each lane."""
+        return self._with(self.builder.fptosi(self.value, ir.VectorType(INT32, self.n)))
 
-    def to_float(self, a: Value) -> Value:
+    def to_float(self) -> "Vector":
         """Integers as floats."""
-        return self.builder.sitofp(a, self.floats)
+        return self._with(self.builder.sitofp(self.value, ir.VectorType(FLOAT, self.n)))
 
-    def load(self, pointer: Value) -> Value:
-        """Load n floats."""
-        return self.builder.load(self.builder.bitcast(pointer, self.floats.as_pointer()), align=4)
+    def to_bytes(self) -> "Vector":
+        """Integers clipped to 0..255, as bytes; processors do both in one instruction."""
+        return self._with(self.builder.trunc(self.maximum(0).minimum(255).value, ir.VectorType(INT8, self.n)))
 
-    def store(self, vector: Value, pointer: Value) -> None:
-        """Store a vector; the pointer need not be aligned."""
-        typed = self.builder.bitcast(pointer, vector.type.as_pointer())
-        self.builder.store(vector, typed, align=1)
+    def shuffle(self, other: "Vector", lanes: Sequence[int]) -> "Vector":
+        """Selected lanes of both vectors; those of the other are numbered after those of this."""
+        mask = ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes))
+        return self._with(self.builder.shuffle_vector(self.value, other.value, mask))
+
+    def store(self, pointer: Value) -> None:
+        """Store the vector; the pointer need not be aligned."""
+        typed = self.builder.bitcast(pointer, self.value.type.as_pointer())
+        self.builder.store(self.value, typed, align=1)
+
+    def _apply(self, operation: str, other: "Vector | float") -> "Vector":
+        name = f"f{operation}" if self.value.type.element == FLOAT else operation
+        return self._with(getattr(self.builder, name)(self.value, self._operand(other)))
+
+    def _select(self, order: str, other: Value) -> "Vector":
+        is_float = self.value.type.element == FLOAT
+        compare = self.builder.fcmp_ordered if is_float else self.builder.icmp_signed
+        return self._with(self.builder.select(compare(order, self.value, other), self.value, other))
+
+    def _operand(self, other: "Vector | float") -> Value:
+        if isinstance(other, Vector):
+            return other.value
+        return ir.Constant(self.value.type, [ir.Constant(self.value.type.element, other)] * self.n)
+
+    def _with(self, value: Value) -> "Vector":
+        return Vector(self.builder, value)
+
+
+def splat(builder: Value, scalar: Value, n: int) -> Vector:
+    """A scalar in n lanes."""
+    empty = ir.Constant(ir.VectorType(scalar.type, n), ir.Undefined)
+    first = Vector(builder, builder.insert_element(empty, scalar, ir.Constant(INT32, 0)))
+    return first.shuffle(Vector(builder, empty), [0] * n)
 
 
 def data_pointer(context: Value, builder: Value, array_type: types.Array, array: Value) -> Value:
@@ -114,9 +117,9 @@ def pointer_offset(builder: Value, pointer: Value, *counts: Value) -> Value:
     return pointer
 
 
-Mix = Callable[[Simd, list[Value], list[Value]], list[Value]]
+Mix = Callable[[list[Vector], list[Vector]], list[Vector]]
 """Sums of the buffer planes and levels -> channels."""
-Store = Callable[[Simd, list[Value], Value, Value], None]
+Store = Callable[[list[Vector], Value, Value], None]
 
 
 @intrinsic_function
@@ -138,15 +141,14 @@ def _fill(store: Store) -> Callable[..., Value]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         out, first, n, *levels = arguments
-        v = Simd(builder, N_FILL_LANES)
         target = pointer_offset(builder, data_pointer(context, builder, signature.args[0], out), first)
-        channels = [v.splat(level) for level in levels]
+        channels = [splat(builder, level, N_FILL_LANES) for level in levels]
         width = ir.Constant(INT64, N_FILL_LANES)
         with cgutils.for_range(builder, builder.sdiv(n, width), intp=INT64) as block:
             step = builder.mul(block.index, ir.Constant(INT64, N_FILL_LANES * len(channels)))
-            store(v, channels, pointer_offset(builder, target, step), None)
+            store(channels, pointer_offset(builder, target, step), None)
         last = builder.mul(builder.sub(n, width), ir.Constant(INT64, len(channels)))
-        store(v, channels, pointer_offset(builder, target, last), None)
+        store(channels, pointer_offset(builder, target, last), None)
         return context.get_dummy_value()
 
     return generate
@@ -157,27 +159,32 @@ def _scan(n_planes: int, n_levels: int, mix: Mix, store: Store) -> Callable[...,
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         buffer, plane, stride, out, first, pitch, channel, n_blocks, height, levels = arguments
-        v = Simd(builder, N_LANES)
         level = data_pointer(context, builder, signature.args[9], levels)
-        level_vectors = [v.splat(builder.load(pointer_offset(builder, level, i))) for i in range(n_levels)]
+        scalars = [builder.load(pointer_offset(builder, level, i)) for i in range(n_levels)]
+        level_vectors = [splat(builder, scalar, N_LANES) for scalar in scalars]
         cells = data_pointer(context, builder, signature.args[0], buffer)
         planes = [cells, pointer_offset(builder, cells, plane)][:n_planes]
         new: Any = cgutils.alloca_once  # has no type annotations
-        sums = [new(builder, v.floats) for _ in planes]
+        floats = ir.VectorType(FLOAT, N_LANES)
+        zero = Vector(builder, ir.Constant(floats, [ir.Constant(FLOAT, 0.0)] * N_LANES))
+        sums = [new(builder, floats) for _ in planes]
         target = pointer_offset(builder, data_pointer(context, builder, signature.args[3], out), first)
         pixel = ir.Constant(INT64, 3 if store is _store_interleaved else 1)
         with cgutils.for_range(builder, n_blocks, intp=INT64) as block:
             column = builder.mul(block.index, ir.Constant(INT64, N_LANES))
             for total in sums:
-                builder.store(v.constant(0.0), total)
+                builder.store(zero.value, total)
             with cgutils.for_range(builder, height, intp=INT64) as row:
                 cell = builder.add(builder.mul(row.index, stride), column)
-                values = [
-                    _add_row(v, builder, total, pointer_offset(builder, p, cell))
-                    for total, p in zip(sums, planes, strict=True)
-                ]
+                values = []
+                for total, start in zip(sums, planes, strict=True):
+                    pointer = pointer_offset(builder, start, cell)
+                    loaded = builder.load(builder.bitcast(pointer, floats.as_pointer()), align=4)
+                    values.append(Vector(builder, builder.load(total)) + Vector(builder, loaded))
+                    builder.store(values[-1].value, total)
+                    zero.store(pointer)
                 position = builder.add(builder.mul(row.index, pitch), builder.mul(column, pixel))
-                store(v, mix(v, values, level_vectors), pointer_offset(builder, target, position), channel)
+                store(mix(values, level_vectors), pointer_offset(builder, target, position), channel)
         return context.get_dummy_value()
 
     @intrinsic_function
@@ -190,49 +197,34 @@ def _scan(n_planes: int, n_levels: int, mix: Mix, store: Store) -> Callable[...,
     return scan
 
 
-def _add_row(v: Simd, builder: Value, total: Value, cell: Value) -> Value:
-    """Add a row of the buffer to the running sum and clear it."""
-    value = v.add(builder.load(total), v.load(cell))
-    builder.store(value, total)
-    v.store(v.constant(0.0), cell)
-    return value
+def _mix_colours(coverage: list[Vector], levels: list[Vector]) -> list[Vector]:
+    shape, mark = (each.clamp(1.0) for each in coverage)
+    return [levels[c] + (shape * levels[c + 1] + mark * levels[c + 2]) for c in range(0, 9, 3)]
 
 
-def _mix_colours(v: Simd, coverage: list[Value], levels: list[Value]) -> list[Value]:
-    shape, mark = (v.clamp(c, v.constant(1.0)) for c in coverage)
-    channels = []
-    for c in range(0, 9, 3):
-        mixed = v.add(v.mul(shape, levels[c + 1]), v.mul(mark, levels[c + 2]))
-        channels.append(v.add(levels[c], mixed))
-    return channels
-
-
-def _store_planar(v: Simd, channels: list[Value], target: Value, channel: Value) -> None:
+def _store_planar(channels: list[Vector], target: Value, channel: Value) -> None:
     for i, values in enumerate(channels):
         if i > 0:
-            target = pointer_offset(v.builder, target, channel)
-        v.store(_to_target_type(v, values, target), target)
+            target = pointer_offset(values.builder, target, channel)
+        _to_target_type(values, target).store(target)
 
 
-def _store_interleaved(v: Simd, channels: list[Value], target: Value, channel: Value) -> None:
-    red, green, blue = (_to_target_type(v, values, target) for values in channels)
-    both = v.shuffle(red, green, range(2 * v.n))
-    padded = v.shuffle(blue, blue, range(2 * v.n))
-    order = [lane + part * v.n for lane in range(v.n) for part in range(3)]
-    v.store(v.shuffle(both, padded, order), target)
+def _store_interleaved(channels: list[Vector], target: Value, channel: Value) -> None:
+    red, green, blue = (_to_target_type(values, target) for values in channels)
+    n = red.n
+    both, padded = red.shuffle(green, range(2 * n)), blue.shuffle(blue, range(2 * n))
+    both.shuffle(padded, [lane + part * n for lane in range(n) for part in range(3)]).store(target)
 
 
-def _to_target_type(v: Simd, values: Value, target: Value) -> Value:
+def _to_target_type(values: Vector, target: Value) -> Vector:
     """Levels in the type of the target: bytes 0..255, rounded, or floats 0..1.
 
     Clipped, because a sum can be slightly out of range where chords overlap.
     """
-    if target.type.pointee == INT8:
-        return v.to_bytes(v.to_int(v.add(values, v.constant(0.5))))
-    return v.clamp(values, v.constant(1.0))
+    return (values + 0.5).to_int().to_bytes() if target.type.pointee == INT8 else values.clamp(1.0)
 
 
-scan_gray = _scan(1, 1, lambda v, sums, levels: [v.add(levels[0], sums[0])], _store_planar)
+scan_gray = _scan(1, 1, lambda sums, levels: [levels[0] + sums[0]], _store_planar)
 """One plane that accumulates levels; levels[0] is the background."""
 scan_planar = _scan(2, 9, _mix_colours, _store_planar)
 """Two planes of coverage to three separate channels.

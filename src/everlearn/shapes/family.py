@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput, check_range
+from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.rng import FloatArray, IntArray, check_seed
 from everlearn.shapes.jit import compiled
 from everlearn.shapes.outlines import Outlines
@@ -142,14 +142,11 @@ class ShapeFamily:
 
 
 def _check_vertices(vertices: tuple[int, int]) -> None:
-    expected = f"it must be two whole numbers from 3 to {MAX_VERTICES}, the minimum first"
-    try:
-        low, high = vertices
-    except (TypeError, ValueError):
-        raise BadInput(f"vertices is {vertices!r}; {expected}") from None
-    are_integers = all(isinstance(n, int | np.integer) for n in (low, high))
-    if not (are_integers and 3 <= low <= high <= MAX_VERTICES):
-        raise BadInput(f"vertices is {vertices!r}; {expected}")
+    is_pair = isinstance(vertices, tuple | list) and len(vertices) == 2 and all(map(is_integer, vertices))
+    if not is_pair or not 3 <= vertices[0] <= vertices[1] <= MAX_VERTICES:
+        raise BadInput(
+            f"vertices is {vertices!r}; it must be two whole numbers from 3 to {MAX_VERTICES}, the lower first"
+        )
 
 
 def _check_indices(indices: npt.ArrayLike) -> IntArray:
