@@ -12,14 +12,7 @@ MAX_NAMES = 12
 
 
 class BadInput(ValueError):
-    """Input that cannot be used; the message states the value, the reason and what to do.
-
-    Example:
-        >>> raise BadInput("image_size is -3; it must be between 16 and 512")
-        Traceback (most recent call last):
-        ...
-        everlearn.errors.BadInput: image_size is -3; it must be between 16 and 512
-    """
+    """Input that cannot be used; the message states the value, the reason and what to do."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
@@ -59,16 +52,7 @@ def is_integer(value: object) -> bool:
 
 
 def import_optional(module: str, install: str) -> ModuleType:
-    """Import an optional dependency, or raise an error that says how to install it.
-
-    Example:
-        >>> import_optional("json", "").__name__
-        'json'
-        >>> import_optional("pyharrow", "pip install 'everlearn[export]'")
-        Traceback (most recent call last):
-        ...
-        everlearn.errors.BadInput: this needs pyharrow, which is not installed; try: pip install ...
-    """
+    """Import an optional dependency, or raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

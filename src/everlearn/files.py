@@ -17,19 +17,9 @@ from everlearn.errors import BadInput
 CHUNK_BYTES = 1 << 20
 LOCK = ".lock"
 _HOLDER = re.compile(r"process (\d+) on (.+)")
-_PATH_ERRORS = (
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ENOENT,
-    errno.EEXIST,
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-    errno.ENXIO,
-)
-"""Errors that another path would avoid."""
+# Errors that another path would avoid, as classes and as numbers.
+_PATH_ERRORS = (PermissionError, FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError)
+_PATH_ERROR_NUMBERS = (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.ENXIO)
 
 
 class DiskFull(BadInput):
@@ -78,7 +68,13 @@ def write(path: Path, data: bytes) -> None:
     """Write a file atomically: a reader sees the old content or the new one."""
     temporary = path.with_name(f".{path.name}.new")
     with os_error_context(path):
-        _write_synced(temporary, data)
+        file = disk.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_RDWR)
+        try:
+            write_all(file, data)
+            disk.sync(file)
+            _verify(file, data, temporary)
+        finally:
+            os.close(file)
         disk.rename(temporary, path)
         sync_folder(path.parent)
 
@@ -146,19 +142,9 @@ def os_error_context(path: Path) -> Iterator[None]:
                 f"the disk is full while writing {path} ({free:,} bytes are free); "
                 "free some space and try again, no saved file was lost"
             ) from error
-        if error.errno in _PATH_ERRORS:
+        if isinstance(error, _PATH_ERRORS) or error.errno in _PATH_ERROR_NUMBERS:
             raise BadInput(f"cannot write {path}: {error.strerror}; choose a writable folder") from error
         raise
-
-
-def _write_synced(path: Path, data: bytes) -> None:
-    file = disk.open(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR)
-    try:
-        write_all(file, data)
-        disk.sync(file)
-        _verify(file, data, path)
-    finally:
-        os.close(file)
 
 
 def _verify(file: int, data: bytes, path: Path) -> None:
@@ -238,28 +224,17 @@ def lock_holder(folder: Path) -> int | None:
     Testing a lock means taking it for a moment, which could turn away a process that starts just then. It is
     tested only if the process named in the lock file is alive.
     """
+    process = None
     try:
         with (folder / LOCK).open("rb") as file:
             named = _HOLDER.match(file.read(300).decode(errors="replace"))
-            if named is None or named[2].strip() != socket.gethostname() or not _is_alive(int(named[1])):
+            if named is None or named[2].strip() != socket.gethostname():
                 return None
-            return int(named[1]) if _is_locked(file.fileno()) else None
-    except OSError:
-        return None
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.kill(int(named[1]), 0)  # raises if there is no such process
+            process = int(named[1])
+            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)  # until the file is closed
     except BlockingIOError:
-        return True
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return False
+        return process
+    except (OSError, OverflowError):
+        pass
+    return None

@@ -67,21 +67,16 @@ def digest(tree: Tree) -> str:
 def _extract_arrays(tree: Any, path: str, arrays: dict[str, Array]) -> Any:
     """The tree with each array replaced by its path; the arrays are added to `arrays`."""
     if isinstance(tree, dict):
-        return {
-            _check_key(key): _extract_arrays(value, f"{path}/{key}", arrays) for key, value in tree.items()
-        }
+        for key in tree:
+            if not isinstance(key, str) or "/" in key or key == ARRAY:
+                raise TypeError(f"a state cannot have the key {key!r}; keys are strings without '/'")
+        return {key: _extract_arrays(value, f"{path}/{key}", arrays) for key, value in tree.items()}
     if isinstance(tree, np.ndarray):
         arrays[path] = np.asarray(tree, order="C")
         return {ARRAY: path}
     if isinstance(tree, np.generic):
         return tree.item()
     return tree
-
-
-def _check_key(key: Any) -> str:
-    if not isinstance(key, str) or "/" in key or key == ARRAY:
-        raise TypeError(f"a state cannot have the key {key!r}; keys are strings without '/'")
-    return key
 
 
 def _insert_arrays(plain: Any, arrays: dict[str, Array]) -> Any:

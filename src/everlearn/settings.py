@@ -5,6 +5,7 @@ Settings are nested mappings. A dotted name such as ``stream.image_size`` addres
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -86,7 +87,10 @@ def validation_error(settings: type[Settings], errors: Iterable[ErrorDetails]) -
         return BadInput(str(error["ctx"]["error"]))
     if error["type"] == "tuple_type" and isinstance(default := settings.model_fields[name].default, tuple):
         return BadInput(f"{name} is {given!r}; it must be a list, such as {json.dumps(default)}")
-    return BadInput(f"{name} is {given!r}; {_rephrase(error['msg'])}")
+    message = error["msg"]
+    for phrase, replacement in _REPHRASED.items():
+        message = message.replace(phrase, replacement)
+    return BadInput(f"{name} is {given!r}; {message.split(', ')[0]}")
 
 
 def _reject_booleans(model: type[Settings], settings: dict[str, Any]) -> None:
@@ -95,12 +99,6 @@ def _reject_booleans(model: type[Settings], settings: dict[str, Any]) -> None:
         field = model.model_fields.get(name)
         if isinstance(value, bool) and field is not None and "bool" not in str(field.annotation):
             raise BadInput(f"{name} is {value}; it must be a value other than true and false")
-
-
-def _rephrase(message: str) -> str:
-    for phrase, replacement in _REPHRASED.items():
-        message = message.replace(phrase, replacement)
-    return message.split(", ")[0]
 
 
 def to_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
@@ -136,12 +134,9 @@ def from_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = True) -> dict[str, Any]:
-    """All values by their dotted names, at any depth.
+    """All values by their dotted names, at any depth, with a prefix.
 
-    Args:
-        settings: nested settings.
-        prefix: put in front of each name.
-        keep_none: keep values that are None. Records from before a setting existed do not have it.
+    Records from before a setting existed do not have it; without `keep_none` they equal those with None.
 
     Example:
         >>> flatten({"seed": 0, "stream": {"image_size": 64, "drawn_size": None}}, keep_none=False)
@@ -180,25 +175,20 @@ def check_format(settings: Mapping[str, Any], source: str) -> None:
 
 def read_settings(path: Path) -> dict[str, Any]:
     """The settings in a .toml or .json file."""
-    reader = {".toml": read_toml, ".json": read_json}.get(path.suffix.lower())
+    reader, source = {".toml": read_toml, ".json": read_json}.get(path.suffix.lower()), repr(str(path))
     if reader is None:
-        raise BadInput(f"cannot read settings from {str(path)!r}; give a file that ends in .toml or .json")
+        raise BadInput(f"cannot read settings from {source}; give a file that ends in .toml or .json")
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
-    _check_length(content, repr(str(path)))
+    _check_length(content, source)
     try:
-        text = content.decode()
+        return reader(content.decode(), source)
     except UnicodeDecodeError as error:
-        raise BadInput(f"{str(path)!r} is not valid {path.suffix[1:].upper()}: {error}; correct it") from None
-    return reader(text, repr(str(path)))
+        raise BadInput(f"{source} is not valid {path.suffix[1:].upper()}: {error}; correct it") from None
 
 
 def read_json(text: str, source: str) -> dict[str, Any]:
-    """A JSON object; duplicate names and numbers that are not finite are errors.
-
-    Args:
-        text: JSON.
-        source: where it comes from, for error messages.
+    """A JSON object; duplicate names and numbers that are not finite are errors, which name the source.
 
     Example:
         >>> read_json('{"a": 1, "a": 2}', "the spec")
@@ -208,11 +198,9 @@ def read_json(text: str, source: str) -> dict[str, Any]:
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = set[str]()
-        for name, _ in pairs:
-            if name in names:
+        for name, n in Counter(name for name, _ in pairs).items():
+            if n > 1:
                 raise BadInput(f"{source} sets {name!r:.60} twice; set it once")
-            names.add(name)
         return dict(pairs)
 
     def not_finite(constant: str) -> None:

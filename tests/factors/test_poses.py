@@ -51,7 +51,7 @@ def test_poses_outside_a_box_are_uniform():
 @pytest.mark.parametrize(
     ("space", "arguments", "message"),
     [
-        (FactorSpace(), {"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
+        (FactorSpace(), {"held_out": 625}, "held_out is 625; it must be between 0 and 624"),
         (FactorSpace(), {"held_out": -1}, "held_out is -1"),
         (FactorSpace(), {"held_out": {"scale": (0, 3)}}, "contains everything"),
         (FactorSpace(), {"held_out": {"scale": (0.51, 0.52)}}, "contains nothing"),

@@ -151,7 +151,7 @@ def test_variance_decreases_with_difficulty() -> None:
     ("options", "message"),
     [
         ({"seed": -1}, "seed is -1"),
-        ({"vertices": (2, 5)}, "vertices is (2, 5); it must be two whole numbers from 3 to 32, the"),
+        ({"vertices": (2, 5)}, "vertices is (2, 5); it must be two whole numbers from 3 to 32, asc"),
         ({"vertices": (8, 5)}, "vertices is (8, 5)"),
         ({"vertices": (5.0, 6.0)}, "vertices is (5.0, 6.0)"),
         ({"vertices": 5}, "vertices is 5"),

@@ -64,7 +64,7 @@ def test_settings_are_frozen():
         ({"noise": float("nan")}, "noise is nan; it must be a finite number"),
         ({"seed": -1}, "seed is -1; it must be at least 0"),
         ({"classes_per_task": 0}, "classes_per_task is 0; it must be at least 1"),
-        ({"held_out": 625}, "held_out is 625; it must be from 0 to 624"),
+        ({"held_out": 625}, "held_out is 625; it must be between 0 and 624"),
         ({"held_out": 624}, "1 images per class cannot be split"),
         ({"vertices": [8, 5]}, "vertices is (8, 5); the minimum must not exceed the maximum"),
         ({"vertices": 5}, "vertices is 5; it must be a list, such as [5, 8]"),

@@ -50,11 +50,13 @@ class Factors:
     ) -> None:
         given = {"scale": scale, "angle": angle, "x": x, "y": y}
         columns = {name: _column(name, value) for name, value in given.items()}
-        colours = _colours(colour)
-        n = _common_length({**columns, "colour": colours})
+        columns["colour"] = _colours(colour)
+        lengths = {name: len(column) for name, column in columns.items()}
+        n = max(lengths.values()) if min(lengths.values()) else 0
+        if any(length not in (1, n) for length in lengths.values()):
+            raise BadInput(f"factors have different lengths ({lengths}); give scalars or equal lengths")
         for name, column in columns.items():
-            object.__setattr__(self, name, np.broadcast_to(column, (n,)).copy())
-        object.__setattr__(self, "colour", np.broadcast_to(colours, (n, 3)).copy())
+            object.__setattr__(self, name, np.broadcast_to(column, (n, *column.shape[1:])).copy())
         if (self.scale <= 0).any():
             raise BadInput(f"scale is {self.scale.min()}; it must be above 0")
 
@@ -126,11 +128,3 @@ def _colours(value: npt.ArrayLike) -> FloatArray:
     if not ((colours >= 0) & (colours <= 1)).all():
         raise BadInput("colour contains a value outside 0..1; red, green and blue must be from 0 to 1")
     return colours.reshape(-1, 3)
-
-
-def _common_length(columns: dict[str, FloatArray]) -> int:
-    lengths = {name: len(column) for name, column in columns.items()}
-    longest = max(lengths.values()) if min(lengths.values()) else 0
-    if any(n not in (1, longest) for n in lengths.values()):
-        raise BadInput(f"factors have different lengths ({lengths}); give scalars or equal lengths")
-    return longest

@@ -22,16 +22,7 @@ Box = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one factor: discrete values, or intervals.
-
-    Both are stored as segments (low, high); a discrete value is a segment of width 0.
-
-    Example:
-        >>> Axis.values([0.5, 0.75, 1.0]).at([0.0, 0.5, 0.99])
-        array([0.5 , 0.75, 1.  ])
-        >>> Axis.interval(0, 10).outside(2, 8).at([0.25, 0.75])
-        array([1., 9.])
-    """
+    """The values of one factor: segments (low, high), which are intervals or, of width 0, discrete values."""
 
     segments: tuple[tuple[float, float], ...]
     continuous: bool
@@ -66,7 +57,7 @@ class Axis:
 
     def at(self, units: Sequence[float] | FloatArray) -> FloatArray:
         """The values at these quantiles in [0, 1)."""
-        lows, highs = np.array(self.segments).T.reshape(2, -1)
+        lows, highs = np.array(self.segments).T
         widths = highs - lows if self.continuous else np.ones(len(self))
         ends = np.cumsum(widths)
         offsets = np.asarray(units, dtype=np.float64) * ends[-1]
@@ -78,11 +69,7 @@ class Axis:
     def different(self, units: FloatArray, steps: FloatArray) -> FloatArray:
         """Quantiles of other values than those at `units`; on an interval at least a quarter away.
 
-        An axis with a single value returns that value.
-
-        Args:
-            units: quantiles in [0, 1).
-            steps: uniform random numbers in [0, 1).
+        The steps are uniform random numbers in [0, 1). An axis with a single value returns that value.
         """
         if self.continuous:
             return np.asarray((units + 0.25 + 0.5 * steps) % 1.0)
@@ -113,13 +100,7 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Colours:
-    """A palette of colours or, without one, an interval of hues.
-
-    Example:
-        >>> Colours.hues(3).take(np.array([0, 1]))
-        array([[1., 0., 0.],
-               [0., 1., 0.]])
-    """
+    """A palette of colours or, without one, an interval of hues."""
 
     axis: Axis
     palette: tuple[Colour, ...] = ()
@@ -217,16 +198,14 @@ class FactorSpace:
             raise BadInput("a range has no indexed combinations; use sample")
         if which.size and not 0 <= which.min() <= which.max() < self.size:
             raise BadInput(f"there is no combination {which.max()}; they run from 0 to {self.size - 1}")
-        *geometric, colours = np.unravel_index(which, [len(axis) for axis in self.axes])
-        geometry = {
-            name: getattr(self, name).take(i) for name, i in zip(FACTOR_NAMES, geometric, strict=True)
-        }
-        return Factors(**geometry, colour=self.colour.take(colours))
+        indices = np.unravel_index(which, [len(axis) for axis in self.axes])
+        names = (*FACTOR_NAMES, "colour")
+        return Factors(**{name: getattr(self, name).take(i) for name, i in zip(names, indices, strict=True)})
 
     def sample(self, units: FloatArray) -> Factors:
         """The factors at quantiles (n, 5) in [0, 1) of scale, angle, x, y and colour."""
-        geometry = {name: getattr(self, name).at(units[:, i]) for i, name in enumerate(FACTOR_NAMES)}
-        return Factors(**geometry, colour=self.colour.at(units[:, -1]))
+        names = (*FACTOR_NAMES, "colour")
+        return Factors(**{name: getattr(self, name).at(units[:, i]) for i, name in enumerate(names)})
 
     def indices_inside(self, box: Box) -> IntArray:
         """The indices of the combinations in a box, sorted."""
@@ -243,8 +222,7 @@ class FactorSpace:
 
     def inside(self, box: Box) -> "FactorSpace":
         """The intersection with a box."""
-        sides = {name: getattr(self, name).inside(*side) for name, side in _check_box(box).items()}
-        return self._with(sides)
+        return self._with({name: getattr(self, name).inside(*side) for name, side in _check_box(box).items()})
 
     def outside(self, box: Box) -> list[tuple[float, "FactorSpace"]]:
         """The complement of a box as disjoint spaces, each with its fraction of the whole.
@@ -252,8 +230,7 @@ class FactorSpace:
         The first lies outside the box in its first factor; the second inside in the first factor and outside
         in the second; and so on.
         """
-        parts = []
-        inner: dict[str, tuple[float, float]] = {}
+        parts, inner = [], dict[str, tuple[float, float]]()
         for name, side in _check_box(box).items():
             axis: Axis = getattr(self, name)
             outside = axis.outside(*side)
@@ -274,11 +251,9 @@ def _axis(name: str, values: FactorValues) -> Axis:
     if isinstance(values, Mapping):
         return _interval(name, values, LIMITS[name])
     if isinstance(values, int):
-        return Axis.values(_grid(name, values).tolist())
-    return Axis.values(_check_values(name, values))
-
-
-def _check_values(name: str, values: Sequence[float]) -> Sequence[float]:
+        check_range(f"the number of {name} values", values, 1, MAX_GRID)
+        ends = {"scale": (0.5, 1.0), "angle": (0.0, 2 * pi * values / (values + 1))}.get(name, (0.0, 1.0))
+        return Axis.values([CANONICAL[name]] if values == 1 else np.linspace(*ends, values).tolist())
     if not len(values):
         raise BadInput(f"{name} is an empty list; give at least one value")
     for value in values:
@@ -286,15 +261,7 @@ def _check_values(name: str, values: Sequence[float]) -> Sequence[float]:
     different = {round(value % (2 * pi), 9) if name == "angle" else value for value in values}
     if len(different) < len(values):
         raise BadInput(f"{name} is {list(values)}; give each value once (as angles, 0 and 2π are the same)")
-    return values
-
-
-def _grid(name: str, n: int) -> FloatArray:
-    check_range(f"the number of {name} values", n, 1, MAX_GRID)
-    if n == 1:
-        return np.array([CANONICAL[name]])
-    ends = {"scale": (0.5, 1.0), "angle": (0.0, 2 * pi * n / (n + 1))}
-    return np.linspace(*ends.get(name, (0.0, 1.0)), n)
+    return Axis.values(values)
 
 
 def _interval(name: str, ends: Mapping[str, float], limits: tuple[float, float]) -> Axis:

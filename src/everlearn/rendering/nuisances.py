@@ -17,9 +17,7 @@ from everlearn.shapes import Outlines, ShapeFamily
 from everlearn.shapes.jit import compiled
 from everlearn.shapes.philox import Word, words
 
-MAX_BLUR = 16.0
-MAX_CLUTTER = 32
-MAX_OCCLUDER = 0.5
+LIMITS = {"noise": 1, "lighting": 1, "texture": 1, "blur": 16.0, "occluder": 0.5, "clutter": 32}
 
 # Purposes of random words, far from those of shapes, so that a family and its images may share a seed. The
 # k-th shape of the clutter has the purpose CLUTTER + k.
@@ -51,10 +49,6 @@ class Nuisances:
         clutter: number of small gray shapes in the background, 0..32.
         lighting: how much darker the image is on one side than on the other, 0..1.
         texture: amplitude of a smooth random pattern in the background, relative to the range, 0..1.
-
-    Example:
-        >>> Nuisances(noise=0.1).are_none, Nuisances().are_none
-        (False, True)
     """
 
     noise: float = 0.0
@@ -65,13 +59,10 @@ class Nuisances:
     texture: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("noise", "lighting", "texture"):
-            check_range(name, getattr(self, name), 0, 1)
-        check_range("blur", self.blur, 0, MAX_BLUR)
-        check_range("occluder", self.occluder, 0, MAX_OCCLUDER)
+        for name, limit in LIMITS.items():
+            check_range(name, getattr(self, name), 0, limit)
         if not is_integer(self.clutter):
             raise BadInput(f"clutter is {self.clutter!r}; it must be a whole number of shapes")
-        check_range("clutter", self.clutter, 0, MAX_CLUTTER)
 
     @property
     def are_none(self) -> bool:

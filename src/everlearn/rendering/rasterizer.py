@@ -87,12 +87,6 @@ def clear(work: RasterBuffers, box: Box, n_planes: int) -> None:
             work.cells[cell] = F(0)
 
 
-@compiled
-def _cos_sin(angle: float) -> tuple[float, float]:
-    """Rounded to a grid of 2**-20, which hides the last bits, in which math libraries differ."""
-    return math.floor(math.cos(angle) * GRID + 0.5) / GRID, math.floor(math.sin(angle) * GRID + 0.5) / GRID
-
-
 @inlined
 def rasterize(
     paths: Paths,
@@ -120,7 +114,9 @@ def _project(
     paths: Paths, begin: int, end: int, poses: Placements, n: int, size: int, points: Float32Array
 ) -> tuple[F, F, F, F]:
     """Transform a path to image coordinates; returns its bounds."""
-    cos, sin = _cos_sin(poses.angle[n])
+    # Rounded to a grid of 2**-20, which hides the last bits, in which math libraries differ.
+    cos = math.floor(math.cos(poses.angle[n]) * GRID + 0.5) / GRID
+    sin = math.floor(math.sin(poses.angle[n]) * GRID + 0.5) / GRID
     unit = SHAPE_SIZE * size * poses.scale[n]
     a, b = F(unit * cos), F(unit * sin)
     x_center, y_center = (F((ORIGIN + SPAN * poses.x[n]) * size), F((ORIGIN + SPAN * poses.y[n]) * size))
@@ -209,7 +205,9 @@ def draw_rgb(
     tile = np.empty(3 * tile_area, out.dtype)
     n_planes, n_values = (1, 3) if interleaved else (3, 1)  # values per pixel in each plane
     for n in range(begin, end):
-        _level_differences(levels, n, deltas)
+        for c in range(3):
+            deltas[c, 0] = levels[n, c, 0]
+            deltas[c, 1], deltas[c, 2] = levels[n, c, 1] - levels[n, c, 0], levels[n, c, 2] - levels[n, c, 0]
         if interleaved:
             fill_interleaved(out, 3 * n * area, area, levels[n, 0, 0], levels[n, 1, 0], levels[n, 2, 0])
         else:
@@ -228,15 +226,6 @@ def draw_rgb(
             for c in range(n_planes):
                 _copy(tile, c * tile_area, pitch, out, first + c * area, n_values * size, height)
         clear(work, box, 2)
-
-
-@compiled
-def _level_differences(levels: Float32Array, n: int, deltas: Float32Array) -> None:
-    """The background of each channel, and the differences of shape and mark from it."""
-    for c in range(3):
-        background = levels[n, c, 0]
-        deltas[c, 0] = background
-        deltas[c, 1], deltas[c, 2] = levels[n, c, 1] - background, levels[n, c, 2] - background
 
 
 @compiled

@@ -86,7 +86,14 @@ def render(
     for name in ("scale", "x", "y") if n else ():  # single-precision coordinates would be too coarse
         values = getattr(factors, name)
         check_range(name, values[np.abs(values).argmax()], 0 if name == "scale" else -MAX_FACTOR, MAX_FACTOR)
-    ids, seed, threads = _check_rows(rows, n), check_seed(seed), check_threads(threads)
+    ids, seed, threads = (
+        np.atleast_1d(np.arange(n) if rows is None else rows),
+        check_seed(seed),
+        check_threads(threads),
+    )
+    if ids.shape != (n,) or (n > 0 and ids.dtype.kind not in "iu"):
+        raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} images")
+    ids = ids.astype(np.int64)
     background_rgb = _check_colour("background", background)
     shape_rgb = factors.colour if foreground is None else _check_colour("foreground", foreground)
     colour_shape = (3, size, size) if channels_first else (size, size, 3)
@@ -135,16 +142,13 @@ def _levels(
 ) -> npt.NDArray[np.float32]:
     """(n, channels, 3) levels of background, shape and marked half, from 0 to 1."""
     levels = np.zeros((n, 3 if rgb else 1, 3), np.float32)
-    levels[:, :, 0] = background if rgb else _luminance(background)
-    levels[:, :, 1] = shape if rgb else _luminance(shape)
+    red, green, blue = LUMINANCE
+    for i, colours in enumerate((background, shape)):
+        gray = red * colours[:, :1] + green * colours[:, 1:2] + blue * colours[:, 2:]
+        levels[:, :, i] = colours if rgb else gray
     if not marker:
         levels[:, :, 2] = levels[:, :, 1]
     return levels
-
-
-def _luminance(colours: FloatArray) -> FloatArray:
-    red, green, blue = LUMINANCE
-    return red * colours[:, :1] + green * colours[:, 1:2] + blue * colours[:, 2:]
 
 
 def _pair(n_outlines: int, factors: Factors, which: npt.ArrayLike | None) -> tuple[IntArray, Factors]:
@@ -175,15 +179,6 @@ def _check_which(which: npt.ArrayLike, n_outlines: int) -> npt.NDArray[Any]:
             f"within 0 to {n_outlines - 1}"
         )
     return indices
-
-
-def _check_rows(rows: npt.ArrayLike | None, n: int) -> IntArray:
-    if rows is None:
-        return np.arange(n)
-    ids = np.atleast_1d(np.asarray(rows))
-    if ids.shape != (n,) or (n > 0 and ids.dtype.kind not in "iu"):
-        raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} images")
-    return ids.astype(np.int64)
 
 
 def _check_colour(name: str, value: npt.ArrayLike) -> FloatArray:

@@ -62,14 +62,12 @@ class Workspace(NamedTuple):
 class ShapeFamily:
     """An unlimited family of shapes; shape i is a pure function of (seed, i), independent of resolution.
 
-    A shape starts as a regular polygon on the unit circle. Each vertex is moved radially (its radius is
-    normal around 1, clipped to 0.1..1.9) and tangentially (within its sector). A closed spline interpolates
-    the vertices. The curve is rotated until its principal axis is vertical, its centroid is moved to the
-    origin and its bounding box is scaled to 1 x 1.
+    The vertices of a regular polygon on the unit circle are moved radially (clipped to 0.1..1.9) and
+    tangentially (within their sectors). A closed spline interpolates them. Its principal axis is rotated to
+    the vertical, its centroid moved to the origin and its bounding box scaled to 1 x 1.
 
     A shape that intersects itself, covers less than 0.05 of its bounding box or has two vertices closer than
-    2**-10 is rejected and sampled again. After 64 attempts the spline is replaced by the polygon through the
-    same vertices and, if that is rejected too, by the regular polygon.
+    2**-10 is sampled again; after 64 attempts it is the polygon through its vertices or a regular polygon.
 
     Args:
         seed: of the family.
@@ -77,13 +75,11 @@ class ShapeFamily:
         radial_noise: standard deviation of the radius, 0 to 1.
         angular_noise: standard deviation of the angle relative to half a sector (pi / vertices), 0 to 1.
         spline_orders: 1 for polygons, 3 for smooth curves; sampled for each shape.
-        similarity: 0 for independent shapes. Otherwise shape i resembles a prototype that it shares with all
-            shapes of the same i // group_size: with this probability it has the prototype's number of
-            vertices and order, and its noise is r times the prototype's plus sqrt(1 - r²) times its own,
-            where r = 0.98 * similarity.
+        similarity: 0 for independent shapes. Otherwise shapes resemble the prototype of their group: with
+            this probability they have its number of vertices and order, and their noise is r times that of
+            the prototype plus sqrt(1 - r²) times their own, where r = 0.98 * similarity.
         group_size: number of consecutive shapes with the same prototype; ignored if similarity is 0.
-        difficulty: 0 for the shapes of the paper. Both noises are multiplied by 1 - 0.75 * difficulty, so
-            that shapes approach regular polygons and are harder to distinguish.
+        difficulty: 0 for the shapes of the paper; both noises are multiplied by 1 - 0.75 * difficulty.
 
     Example:
         >>> family = ShapeFamily(seed=0)
@@ -145,7 +141,7 @@ def _check_vertices(vertices: tuple[int, int]) -> None:
     is_pair = isinstance(vertices, tuple | list) and len(vertices) == 2 and all(map(is_integer, vertices))
     if not is_pair or not 3 <= vertices[0] <= vertices[1] <= MAX_VERTICES:
         raise BadInput(
-            f"vertices is {vertices!r}; it must be two whole numbers from 3 to {MAX_VERTICES}, the lower first"
+            f"vertices is {vertices!r}; it must be two whole numbers from 3 to {MAX_VERTICES}, ascending"
         )
 
 
@@ -244,11 +240,7 @@ def _build(
 
 @compiled
 def _place_vertices(family: Parameters, n: int, strength: float, work: Workspace) -> None:
-    """Vertices of a regular polygon, displaced by the noise.
-
-    Coordinates are rounded to a grid of 2**-20, which hides the last bit of sine and cosine, in which math
-    libraries differ.
-    """
+    """Vertices of a regular polygon, displaced by the noise; rounding hides the last bits of sin and cos."""
     sector = math.pi / n - SECTOR_MARGIN
     for j in range(n):
         radius = min(max(1.0 + strength * family.radial * work.noise[j, 0], MIN_RADIUS), MAX_RADIUS)

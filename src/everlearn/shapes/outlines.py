@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.rng import FloatArray, IntArray
@@ -48,17 +49,14 @@ class Outlines:
             return NotImplemented
         if not np.array_equal(self.n_vertices, other.n_vertices):
             return False
-        n = int(self.n_vertices.max(initial=0))
-        used = np.arange(n) < self.n_vertices[:, None]
-        return np.array_equal(self.cubics[:, :n][used], other.cubics[:, :n][used])
+        return np.array_equal(self.cubics[self._used], other.cubics[other._used])
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def orders(self) -> IntArray:
         """(n,) spline orders: 1 for polygons, 3 for smooth curves."""
-        used = np.arange(self.cubics.shape[1]) < self.n_vertices[:, None]
-        curved = (self.cubics[..., 2:] != 0).any(axis=(2, 3)) & used
+        curved = (self.cubics[..., 2:] != 0).any(axis=(2, 3)) & self._used
         return np.where(curved.any(axis=1), 3, 1)
 
     @property
@@ -77,11 +75,7 @@ class Outlines:
         return self._measures()[:, 3:]
 
     def points(self, n: int) -> FloatArray:
-        """(len, n, 2) points along each outline, for plots.
-
-        Args:
-            n: number of points, at least 3; a multiple of the number of vertices includes the vertices.
-        """
+        """(len, n, 2) points along each outline; if n is a multiple of the number of vertices, with these."""
         if n < 3:
             raise BadInput(f"n is {n}; an outline needs at least 3 points")
         position = np.arange(n) * (self.n_vertices[:, None] / n)  # (len, n)
@@ -90,6 +84,10 @@ class Outlines:
         c = self.cubics[np.arange(len(self))[:, None], segment]  # (len, n, 2, 4)
         points: FloatArray = c[..., 0] + s * (c[..., 1] + s * (c[..., 2] + s * c[..., 3]))
         return points
+
+    @property
+    def _used(self) -> npt.NDArray[np.bool_]:
+        return np.arange(self.cubics.shape[1]) < self.n_vertices[:, None]
 
     def _measures(self) -> FloatArray:
         measures = np.empty((len(self), 7))

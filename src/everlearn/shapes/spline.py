@@ -83,11 +83,14 @@ def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray,
     corner = chords[n - 1]
     shift = -2.0 * (chords[n - 1] + chords[0])
     for i in range(n):
-        before, after = chords[i - 1 if i > 0 else n - 1], chords[i]
+        last, following = i - 1 if i > 0 else n - 1, i + 1 if i < n - 1 else 0
+        before, after = chords[last], chords[i]
         diagonal = 2.0 * (before + after)
-        right = 6.0 * (
-            _difference(vertices, axis, n, i, after) - _difference(vertices, axis, n, i - 1, before)
+        towards, from_last = (
+            vertices[following, axis] - vertices[i, axis],
+            vertices[i, axis] - vertices[last, axis],
         )
+        right = 6.0 * (towards / after - from_last / before)
         correction = 0.0
         if i == 0:
             diagonal -= shift
@@ -112,19 +115,8 @@ def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray,
 
 
 @compiled
-def _difference(vertices: FloatArray, axis: int, n: int, i: int, chord: float) -> float:
-    first = i if i >= 0 else n - 1
-    second = first + 1 if first < n - 1 else 0
-    return float(vertices[second, axis] - vertices[first, axis]) / chord
-
-
-@compiled
 def principal_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, float]:
-    """The first principal axis of the curve, weighted by chord length.
-
-    Of the two opposite directions, the one whose larger component is positive. The half-angle formulas avoid
-    trigonometric functions.
-    """
+    """The first principal axis of the curve, weighted by chord length; its larger component is positive."""
     length = sx = sy = sxx = sxy = syy = 0.0
     for i in range(n):
         length += chords[i]

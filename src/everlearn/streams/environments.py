@@ -126,12 +126,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
 
 
 def _label_table(names: list[str], sizes: list[int]) -> tuple[int, ...]:
-    """The label of each class of the concatenated environments; each dataset has its own labels.
-
-    Example:
-        >>> _label_table(["mnist", "sprites", "moving-mnist"], [2, 3, 2])
-        (0, 1, 2, 3, 4, 0, 1)
-    """
+    """The label of each class of the concatenated environments; each dataset has its own labels."""
     datasets = [name.split("-")[-1] for name in names]
     n_classes = dict(zip(datasets, sizes, strict=True))
     starts = dict(zip(n_classes, accumulate(n_classes.values(), initial=0), strict=False))

@@ -17,11 +17,8 @@ FACTORS = (*FACTOR_NAMES, "colour")
 class Triplets:
     """Three images of the same shape per row.
 
-    Attributes:
-        reference: a random pose.
-        near: the reference pose with one factor changed.
-        far: a pose that differs from the reference in every factor that varies.
-        changed: index in `FACTORS` of the factor that differs between reference and near.
+    `near` differs from the reference in one factor, whose index in `FACTORS` is `changed`; `far` differs in
+    every factor that varies.
     """
 
     reference: Batch
@@ -34,12 +31,8 @@ class Triplets:
 class Analogies:
     """Four images per row: a is to b as c is to d.
 
-    Attributes:
-        a: a shape in a random pose.
-        b: the same with one factor changed.
-        c: another shape in another pose, with the same value of that factor as a.
-        d: the same with that factor changed as from a to b.
-        changed: index in `FACTORS` of the factor that changes.
+    From a to b one factor changes, whose index in `FACTORS` is `changed`. c is another shape in another pose
+    with the same value of that factor as a, and changes to d in the same way.
     """
 
     a: Batch
@@ -50,13 +43,9 @@ class Analogies:
 
 
 class PairSampler:
-    """Batches of triplets and analogies; batch k is a pure function of the settings and k.
+    """Batches of triplets and analogies of sprites; batch k is a pure function of the settings and k.
 
     Factors are sampled from the whole space; held-out combinations are not excluded.
-
-    Args:
-        settings: of the sprites.
-        n_shapes: number of shapes to sample from.
 
     Example:
         >>> pairs = PairSampler(SpriteSettings(image_size=16), n_shapes=50)

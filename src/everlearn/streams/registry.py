@@ -25,12 +25,7 @@ _STREAMS = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all streams.
-
-    Example:
-        >>> names()
-        ('sprites', 'sprites-50', 'environments', 'mnist', 'fashion', 'omniglot', 'folder', 'core50')
-    """
+    """The names of all streams."""
     return tuple(_STREAMS)
 
 
@@ -43,12 +38,7 @@ def settings_class(name: str) -> type[StreamSettings]:
 
 
 def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
-    """The settings in a dictionary, with the name of the stream under "stream".
-
-    Example:
-        >>> from_mapping({"stream": "sprites", "image_size": 32}).image_size
-        32
-    """
+    """The settings in a dictionary, with the name of the stream under "stream"."""
     name = settings.get("stream")
     if not isinstance(name, str):
         raise BadInput(f"the settings do not name a stream; add stream = one of {names()}")
@@ -86,12 +76,9 @@ def builder(settings: Callable[P, StreamSettings]) -> Callable[P, Stream]:
     stream.__name__ = stream.__qualname__ = model.kind
     stream.__module__ = model.__module__
     stream.__doc__ = "\n".join([inspect.cleandoc(model.__doc__ or ""), "", "Args:", *arguments])
-    stream.__signature__ = _signature(model)  # type: ignore[attr-defined]  # functions may have one
-    return stream
-
-
-def _signature(model: type[StreamSettings]) -> inspect.Signature:
     types = get_type_hints(model)  # without pydantic's constraints, which would hide the types
     signature = inspect.signature(model)
     parameters = [p.replace(annotation=types[name]) for name, p in signature.parameters.items()]
-    return signature.replace(parameters=parameters, return_annotation=Stream)
+    signature = signature.replace(parameters=parameters, return_annotation=Stream)
+    stream.__signature__ = signature  # type: ignore[attr-defined]  # functions may have one
+    return stream

@@ -107,12 +107,8 @@ def _feistel(values: Words, half_bits: int, keys: Words) -> Words:
     bits, mask = np.uint64(half_bits), np.uint64((1 << half_bits) - 1)
     left, right = values >> bits, values & mask
     for key in keys:
-        left, right = right, left ^ (_splitmix64(right ^ key) & mask)
+        words = right ^ key  # then the finalizer of splitmix64: each input bit affects all output bits
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        left, right = right, left ^ ((words ^ (words >> np.uint64(31))) & mask)
     return (left << bits) | right
-
-
-def _splitmix64(words: Words) -> Words:
-    """The finalizer of splitmix64: each input bit affects all output bits."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -33,10 +33,7 @@ class Source(Protocol):
         """A name for display: 'shape 17', 'sandal', 'Greek/character03'."""
 
     def pool(self, class_id: int, split: Split) -> IntArray:
-        """Ids of the images of a class in a split, in a fixed random order.
-
-        The splits of a class are disjoint.
-        """
+        """Ids of the images of a class in a split, in a fixed random order; its splits are disjoint."""
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors | None]:
         """One image per row, with its factors if they are known."""
@@ -54,12 +51,7 @@ class HasSessions(Protocol):
 
 
 class ConcatSource(Source):
-    """The classes of several sources, numbered consecutively.
-
-    Args:
-        parts: the sources.
-        sizes: number of classes to take from each.
-    """
+    """The first classes of several sources, as many as the sizes say, numbered consecutively."""
 
     n_classes: int = 0
     image_shape: tuple[int, ...] = ()
@@ -124,12 +116,8 @@ def split_sizes(n: int, split: SplitSizes) -> tuple[int, int, int]:
     unused.
 
     Example:
-        >>> split_sizes(625, (0.96, 0.024, 0.016))
-        (600, 15, 10)
-        >>> split_sizes(16, (0.96, 0.024, 0.016))
-        (14, 1, 1)
-        >>> split_sizes(625, (100, 0, 25))
-        (100, 0, 25)
+        >>> split_sizes(16, (0.96, 0.024, 0.016)), split_sizes(625, (100, 0, 25))
+        ((14, 1, 1), (100, 0, 25))
     """
     if all(isinstance(size, int) for size in split):
         train, val, test = (int(size) for size in split)

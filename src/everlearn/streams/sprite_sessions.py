@@ -91,26 +91,18 @@ class SpriteSessionSource(Source):
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
         sessions, frames = np.divmod(image_ids, self._n_frames)
-        factors = self._factors(sessions, frames)
+        # All classes share the path of a session; otherwise the position would identify the class.
+        unique, session = np.unique(sessions, return_inverse=True)
+        units = [rng_at(self._seed, "film", int(s)).uniform(9) for s in unique]
+        factors = path(np.array(units).reshape(-1, 9)[session], frames / (self._n_frames - 1))
         return self._sprites.render(class_ids, factors, rows=sessions), factors
 
     def exemplars(self, class_ids: IntArray) -> Images:
         return self._sprites.exemplars(class_ids)
 
-    def _factors(self, sessions: IntArray, frames: IntArray) -> Factors:
-        # All classes share the path of a session; otherwise the position would identify the class.
-        unique, session = np.unique(sessions, return_inverse=True)
-        units = [rng_at(self._seed, "film", int(s)).uniform(9) for s in unique]
-        return path(np.array(units).reshape(-1, 9)[session], frames / (self._n_frames - 1))
-
 
 def path(units: FloatArray, times: FloatArray) -> Factors:
-    """The factors along smooth paths at times from 0 to 1; nine numbers in 0..1 define a path.
-
-    Example:
-        >>> path(np.full((2, 9), 0.5), np.array([0.0, 1.0])).scale
-        array([1.1, 1.1])
-    """
+    """The factors along smooth paths at times from 0 to 1; nine numbers in 0..1 define a path."""
     angle0, rotation, scale0, scale_range, scale_phase, x0, y0, drift, drift_phase = units.T
     oscillation = rounded(np.sin(tau * (times + scale_phase)))
     direction = tau * (0.5 * times + drift_phase)

@@ -61,10 +61,10 @@ def test_path_of_a_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"stream": TinyStream(seed=5)}, "seed is 0 there and 5 here; choose another folder"),
-        ({"to": "png"}, 'to is "npz" there and "png" here'),
-        ({"tasks": range(3)}, "tasks is 0 to 3 there and 0 to 2 here"),
-        ({"stream": TinyStream(rgb=True)}, "rgb is false there and true here"),
+        ({"stream": TinyStream(seed=5)}, "seed was 0, is 5; choose another folder"),
+        ({"to": "png"}, "to was npz, is png"),
+        ({"tasks": range(3)}, "tasks was 0 to 3, is 0 to 2"),
+        ({"stream": TinyStream(rgb=True)}, "rgb was False, is True"),
     ],
 )
 def test_different_export_in_the_same_folder_is_refused(tmp_path, finished, change, sentence):

@@ -4,7 +4,6 @@ Avalanche is imported inside functions, because it is optional and slow to impor
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from everlearn.errors import import_optional
@@ -39,8 +38,7 @@ def to_avalanche(
 
     first = None if n_tasks is None else [task.index for task in stream.take(n_tasks)]
     numbers = resolve_tasks(stream, first)
-    splits = {name: Experiences(stream, numbers, split, transform) for name, split in STREAMS.items()}
-    streams = [_lazy_stream(name, experiences) for name, experiences in splits.items()]
+    streams = [_lazy_stream(name, stream, numbers, split, transform) for name, split in STREAMS.items()]
     benchmark = CLScenario(streams)
     benchmark.n_classes = count_labels(stream, numbers)
     for each in streams:
@@ -48,46 +46,32 @@ def to_avalanche(
     return benchmark
 
 
-@dataclass(frozen=True)
-class Experiences:
+def _lazy_stream(
+    name: str, stream: Stream, numbers: Sequence[int], split: Split, transform: Transform | None
+) -> "SequenceCLStream":
     """One split of each task as an experience, generated on access."""
-
-    stream: Stream
-    numbers: Sequence[int]
-    split: Split
-    transform: Transform | None
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __getitem__(self, i: int) -> "DatasetExperience":
-        from avalanche.benchmarks import DatasetExperience
-
-        task = self.stream.task(self.numbers[i])
-        past, future = self._labels(self.numbers[:i]), self._labels(self.numbers[i + 1 :])
-        experience = DatasetExperience(dataset=_dataset(task, self.split, self.transform))
-        experience.task_labels = sorted(experience.dataset.targets_task_labels.uniques)
-        if len(experience.task_labels) == 1:
-            experience.task_label = experience.task_labels[0]
-        experience.classes_in_this_experience = list(task.labels)
-        experience.previous_classes = sorted(past)
-        experience.classes_seen_so_far = sorted(past.union(task.labels))
-        experience.future_classes = sorted(future.difference(past, task.labels))
-        return experience
-
-    def _labels(self, numbers: Sequence[int]) -> set[int]:
-        return {label for k in numbers for label in self.stream.task(k).labels}
-
-
-def _lazy_stream(name: str, experiences: Experiences) -> "SequenceCLStream":
+    from avalanche.benchmarks import DatasetExperience
     from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
+
+    def labels(indices: Sequence[int]) -> set[int]:
+        return {label for k in indices for label in stream.task(k).labels}
 
     class LazyStream(SequenceCLStream):  # type: ignore[misc]  # avalanche is not typed
         def _full_length(self) -> int:
-            return len(experiences)
+            return len(numbers)
 
         def _make_experience(self, experience_idx: int) -> "DatasetExperience":
-            return experiences[experience_idx]
+            task = stream.task(numbers[experience_idx])
+            past, future = labels(numbers[:experience_idx]), labels(numbers[experience_idx + 1 :])
+            experience = DatasetExperience(dataset=_dataset(task, split, transform))
+            experience.task_labels = sorted(experience.dataset.targets_task_labels.uniques)
+            if len(experience.task_labels) == 1:
+                experience.task_label = experience.task_labels[0]
+            experience.classes_in_this_experience = list(task.labels)
+            experience.previous_classes = sorted(past)
+            experience.classes_seen_so_far = sorted(past.union(task.labels))
+            experience.future_classes = sorted(future.difference(past, task.labels))
+            return experience
 
     return LazyStream(name, benchmark=None)
 

@@ -76,15 +76,9 @@ class Plan(_Record):
     tasks: tuple[int, ...]
     n_labels: int
 
-    def differences(self, other: "Plan") -> list[str]:
-        """Differences of two plans as text: 'image_size is 64 there and 32 here'."""
-        there, here = (
-            {"to": plan.to, "id": plan.stream, **plan.spec, "tasks": plan.tasks} for plan in (self, other)
-        )
-        pairs = {name: (there.get(name), here.get(name)) for name in {**there, **here}}
-        return [
-            f"{name} is {_format(a)} there and {_format(b)} here" for name, (a, b) in pairs.items() if a != b
-        ]
+    def summary(self) -> dict[str, Any]:
+        """What distinguishes two plans: format, stream, settings and tasks."""
+        return {"to": self.to, "id": self.stream, **self.spec, "tasks": format_tasks(self.tasks)}
 
 
 class Manifest(Plan):
@@ -114,19 +108,10 @@ class Manifest(Plan):
 
 
 def format_tasks(tasks: tuple[int, ...]) -> str:
-    """Task indices as short text.
-
-    Example:
-        >>> format_tasks((0, 1, 2, 3)), format_tasks((5,)), format_tasks((0, 10, 20))
-        ('0 to 3', '5', '0, 10, 20')
-    """
+    """Task indices as short text: "0 to 3", "0, 10, 20"."""
     if len(tasks) > 2 and tasks == tuple(range(tasks[0], tasks[-1] + 1)):
         return f"{tasks[0]} to {tasks[-1]}"
     return ", ".join(map(str, tasks[:5])) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
-
-
-def _format(value: object) -> str:
-    return format_tasks(value) if isinstance(value, tuple) else json.dumps(value)
 
 
 def task_folder(k: int) -> str:

@@ -64,7 +64,14 @@ class ExportedStream(Stream):
         for rank, pair in enumerate(selected):
             k, label = pairs[pair]
             counts.setdefault(k, {})[label] = each + (rank < n_extra)
-        return Batch.concatenate([_sample(self._task(k).test, counts[k], seed, k) for k in sorted(counts)])
+        samples = []
+        for k, of_task in sorted(counts.items()):
+            test = self._task(k).test
+            order = rng_at(seed, "probe rows", k).permutation(len(test))
+            rows = [order[test.labels[order] == label][:n] for label, n in of_task.items()]
+            sample = test[np.sort(np.concatenate(rows))]
+            samples.append(replace(sample, tasks=np.full(len(sample), k, np.int64)))
+        return Batch.concatenate(samples)
 
     def _task(self, k: int) -> Task:
         return read_task(self._folder, self._records[k], self._codec)
@@ -106,11 +113,3 @@ def _read_verified(folder: Path, name: str, expected: str | None, *, limit: int)
     if sha256(data) != expected:
         raise damaged(path)
     return data
-
-
-def _sample(test: Batch, counts: dict[int, int], seed: int, k: int) -> Batch:
-    """At most n rows of each label, with the index of their task."""
-    order = rng_at(seed, "probe rows", k).permutation(len(test))
-    rows = [order[test.labels[order] == label][:n] for label, n in counts.items()]
-    sample = test[np.sort(np.concatenate(rows))]
-    return replace(sample, tasks=np.full(len(sample), k, np.int64))

@@ -9,6 +9,7 @@ from pathlib import Path
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.files import FolderLock
+from everlearn.settings import differences
 from everlearn.streams.exports.formats import codec
 from everlearn.streams.exports.manifest import (
     MANIFEST,
@@ -177,8 +178,8 @@ def _resume(folder: Path, plan: Plan) -> Manifest | None:
     if before is None:
         files.make_folder(written.parent)
         files.write(written, plan.model_dump_json().encode())
-    elif differences := before.differences(plan):
-        raise BadInput(f"{folder} contains another export: {'; '.join(differences)}; choose another folder")
+    elif changes := differences(before.summary(), plan.summary()):
+        raise BadInput(f"{folder} contains another export: {'; '.join(changes)}; choose another folder")
     return manifest
 
 

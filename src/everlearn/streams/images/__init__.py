@@ -4,6 +4,7 @@ Files are read from this machine and validated before use. Images are shown as t
 (scale, angle, position and colour), which are then part of every batch.
 """
 
+from everlearn.lazy import lazy_package
 from everlearn.streams.images.settings import (
     Core50Settings,
     FashionSettings,
@@ -13,11 +14,5 @@ from everlearn.streams.images.settings import (
     OmniglotSettings,
 )
 
-__all__ = [
-    "Core50Settings",
-    "FashionSettings",
-    "FolderSettings",
-    "ImageSettings",
-    "MnistSettings",
-    "OmniglotSettings",
-]
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -19,13 +19,9 @@ LUMINANCE = (0.299, 0.587, 0.114)
 
 @dataclass(frozen=True, eq=False)
 class RawImages:
-    """Images of any size in one buffer.
+    """Images of any size in one buffer: all bytes, the offset of each image, its height and width.
 
-    Attributes:
-        pixels: the bytes of all images, flat.
-        starts: (m,) the offset of each image.
-        sizes: (m, 2) height and width of each image.
-        channels: 1 for coverage, 2 for gray and alpha, 4 for RGBA; colours are premultiplied by alpha.
+    There is 1 channel for coverage, 2 for gray and alpha, 4 for RGBA; colours are premultiplied by alpha.
     """
 
     pixels: Images
@@ -75,18 +71,10 @@ def compose(
 ) -> Images:
     """Compose raw images under factors: (n, H, W) gray or (n, H, W, 3) colour.
 
-    In canonical pose an image is upright and centered, and its longer side has `drawn_size` pixels. Scale,
-    angle and position act as in `Factors.matrices`. The colour of the factors multiplies the colours of the
-    image.
-
-    Args:
-        raw: the raw images.
-        which: (n,) index of the raw image of each row.
-        factors: the factors of each row.
-        image_size: height and width of the canvas in pixels.
-        drawn_size: longer side of a raw image in canonical pose, in pixels.
-        background: gray level of the canvas, 0 to 255.
-        rgb: colour instead of gray.
+    Row i shows the raw image which[i]. In canonical pose it is upright and centered on a canvas of
+    `image_size` pixels, and its longer side has `drawn_size` pixels. Scale, angle and position act as in
+    `Factors.matrices`. The colour of the factors multiplies the colours of the image. The background is a
+    gray level from 0 to 255.
 
     Example:
         >>> raw = RawImages.of([np.full((2, 2, 1), 200, np.uint8)])
@@ -96,19 +84,15 @@ def compose(
                [  0, 200, 200,   0],
                [  0,   0,   0,   0]], dtype=uint8)
     """
-    colours = factors.colour if rgb else _luminance(factors.colour)
+    colours = factors.colour
+    if not rgb:
+        red, green, blue = (factors.colour[:, i] * LUMINANCE[i] for i in range(3))
+        # White must stay exactly white, although the rounded weights need not sum to 1.
+        colours = np.minimum(rounded(red + green + blue), 1.0)[:, None]
     out = np.empty((len(which), image_size, image_size, colours.shape[1]), np.uint8)
-    _compose(
-        raw.pixels,
-        raw.starts,
-        raw.sizes,
-        raw.channels,
-        which,
-        _poses(raw.sizes[which], factors, image_size, drawn_size),
-        colours,
-        np.full(colours.shape[1], float(background)),
-        out,
-    )
+    poses = _poses(raw.sizes[which], factors, image_size, drawn_size)
+    canvas = np.full(colours.shape[1], float(background))
+    _compose(raw.pixels, raw.starts, raw.sizes, raw.channels, which, poses, colours, canvas, out)
     return out if rgb else out[..., 0]
 
 
@@ -118,12 +102,6 @@ def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) 
     cos, sin = rounded(np.cos(factors.angle)), rounded(np.sin(factors.angle))
     center = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
     return np.stack([*center, cos * per_pixel, sin * per_pixel], axis=1)
-
-
-def _luminance(colour: FloatArray) -> FloatArray:
-    red, green, blue = (colour[:, i] * LUMINANCE[i] for i in range(3))
-    # White must stay exactly white, although the rounded weights need not sum to 1.
-    return np.minimum(rounded(red + green + blue), 1.0)[:, None]
 
 
 @njit(cache=True, nogil=True)

@@ -48,7 +48,9 @@ def make_source(settings: Core50Settings) -> SessionSource:
     objects = _objects(root, folders)
     files, lengths = {}, []
     for o in (objects[i] for i in class_order(settings.seed, len(objects))):
-        frames = {s: _frames(root, f"{name}/o{o}")[:: settings.frame_step] for s, name in folders.items()}
+        frames = {s: image_files(root, f"{name}/o{o}")[:: settings.frame_step] for s, name in folders.items()}
+        if empty := [folders[s] for s, names in frames.items() if not names]:
+            raise BadInput(f"there is no image in {str(root / empty[0] / f'o{o}')!r}; add the frames")
         train = [names for s, names in frames.items() if s not in TEST_SESSIONS]
         test = [names for s, names in frames.items() if s in TEST_SESSIONS]
         files[f"object {o}"] = [*chain(*train, *test)]
@@ -96,10 +98,3 @@ def _objects(root: Path, folders: dict[int, str]) -> list[int]:
             "and some others, with objects o1, o2, ... in them"
         )
     return sorted(all_objects)
-
-
-def _frames(root: Path, name: str) -> list[str]:
-    frames = image_files(root, name)
-    if not frames:
-        raise BadInput(f"there is no image in {str(root / name)!r}; add the frames")
-    return frames

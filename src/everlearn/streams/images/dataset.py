@@ -67,13 +67,9 @@ class ImageCache:
 
 
 class FileDataset(Dataset):
-    """A dataset of image files; file names and recently used images are kept in memory.
+    """A dataset of image files, by the name of each class; recently used images are kept in memory.
 
-    Args:
-        files: class name -> names of its files; both are used in the given order.
-        read: name of a file -> its bytes.
-        prepare: decoded pixels (H, W, 4) -> the image to keep.
-        cache_bytes: memory limit for decoded images.
+    `read` gives the bytes of a file, `prepare` the image to keep of its decoded pixels (H, W, 4).
     """
 
     n_classes: int = 0
@@ -101,10 +97,10 @@ class FileDataset(Dataset):
         return 0
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
-        return RawImages.of([self._image(self._files[c][i]) for c, i in zip(class_ids, indices, strict=True)])
+        def image(file: str) -> Pixels:
+            return self._cache.get(file, lambda: self._prepare(decode(self._read(file), file)))
 
-    def _image(self, file: str) -> Pixels:
-        return self._cache.get(file, lambda: self._prepare(decode(self._read(file), file)))
+        return RawImages.of([image(self._files[c][i]) for c, i in zip(class_ids, indices, strict=True)])
 
 
 def read_file(root: Path, name: str) -> bytes:

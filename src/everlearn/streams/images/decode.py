@@ -21,12 +21,7 @@ WITH_ALPHA = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")  # modes that Pillow con
 
 
 def decode(content: bytes, name: str) -> Pixels:
-    """The first frame of an image, upright, as RGBA (H, W, 4).
-
-    Args:
-        content: the bytes of the file.
-        name: of the file, for error messages.
-    """
+    """The first frame of an image, upright, as RGBA (H, W, 4); error messages name the file."""
     if len(content) > MAX_FILE_BYTES:
         raise BadInput(f"{name} has {len(content)} bytes; an image may have at most {MAX_FILE_BYTES}")
     try:
@@ -36,14 +31,11 @@ def decode(content: bytes, name: str) -> Pixels:
                 return _rgba(image)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         pass  # Pillow's limit is above ours; the error below is for both.
-    except UnidentifiedImageError:
-        raise BadInput(
-            f"{name} is not an image that can be decoded (it is none of {', '.join(FORMATS)}); "
-            "replace or remove it"
-        ) from None
     except Exception as error:  # decoders raise many types of errors for damaged files
+        is_other = isinstance(error, UnidentifiedImageError)
+        reason = f"it is none of {', '.join(FORMATS)}" if is_other else error
         raise BadInput(
-            f"{name} is not an image that can be decoded ({error}); replace or remove it"
+            f"{name} is not an image that can be decoded ({reason}); replace or remove it"
         ) from None
     raise BadInput(f"{name} has more pixels than the {MAX_PIXELS} an image may have; shrink or remove it")
 

@@ -61,12 +61,7 @@ def name_order(name: str) -> tuple[str, str]:
 
 
 def readable(name: str) -> str:
-    r"""A name that can be printed and written as JSON, also if it is not valid UTF-8.
-
-    Example:
-        >>> readable("caf\udce9")
-        'caf\\xe9'
-    """
+    """A name that can be printed and written as JSON, also if it is not valid UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -142,12 +142,7 @@ class ImageSettings(ScenarioSettings):
 
 
 class MnistSettings(ImageSettings):
-    """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black.
-
-    Example:
-        >>> MnistSettings(variant="moving").to_mapping()["stream"]
-        'mnist'
-    """
+    """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black."""
 
     kind = "mnist"
     classes_per_task: Annotated[int, Field(ge=1, le=10)] = 2
@@ -160,23 +155,13 @@ class MnistSettings(ImageSettings):
 
 
 class FashionSettings(MnistSettings):
-    """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST.
-
-    Example:
-        >>> FashionSettings(variant="inverted").title
-        'inverted-class-incremental'
-    """
+    """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST."""
 
     kind = "fashion"
 
 
 class OmniglotSettings(ImageSettings):
-    """Omniglot: characters of many alphabets, 20 images of each, white on black, sorted by alphabet.
-
-    Example:
-        >>> OmniglotSettings(n_poses=100).title
-        'posed-class-incremental'
-    """
+    """Omniglot: characters of many alphabets, 20 images of each, white on black, sorted by alphabet."""
 
     kind = "omniglot"
 
@@ -187,12 +172,7 @@ class OmniglotSettings(ImageSettings):
 
 
 class FolderSettings(ImageSettings):
-    """A folder of images: one sub-folder per class, or one image per class (set `n_poses`).
-
-    Example:
-        >>> FolderSettings(data="my/icons", n_poses=50).resolved_drawn_size
-        28
-    """
+    """A folder of images: one sub-folder per class, or one image per class (set `n_poses`)."""
 
     kind = "folder"
     drawn_size: DrawnSize | None = None
@@ -221,10 +201,6 @@ class Core50Settings(SessionSettings):
     Files have their original layout: s1/o1/C_01_01_000.png is the first frame of object 1 in session 1;
     sessions 3, 7 and 10 are for testing. A subset is accepted if every object is in every session. The order
     of objects depends on the seed.
-
-    Example:
-        >>> Core50Settings(data="core50_128x128", scenario="nic").to_mapping()["stream"]
-        'core50'
     """
 
     kind = "core50"

@@ -4,15 +4,9 @@ A scenario selects, for each task of a source, the training samples, the classes
 so far. It does not load images.
 """
 
+from everlearn.lazy import lazy_package
 from everlearn.streams.scenarios.base import LabelMap, SampleIndex, Scenario, SeenClasses
 from everlearn.streams.scenarios.settings import ScenarioSettings, ScenarioStreamSettings, SessionSettings
 
-__all__ = [
-    "LabelMap",
-    "SampleIndex",
-    "Scenario",
-    "ScenarioSettings",
-    "ScenarioStreamSettings",
-    "SeenClasses",
-    "SessionSettings",
-]
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -64,12 +64,7 @@ class SeenClasses:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """The labels of classes.
-
-    Attributes:
-        modulus: labels are class ids modulo this number; None for one label per class.
-        with_task_ids: images come with their task id, also at test time.
-    """
+    """The labels of classes: class ids, modulo a number if it is given; with task ids also at test time."""
 
     modulus: int | None = None
     with_task_ids: bool = False

@@ -30,12 +30,11 @@ class Block(NamedTuple):
 class Blurry(Scenario):
     """Blocks of tasks with stochastic, blurry boundaries; every image is used once.
 
-    A block of T tasks has T x classes_per_task classes in random order. Of these, floor(disjoint_percent x
-    classes / T) x T are disjoint and the others blurry; both kinds are partitioned into T parts at random
-    points. Of all images of blurry classes a fraction of blurry_percent is exchanged: random cuts determine
-    how many each task gives up, these are pooled, shuffled and returned in the same numbers. Unlike in the
-    original, cuts are distinct, so that every task has a class. A task is tested on its own classes. Classes
-    that do not fill a last task are left out; a last block may be shorter.
+    A block of T tasks has T x classes_per_task classes in random order. A part of them, disjoint_percent, is
+    disjoint and the others blurry; both kinds are partitioned at random points, all distinct, so that every
+    task has a class. Of all images of blurry classes blurry_percent are exchanged: random cuts determine how
+    many each task gives up, these are pooled, shuffled and returned in the same numbers. A task is tested on
+    its own classes. Classes that do not fill a last task are left out; a last block may be shorter.
     """
 
     classes_per_task: int

@@ -10,13 +10,7 @@ from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
 
 @dataclass(frozen=True)
 class ClassSets:
-    """The classes 0, 1, 2, ... in a first set and further sets of equal size; the last may be smaller.
-
-    Example:
-        >>> sets = ClassSets(first=4, each=2, n_classes=9)
-        >>> sets.n_sets, sets.classes(0), sets.classes(3)
-        (4, array([0, 1, 2, 3]), array([8]))
-    """
+    """The classes 0, 1, 2, ... in a first set and further sets of equal size; the last may be smaller."""
 
     first: int
     each: int
