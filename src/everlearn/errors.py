@@ -34,14 +34,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
 
 
 def check_range(name: str, value: Any, low: float, high: float) -> None:
-    """Raise unless low <= value <= high; NaN is out of range.
-
-    Example:
-        >>> check_range("similarity", 1.5, 0, 1)
-        Traceback (most recent call last):
-        ...
-        everlearn.errors.BadInput: similarity is 1.5; it must be between 0 and 1
-    """
+    """Raise unless low <= value <= high; NaN is out of range."""
     if not low <= value <= high:
         raise BadInput(f"{name} is {value}; it must be between {low} and {high}")
 

@@ -156,10 +156,9 @@ def _verify(file: int, data: bytes, path: Path) -> None:
 
 
 class FolderLock:
-    """Lock on a folder, held within a `with` block, or from `acquire` to `release`.
+    """Lock on a folder, held within a `with` block, or from `acquire` to `release` or the end of the process.
 
-    The operating system releases it when the process ends in any way. The lock file states the process that
-    took the exclusive lock last. docs/decisions/0011 compares it with the filelock library.
+    The lock file states the process that took the exclusive lock last (docs/decisions/0011).
 
     Args:
         folder: an existing folder.

@@ -19,14 +19,7 @@ MAX_SEED = 2**63 - 1
 
 
 class Rng:
-    """Random number generator at one address.
-
-    Example:
-        >>> rng_at(0, "docs", 7).permutation(5)
-        array([2, 3, 0, 4, 1])
-        >>> rng_at(0, "docs", 7).permutation(5)
-        array([2, 3, 0, 4, 1])
-    """
+    """Random number generator at one address."""
 
     def __init__(self, bits: np.random.Philox) -> None:
         self._bits = bits
@@ -55,7 +48,12 @@ class Rng:
 
 
 def rng_at(seed: int, purpose: str, *address: int) -> Rng:
-    """The generator for a seed, a purpose and up to three non-negative counters."""
+    """The generator for a seed, a purpose and up to three non-negative counters.
+
+    Example:
+        >>> rng_at(0, "docs", 7).permutation(5)
+        array([2, 3, 0, 4, 1])
+    """
     if len(address) > 3:
         raise TypeError("an address has at most three counters")
     counter = [0, *address, *[0] * (3 - len(address))]

@@ -116,12 +116,7 @@ def to_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[st
 
 
 def from_dotted(settings: Mapping[str, Any], sections: Collection[str]) -> dict[str, Any]:
-    """The inverse of `to_dotted`; every section is present in the result.
-
-    Example:
-        >>> from_dotted({"epochs": 1, "stream.image_size": 32}, sections=["stream", "learner"])
-        {'stream': {'image_size': 32}, 'learner': {}, 'epochs': 1}
-    """
+    """The inverse of `to_dotted`; every section is present in the result."""
     nested: dict[str, Any] = {section: {} for section in sections}
     for name, value in settings.items():
         section, dot, key = name.partition(".")
@@ -137,10 +132,6 @@ def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = 
     """All values by their dotted names, at any depth, with a prefix.
 
     Records from before a setting existed do not have it; without `keep_none` they equal those with None.
-
-    Example:
-        >>> flatten({"seed": 0, "stream": {"image_size": 64, "drawn_size": None}}, keep_none=False)
-        {'seed': 0, 'stream.image_size': 64}
     """
     flat: dict[str, Any] = {}
     for name, value in settings.items():
@@ -152,12 +143,7 @@ def flatten(settings: Mapping[str, Any], prefix: str = "", *, keep_none: bool = 
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """One phrase for each setting that differs; None and a missing setting are equal.
-
-    Example:
-        >>> differences({"seed": 0, "stream": {"image_size": 64}}, {"seed": 0, "stream": {"image_size": 32}})
-        ['stream.image_size was 64, is 32']
-    """
+    """For each setting that differs, "stream.image_size was 64, is 32"; None and a missing one are equal."""
     before, after = flatten(old, keep_none=False), flatten(new, keep_none=False)
     pairs = {name: (before.get(name, UNSET), after.get(name, UNSET)) for name in {**before, **after}}
     return [f"{name} was {was}, is {now}" for name, (was, now) in pairs.items() if was != now]
@@ -235,15 +221,7 @@ def _check_length(text: str | bytes, source: str) -> None:
 
 
 def write_toml(settings: Mapping[str, Any], table: str = "") -> str:
-    """Nested settings as TOML, one table per section; None is left out.
-
-    Example:
-        >>> print(write_toml({"epochs": 1, "stream": {"stream": "sprites", "scale": None}}), end="")
-        epochs = 1
-        <BLANKLINE>
-        [stream]
-        stream = "sprites"
-    """
+    """Nested settings as TOML, one table per section; None is left out."""
     given = {name: value for name, value in settings.items() if value is not None}
     sections = {name: value for name, value in given.items() if isinstance(value, dict)}
     lines = [f"{name} = {toml_value(value)}\n" for name, value in given.items() if name not in sections]

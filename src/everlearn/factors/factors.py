@@ -16,10 +16,9 @@ WHITE = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Scale, angle, position and colour of n images.
+    """Scale, angle, position and colour of n images; the default is the canonical pose.
 
-    Scalars are broadcast to the length of the longest array. The default is the canonical pose: scale 1,
-    angle 0, centered, white.
+    Scalars are broadcast to the length of the longest array.
 
     Args:
         scale: size relative to the canonical pose, above 0.

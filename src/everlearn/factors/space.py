@@ -152,12 +152,8 @@ class FactorSpace:
 
     Example:
         >>> space = FactorSpace(scale=5, angle=5, x=[0.25, 0.75], y=1, colour=3)
-        >>> space.size
-        150
-        >>> space.combination([0, 149]).x
-        array([0.25, 0.75])
-        >>> FactorSpace(angle={"low": 0, "high": 6.28}).size is None
-        True
+        >>> space.size, space.combination([0, 149]).x
+        (150, array([0.25, 0.75]))
     """
 
     scale: Axis

@@ -1,9 +1,8 @@
 """Edges of one image: clipping and accumulation of signed area coverage.
 
 Mispredicted branches are the main cost. Edges are therefore sorted without branches into shallow ones, at the
-front of the list, and steep ones, at its back, and each kind is processed in one loop. An edge is split into
-strips: its parts within one column (shallow) or one row (steep). Each strip adds signed area to a few cells
-of the buffer.
+front of the list, and steep ones, at its back. An edge is split into strips: its parts within one column
+(shallow) or one row (steep). Each strip adds signed area to a few cells of the buffer.
 """
 
 from collections.abc import Callable

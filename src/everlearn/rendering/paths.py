@@ -80,11 +80,7 @@ def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray)
 
 @compiled
 def _chord_ends(cubics: FloatArray, n: int, n_chords: IntArray, chords: FloatArray) -> int:
-    """The ends of the chords, moved outwards so that the polyline encloses the area of the curve.
-
-    A chord cuts off an area proportional to the second derivative. Moving its ends by -second derivative /
-    12 n² compensates this to leading order, so that far fewer chords are n.
-    """
+    """The ends of the chords, moved by -second derivative / 12 n², to enclose the area of the curve."""
     length = 0
     for j in range(n):
         before = j - 1 if j > 0 else n - 1

@@ -86,11 +86,8 @@ def render(
     for name in ("scale", "x", "y") if n else ():  # single-precision coordinates would be too coarse
         values = getattr(factors, name)
         check_range(name, values[np.abs(values).argmax()], 0 if name == "scale" else -MAX_FACTOR, MAX_FACTOR)
-    ids, seed, threads = (
-        np.atleast_1d(np.arange(n) if rows is None else rows),
-        check_seed(seed),
-        check_threads(threads),
-    )
+    seed, threads = check_seed(seed), check_threads(threads)
+    ids = np.atleast_1d(np.arange(n) if rows is None else rows)
     if ids.shape != (n,) or (n > 0 and ids.dtype.kind not in "iu"):
         raise BadInput(f"rows has shape {ids.shape}; it must hold one whole number for each of {n} images")
     ids = ids.astype(np.int64)
@@ -216,9 +213,7 @@ def _output(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] 
 
 def available_cpus() -> int:
     """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:

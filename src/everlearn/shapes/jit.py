@@ -35,8 +35,5 @@ def _source_hash(package: Path) -> bytes:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function into each of its callers.
-
-    Worthwhile for inner steps with many array arguments, each of which a call would reference-count.
-    """
+    """Compile a function into each of its callers; for inner steps with many array arguments."""
     return cast(Function, njit(inline="always", error_model="numpy", boundscheck=False)(function))

@@ -46,10 +46,7 @@ def second_derivative(cubics: FloatArray, segment: int, axis: int, s: float) -> 
 def interpolate(
     vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray
 ) -> float:
-    """Interpolate n vertices by a closed spline of order 1 or 3 with chord-length parametrization.
-
-    Returns the length of the shortest chord; if it is 0, the coefficients are undefined.
-    """
+    """Interpolate n vertices by a closed spline of order 1 or 3; returns the length of the shortest chord."""
     shortest = math.inf
     for i in range(n):
         j = i + 1 if i < n - 1 else 0
@@ -211,12 +208,9 @@ def _critical_points(cubics: FloatArray, segment: int, axis: int) -> tuple[float
 
 @compiled
 def is_simple(cubics: FloatArray, n: int, order: int) -> bool:
-    """Whether a closed spline around the origin does not intersect itself, tested on 12 chords per segment.
-
-    Most outlines are star-shaped, which is cheap to test; others are tested chord by chord.
-    """
+    """Whether a closed spline around the origin does not intersect itself, on 12 chords per segment."""
     steps = CHORDS_PER_SEGMENT if order > 1 else 1
-    if _is_star_shaped(cubics, n, steps):
+    if _is_star_shaped(cubics, n, steps):  # as most outlines are
         return True
     points = np.empty((n * steps, 2))
     for i in range(n):

@@ -11,8 +11,8 @@ from everlearn.errors import BadInput, unknown
 from everlearn.streams.images import FashionSettings, ImageSettings, MnistSettings, OmniglotSettings
 from everlearn.streams.registry import builder
 from everlearn.streams.scenario_stream import ScenarioStream
-from everlearn.streams.scenarios import ScenarioStreamSettings
-from everlearn.streams.scenarios.environment_schedule import EnvironmentSchedule, LabelTable
+from everlearn.streams.scenarios import LabelMap, ScenarioStreamSettings
+from everlearn.streams.scenarios.environment_schedule import EnvironmentSchedule
 from everlearn.streams.settings import Count, DrawnSize, ImageSize, Unit, check_drawn_size
 from everlearn.streams.source import ConcatSource, Source
 from everlearn.streams.sprites import SpriteSettings
@@ -96,7 +96,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
             n_images=n_images if isinstance(n_images, tuple) else [n_images] * len(self.sequence),
             mix=self.mix,
             recurring=self.recurring,
-            label_map=LabelTable(table=_label_table(names, sizes)),
+            label_map=LabelMap(table=_label_table(names, sizes)),
             seed=self.seed,
         )
         return ScenarioStream(spec=self, scenario=scenario)

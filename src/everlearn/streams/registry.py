@@ -56,12 +56,7 @@ def from_toml(text: str) -> StreamSettings:
 
 
 def build(settings: Mapping[str, Any]) -> Stream:
-    """Build the stream that a dictionary describes.
-
-    Example:
-        >>> build({"stream": "sprites", "n_tasks": 20})
-        <sprites/class-incremental-v1: 20 tasks>
-    """
+    """Build the stream that a dictionary describes, such as {"stream": "sprites", "n_tasks": 20}."""
     return from_mapping(settings).build()
 
 

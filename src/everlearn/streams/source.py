@@ -112,12 +112,7 @@ class ConcatSource(Source):
 def split_sizes(n: int, split: SplitSizes) -> tuple[int, int, int]:
     """The numbers of train, val and test images of a class with n images.
 
-    Fractions leave at least one image for each. With counts only val may be 0, and remaining images are
-    unused.
-
-    Example:
-        >>> split_sizes(16, (0.96, 0.024, 0.016)), split_sizes(625, (100, 0, 25))
-        ((14, 1, 1), (100, 0, 25))
+    Fractions leave at least one image for each. With counts only val may be 0, and some images may be unused.
     """
     if all(isinstance(size, int) for size in split):
         train, val, test = (int(size) for size in split)

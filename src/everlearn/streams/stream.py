@@ -44,9 +44,8 @@ class Batch:
     tasks: IntArray | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.images)
         others = (self.labels, self.factors, self.tasks)
-        if any(part is not None and len(part) != n for part in others):
+        if any(part is not None and len(part) != len(self.images) for part in others):
             raise ValueError("images, labels, factors and tasks must have the same length")
 
     def __len__(self) -> int:
@@ -54,12 +53,9 @@ class Batch:
 
     def __getitem__(self, which: Any) -> "Batch":
         rows = np.atleast_1d(np.arange(len(self))[which])
-        return Batch(
-            self.images[rows],
-            self.labels[rows],
-            None if self.factors is None else self.factors[rows],
-            None if self.tasks is None else self.tasks[rows],
-        )
+        factors = None if self.factors is None else self.factors[rows]
+        tasks = None if self.tasks is None else self.tasks[rows]
+        return Batch(self.images[rows], self.labels[rows], factors, tasks)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
@@ -94,15 +90,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """One task of a stream: some classes, with images for training and evaluation.
-
-    A split is loaded on first access and cached.
+    """One task of a stream: some classes, with images that are loaded on first access and cached.
 
     Attributes:
         index: position in the stream, from 0.
         labels: the labels that occur, sorted.
-        load_split: loads a split.
-        load_exemplars: loads the exemplars.
         ordered: the order of the training images is part of the stream (gradual drift); do not shuffle.
         name: for display, such as "moving-mnist"; may be empty.
     """
@@ -199,10 +191,9 @@ class Stream(ABC):
 
     @abstractmethod
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
-        """A class-balanced sample of at most `size` test images of the first `n_tasks` tasks.
+        """A class-balanced sample of at most `size` test images of the first `n_tasks` tasks, with task ids.
 
-        Its cost does not depend on `n_tasks`, and it depends only on its arguments. `Batch.tasks` states the
-        task of each image.
+        It depends only on its arguments, and its cost does not depend on `n_tasks`.
         """
 
     def task(self, k: int) -> Task:
@@ -236,11 +227,7 @@ class Stream(ABC):
         return f"<{self.id}: {'∞' if self.n_tasks is None else self.n_tasks} tasks>"
 
     def fingerprint(self, tasks: Iterable[int] | None = None) -> str:
-        """A short hash of pixels, labels and factors.
-
-        Args:
-            tasks: indices of the tasks to hash; default: the first two.
-        """
+        """A short hash of pixels, labels and factors of some tasks; default: the first two."""
         indices = islice(self._indices(), FINGERPRINT_TASKS) if tasks is None else tasks
         return fingerprint_of(self.id, map(self.task, indices))
 

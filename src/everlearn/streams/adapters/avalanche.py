@@ -22,16 +22,11 @@ STREAMS: dict[str, Split] = {"train": "train", "valid": "val", "test": "test", "
 def to_avalanche(
     stream: Stream, n_tasks: int | None = None, *, transform: Transform | None = None
 ) -> "CLScenario":
-    """The first tasks of a stream as an Avalanche benchmark, one experience per task.
+    """The first tasks of a stream (default: all) as an Avalanche benchmark, one experience per task.
 
     Experiences are generated on access and not cached, so that 500 tasks need the memory of one. The
     benchmark has train, valid, test and held_out streams, and `n_classes`. Task labels are those of
-    task-incremental streams, otherwise 0.
-
-    Args:
-        stream: any stream.
-        n_tasks: number of tasks; default: all tasks of a finite stream.
-        transform: applied to each image, a float tensor (C, H, W) in [0, 1].
+    task-incremental streams, otherwise 0. The transform is applied to each image (C, H, W) in [0, 1].
     """
     import_optional("avalanche", "pip install 'everlearn[avalanche]'")
     from avalanche.benchmarks import CLScenario

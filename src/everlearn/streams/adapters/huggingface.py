@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 def to_huggingface(stream: Stream, tasks: Iterable[int] | None = None) -> "DatasetDict":
     """Tasks as a `datasets.DatasetDict` of the non-empty parts: train, val, test, held_out, exemplars.
 
-    The columns are image, label, task and the factors (null if unknown), as in a Parquet export, which is
-    preferable for data that does not fit in memory.
-
-    Args:
-        stream: any stream.
-        tasks: indices of tasks; default: all tasks of a finite stream.
+    By default all tasks of a finite stream. The columns are image, label, task and the factors (null if
+    unknown), as in a Parquet export, which is preferable for data that does not fit in memory.
     """
     import_optional("datasets", "pip install datasets")
     import pyarrow as pa

@@ -103,17 +103,10 @@ def to_torch(
     fields: Sequence[Field] = ("image", "label"),
     transform: Transform | None = None,
 ) -> ImageDataset:
-    """Tasks as one map-style dataset in memory.
+    """Tasks (default: all tasks of a finite stream) as one map-style dataset in memory.
 
-    An item is a tuple of the fields: the image as a float tensor (C, H, W) in [0, 1], the label, the factors
-    (scale, angle, x, y), the index of the task.
-
-    Args:
-        stream: any stream.
-        tasks: indices of tasks; default: all tasks of a finite stream.
-        split: the split.
-        fields: contents of an item.
-        transform: applied to each image.
+    An item is a tuple of the fields: the image as a float tensor (C, H, W) in [0, 1], to which the transform
+    is applied, the label, the factors (scale, angle, x, y), the index of the task.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -157,12 +150,7 @@ def to_torch_iterable(
     dataset yields batches: with `DataLoader(..., batch_size=None)` their order does not depend on the number
     of workers.
 
-    Args:
-        stream: any stream.
-        tasks: indices of tasks, increasing; default: all.
-        split: the split.
-        fields: contents of an item, as for `to_torch`.
-        transform: applied to each image, or to each batch of images.
+    Args, in addition to those of `to_torch`:
         batch_size: images per batch (the last of a task may be smaller); None for single items.
         epochs: passes over each task.
         shuffle_seed: shuffles the images of a task differently in each epoch; None keeps the order of the

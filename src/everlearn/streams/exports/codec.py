@@ -37,10 +37,9 @@ class Codec(Protocol):
         """
 
     def decode(self, data: bytes, part: PartRecord, key: PartKey, read: Reader) -> Batch:
-        """The batch in the verified main file of a part.
+        """The batch in the verified main file of a part; nothing larger than the part may be unpacked.
 
-        `part` is the expected content: nothing larger may be unpacked. `read` reads another file by name and
-        checksum.
+        `read` reads another file by name and checksum.
         """
 
 

@@ -139,14 +139,7 @@ FORMATS = tuple(_CODECS)
 
 
 def codec(name: str) -> Codec:
-    """The codec of a format.
-
-    Example:
-        >>> codec("parket")
-        Traceback (most recent call last):
-        ...
-        everlearn.errors.BadInput: unknown format 'parket'; did you mean 'parquet'?
-    """
+    """The codec of a format."""
     if name not in _CODECS:
         raise unknown("format", name, FORMATS)
     return _CODECS[name]()

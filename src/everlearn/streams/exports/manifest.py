@@ -60,13 +60,7 @@ class TaskRecord(_Record):
 class Plan(_Record):
     """What is to be exported; an export can be resumed only with an equal plan.
 
-    Attributes:
-        format: version of this layout.
-        to: the file format.
-        stream: the id of the stream.
-        spec: its settings.
-        tasks: sorted indices of the exported tasks.
-        n_labels: one more than their largest label.
+    `format` is the version of this layout, `to` the file format, `n_labels` one more than the largest label.
     """
 
     format: int = FORMAT
@@ -82,14 +76,7 @@ class Plan(_Record):
 
 
 class Manifest(Plan):
-    """The plan and contents of a finished export; written last.
-
-    Attributes:
-        fingerprint: `stream.fingerprint(tasks)` of the exported tasks.
-        readme: checksum of README.md.
-        contents: the exported tasks, in the order of `tasks`.
-        checksum: of all other fields.
-    """
+    """The plan and contents of a finished export, with checksums of its README and of all other fields."""
 
     fingerprint: str
     readme: Sha256

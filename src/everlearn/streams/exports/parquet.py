@@ -3,21 +3,14 @@
 import io
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from everlearn.errors import import_optional
-from everlearn.streams.exports.codec import (
-    FACTOR_COLUMNS,
-    Codec,
-    PartKey,
-    Reader,
-    from_columns,
-    from_png,
-    to_columns,
-    to_png,
-)
+from everlearn.streams.exports import codec
+from everlearn.streams.exports.codec import FACTOR_COLUMNS, PartKey, Reader
 from everlearn.streams.exports.manifest import PartRecord
 from everlearn.streams.stream import Batch
 
@@ -30,7 +23,7 @@ MAX_CLASS_NAMES = 10_000
 ROWS_PER_GROUP = 1000
 
 
-class Parquet(Codec):
+class Parquet(codec.Codec):
     """`datasets.load_dataset("out")` returns all splits with typed images and labels."""
 
     suffix = ".parquet"
@@ -54,13 +47,12 @@ class Parquet(Codec):
             raise ValueError("the table has another length")
         images = np.empty((part.rows, *part.image_shape), np.uint8)
         groups = file.iter_batches(ROWS_PER_GROUP, columns=["image"])
-        for row, image in enumerate(
-            image for group in groups for image in group.column("image").field("bytes")
-        ):
-            images[row] = from_png(image.as_py(), part.image_shape)
+        columns = (group.column("image").field("bytes") for group in groups)
+        for row, image in enumerate(chain.from_iterable(columns)):
+            images[row] = codec.from_png(image.as_py(), part.image_shape)
         names = ["label", "task", *(FACTOR_COLUMNS if part.factors else ())]
         table = file.read(columns=names)
-        return from_columns(images, {name: table[name].to_numpy() for name in names}, part)
+        return codec.from_columns(images, {name: table[name].to_numpy() for name in names}, part)
 
 
 def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
@@ -70,9 +62,9 @@ def to_table(batch: Batch, task: int, n_labels: int) -> "pa.Table":
     """
     import pyarrow as pa
 
-    images = pa.array([to_png(image) for image in batch.images], pa.binary())
+    images = pa.array([codec.to_png(image) for image in batch.images], pa.binary())
     paths = pa.nulls(len(batch), pa.string())
-    columns = to_columns(batch, task)
+    columns = codec.to_columns(batch, task)
     table = {"image": pa.StructArray.from_arrays([images, paths], ["bytes", "path"])}
     table |= {name: pa.array(columns[name], pa.int64()) for name in ("label", "task")}
     unknown = pa.nulls(len(batch), pa.float64())

@@ -20,8 +20,7 @@ N_SYNC_THREADS = 16
 class StagingArea:
     """The folder `unfinished` of an export, with a receipt file for every completed task.
 
-    A task is written here, synced, moved to the export by one rename, and then gets its receipt. Tasks
-    without a receipt are written again.
+    A task is written here, synced, moved to the export by one rename, and then gets its receipt.
     """
 
     def __init__(self, folder: Path, codec: Codec, n_labels: int) -> None:

@@ -188,35 +188,25 @@ def _write(stream: Stream, plan: Plan, folder: Path, progress: Progress, workers
     with FolderLock(folder / UNFINISHED, wait=True):
         pass  # workers of an earlier export process that was killed end soon after it
     staging, records = StagingArea(folder, codec(plan.to), plan.n_labels), list[TaskRecord]()
+
+    def completed(wait: Wait) -> Iterator[Task]:
+        for done, k in enumerate(plan.tasks):
+            progress(done, len(plan.tasks), f"task {k}")
+            # Generating a task again is many times faster than reading most formats.
+            found = (staging.record(k), stream.task(k)) if wait(k) else staging.finished(k)
+            task = stream.task(k) if found is None else found[1]
+            records.append(staging.write(task) if found is None else found[0])
+            yield task
+        progress(len(plan.tasks), len(plan.tasks), "done")
+
     with workers(folder, plan.tasks) as wait:
-        completed = _complete_tasks(stream, plan, staging, records, progress, wait)
-        fingerprint = fingerprint_of(plan.stream, completed)
+        fingerprint = fingerprint_of(plan.stream, completed(wait))
     page = readme(plan, fingerprint, records).encode()
-    manifest = Manifest(
-        **dict(plan), fingerprint=fingerprint, readme=files.sha256(page), contents=tuple(records)
-    ).with_checksum()
+    found = {"fingerprint": fingerprint, "readme": files.sha256(page), "contents": tuple(records)}
+    manifest = Manifest(**dict(plan), **found).with_checksum()
     files.write(folder / README, page)
     files.write(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
     return manifest
-
-
-def _complete_tasks(
-    stream: Stream,
-    plan: Plan,
-    staging: StagingArea,
-    records: list[TaskRecord],
-    progress: Progress,
-    wait: Wait,
-) -> Iterator[Task]:
-    """Yield each task of the plan once it is on disk; its record is appended to `records`."""
-    for done, k in enumerate(plan.tasks):
-        progress(done, len(plan.tasks), f"task {k}")
-        # Generating a task again is many times faster than reading most formats.
-        found = (staging.record(k), stream.task(k)) if wait(k) else staging.finished(k)
-        task = stream.task(k) if found is None else found[1]
-        records.append(staging.write(task) if found is None else found[0])
-        yield task
-    progress(len(plan.tasks), len(plan.tasks), "done")
 
 
 @contextmanager

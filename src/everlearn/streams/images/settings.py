@@ -39,7 +39,7 @@ class ImageSettings(ScenarioSettings):
     set overrides the variant.
 
     By default every image of the dataset occurs once. With `n_poses`, each class consists of its first image
-    in that number of poses. The exemplar of a class is its first training image, centered.
+    in that number of poses.
     """
 
     data: Path | None = None

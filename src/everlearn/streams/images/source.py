@@ -126,9 +126,9 @@ class ImageSource(Source, ABC):
     def _splits(self, class_id: int) -> Splits:
         """Ids of the images of a class in each split."""
 
-    @abstractmethod
     def _raw_indices(self, image_ids: IntArray) -> IntArray:
         """The raw image of each image, as an index within its class."""
+        return image_ids
 
     @abstractmethod
     def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
@@ -146,9 +146,6 @@ class DatasetSource(ImageSource):
         rng = rng_at(self.seed, "picture split", class_id)  # check-words: allow
         train_val, test = rng.permutation(n - n_test), n - n_test + rng.permutation(n_test)
         return split_train_val(train_val, test, self.split) if n_test else split_all(train_val, self.split)
-
-    def _raw_indices(self, image_ids: IntArray) -> IntArray:
-        return image_ids
 
     def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
         units = np.empty((len(class_ids), N_FACTORS))

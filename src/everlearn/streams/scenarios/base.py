@@ -64,13 +64,19 @@ class SeenClasses:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """The labels of classes: class ids, modulo a number if it is given; with task ids also at test time."""
+    """The labels of classes: from a table, or class ids, modulo a number if it is given.
+
+    Images may come with task ids, also at test time.
+    """
 
     modulus: int | None = None
     with_task_ids: bool = False
+    table: tuple[int, ...] = ()
 
     def labels(self, classes: IntArray) -> IntArray:
         """The labels of classes."""
+        if self.table:
+            return np.array(self.table, np.int64)[classes]
         return classes if self.modulus is None else classes % self.modulus
 
 
@@ -78,12 +84,7 @@ class LabelMap:
 class Scenario(ABC):
     """The samples of each task; pure, and its cost does not depend on the task.
 
-    Attributes:
-        source: the classes and images.
-        seed: of everything random.
-        label_map: the labels of classes.
-        ordered: the order of the training samples is part of the stream.
-        classes_recur: a class can occur in more than one task.
+    Of an `ordered` scenario, the order of the training samples is part of the stream.
     """
 
     source: Source

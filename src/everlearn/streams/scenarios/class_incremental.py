@@ -65,9 +65,8 @@ class ClassIncremental(Scenario):
 class GradualClassIncremental(ClassIncremental):
     """Within task k the proportion of set k falls from 1 to 0 while that of set k + 1 rises.
 
-    Half of the images of a class occur while its set rises, half while it falls, so each image is used once.
-    The rising half of set 0 comes at the beginning of task 0; in the last task of a finite stream nothing
-    rises. Task k is tested on set k.
+    Half of the images of a class occur while its set rises, half while it falls. The rising half of set 0
+    comes at the beginning of task 0; in the last task nothing rises. Task k is tested on set k.
     """
 
     classes_recur = True
@@ -96,8 +95,7 @@ class GradualClassIncremental(ClassIncremental):
 class RecurringClassIncremental(ClassIncremental):
     """Every `every`-th task repeats an earlier set of classes, selected at random.
 
-    With every = 3 the sets are 0, 1, (0 or 1), 2, 3, (one of 0..3), 4, ... Of the first n tasks n // every
-    are repetitions, so the set of a task follows from its index.
+    With every = 3 the sets are 0, 1, (0 or 1), 2, 3, (one of 0..3), 4, ...
     """
 
     classes_recur = True

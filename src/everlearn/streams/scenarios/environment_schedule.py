@@ -6,20 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from everlearn.rng import IntArray, rng_at
-from everlearn.streams.scenarios.base import LabelMap, SampleIndex, Scenario, SeenClasses
+from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
 from everlearn.streams.source import ConcatSource
 
 
 @dataclass(kw_only=True, eq=False)
 class EnvironmentSchedule(Scenario):
-    """Task k has images of one environment, optionally mixed with images of the others.
+    """Task k has images of one environment, and a fraction `mix` from the others.
 
-    Attributes:
-        names: of the environments, which the source concatenates.
-        sequence: index of the environment of each task.
-        n_images: training images of each task, as far as available.
-        mix: fraction of them from the other environments.
-        recurring: repeat the sequence without end, with other images as far as available.
+    The sequence states the environment of each task, as an index in `names`; recurring, it repeats without
+    end with other images. `n_images` are the training images of each task, as far as available.
     """
 
     source: ConcatSource
@@ -71,13 +67,3 @@ class EnvironmentSchedule(Scenario):
             order = rng_at(self.seed, "stage", k, c).permutation(len(pool))
             parts.append(SampleIndex.of_class(c, pool[order[: each + (i in extra)]]))
         return SampleIndex.concatenate(parts)
-
-
-@dataclass(frozen=True)
-class LabelTable(LabelMap):
-    """Labels by class id, so that an object has one label in all environments."""
-
-    table: tuple[int, ...] = ()
-
-    def labels(self, classes: IntArray) -> IntArray:
-        return np.array(self.table, dtype=np.int64)[classes]

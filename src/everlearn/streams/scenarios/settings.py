@@ -99,12 +99,6 @@ class ScenarioSettings(ScenarioStreamSettings):
     def title(self) -> str:
         return self.scenario if self.boundaries == "sharp" else f"{self.scenario}-{self.boundaries}"
 
-    @property
-    def label_map(self) -> LabelMap:
-        """The labels of classes in this scenario."""
-        modulus = self.classes_per_task if self.scenario in _SHARED_LABELS else None
-        return LabelMap(modulus, with_task_ids=self.scenario == "task-incremental")
-
     @abstractmethod
     def source(self) -> Source:
         """The source of images."""
@@ -138,7 +132,9 @@ class ScenarioSettings(ScenarioStreamSettings):
                 disjoint_percent=50.0 if self.disjoint_percent is None else self.disjoint_percent,
                 blurry_percent=10.0 if self.blurry_percent is None else self.blurry_percent,
             )
-        sets, labels = ClassSets(first, self.classes_per_task, n_classes), self.label_map
+        sets = ClassSets(first, self.classes_per_task, n_classes)
+        modulus = self.classes_per_task if self.scenario in _SHARED_LABELS else None
+        labels = LabelMap(modulus, with_task_ids=self.scenario == "task-incremental")
         if self.boundaries == "recurring":
             every = self.recur_every or 3
             return RecurringClassIncremental(
