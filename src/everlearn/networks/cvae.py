@@ -30,13 +30,7 @@ class ConditionalVAE(nn.Module):
     """
 
     def __init__(
-        self,
-        n_features: int,
-        shape: tuple[int, ...],
-        *,
-        width: int = 256,
-        n_latents: int = 100,
-        seed: int = 0,
+        self, n_features: int, shape: tuple[int, ...], width: int = 256, n_latents: int = 100, seed: int = 0
     ) -> None:
         super().__init__()
         self.shape, self.n_latents, self.width, self.seed = shape, n_latents, width, seed

@@ -6,15 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.networks import pose
 from everlearn.networks.backbones import SmallNet, make_backbone
-from everlearn.networks.pose import (
-    CANONICAL,
-    clamp_scale,
-    compose,
-    matrices_from_poses,
-    poses_from_matrices,
-    to_canonical,
-)
 from everlearn.networks.tensors import seeded
 
 
@@ -51,14 +44,14 @@ class PoseNet(nn.Module):
             self.head = nn.Linear(self.backbone.n_features, 4 if parameterization == "similarity" else 6)
         with torch.no_grad():
             self.head.weight.mul_(0.1)
-            self.head.bias.copy_(self._targets(torch.tensor([CANONICAL]))[0])
+            self.head.bias.copy_(self._targets(torch.tensor([pose.CANONICAL]))[0])
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, 4)."""
         outputs = self._outputs(images)
         if self.parameterization == "similarity":
             return outputs
-        return poses_from_matrices(outputs.reshape(-1, 2, 3))
+        return pose.poses_from_matrices(outputs.reshape(-1, 2, 3))
 
     def errors(self, images: Tensor, poses: Tensor) -> Tensor:
         """Outputs minus targets, (n, 4) or (n, 6)."""
@@ -70,7 +63,7 @@ class PoseNet(nn.Module):
         return outputs
 
     def _targets(self, poses: Tensor) -> Tensor:
-        return poses if self.parameterization == "similarity" else matrices_from_poses(poses).flatten(1)
+        return poses if self.parameterization == "similarity" else pose.matrices_from_poses(poses).flatten(1)
 
 
 @torch.no_grad()
@@ -78,8 +71,8 @@ def predict_poses(net: nn.Module, images: Tensor, n_refinements: int = 0) -> Ten
     """Predict poses, then refine: warp to the canonical frame, predict the remaining pose, and compose."""
     poses: Tensor = net(images)
     for _ in range(n_refinements):
-        poses = compose(poses, net(to_canonical(images, poses)))
-    return clamp_scale(poses)
+        poses = pose.compose(poses, net(pose.to_canonical(images, poses)))
+    return pose.clamp_scale(poses)
 
 
 class EMA(nn.Module):
