@@ -13,7 +13,6 @@ from everlearn.reports.animation import (
     TILE_SIZE,
     _large_exemplars,
     _poses,
-    _resize,
     _transform,
 )
 from everlearn.shapes import ShapeFamily
@@ -23,13 +22,13 @@ small = streams.sprites(image_size=16, factor_values=2, classes_per_task=3, spli
 
 def test_transformed_exemplars_match_rendered_shapes() -> None:
     pose = Factors(scale=0.7, angle=1.0, x=0.3, y=0.8)
-    exemplar = _resize(_large_exemplars(small, 1)[0])
+    exemplar = _large_exemplars(small, 1)[0]
     rendered = render(ShapeFamily(seed=0).outline(3), pose, image_size=TILE_SIZE)[0]
     assert np.abs(_transform(exemplar, pose).astype(int) - rendered).mean() < 1.0
 
 
 def test_canonical_pose_changes_nothing() -> None:
-    exemplar = _resize(_large_exemplars(small, 0)[0])
+    exemplar = _large_exemplars(small, 0)[0]
     assert np.array_equal(
         _transform(exemplar, Factors()), np.asarray(exemplar.reduce(FINE_SIZE // TILE_SIZE))
     )

@@ -69,14 +69,7 @@ def detect_stages(
 
 
 def summarize_detection(stages: Sequence[StageDetection], n_batches: int) -> DetectionSummary:
-    """Scores over all stages; only stages that differ from the previous one count as changes.
-
-    Example:
-        >>> stages = detect_stages(["a", "b"], [100, 100], [(103, 1)])
-        >>> summary = summarize_detection(stages, 200)
-        >>> summary.n_correct, summary.max_delay, summary.false_new_rate
-        (1, 3.0, 0.0)
-    """
+    """Scores over all stages; only stages that differ from the previous one count as changes."""
     changed = [stage for before, stage in pairwise(stages) if stage.name != before.name]
     delays = [stage.delay for stage in changed if stage.delay is not None]
     return DetectionSummary(

@@ -41,12 +41,6 @@ def environment_data(
     Tasks without a name are one environment, represented by up to 20 of them. The default of n_train, the
     number of training images per environment, is five times n_test, taken from the validation split, which
     no learner is trained on, or from the training split if there is none.
-
-    Example:
-        >>> from everlearn.streams import environments
-        >>> stream = environments(sequence=["sprites", "moving-sprites", "sprites"], image_size=16)
-        >>> [(each.name, len(each.train), len(each.test)) for each in environment_data(stream, 3, 100)]
-        [('sprites', 500, 100), ('moving-sprites', 500, 100)]
     """
     if not stream.task(0).name:
         return [_data(UNNAMED, partial(sample_tasks, stream, n_tasks), n_test, n_train)]

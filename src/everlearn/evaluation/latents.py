@@ -83,10 +83,6 @@ def training_environments(changes: Iterable[tuple[int, int]], n_batches: Sequenc
     """The environment that a learner inferred for most batches of each task.
 
     Changes are (batches seen, environment) of every switch; the learner starts in environment 0.
-
-    Example:
-        >>> training_environments([(103, 1), (190, 2), (203, 0)], [100, 100, 100])
-        [0, 1, 0]
     """
     inferred = np.zeros(sum(n_batches), np.int64)
     for after, environment in changes:

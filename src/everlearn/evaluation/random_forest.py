@@ -22,12 +22,6 @@ def importances(
     """Share of the explained variance of a target due to each column, and R² on held-out rows.
 
     The shares sum to 1 (or are all 0); R² is at least 0. A random quarter of the rows is held out.
-
-    Example:
-        >>> columns = rng_at(0, "docs").uniform(2000).reshape(1000, 2)
-        >>> weights, r2 = importances(columns, 3 * columns[:, 1])
-        >>> bool(weights[1] > 0.95), bool(r2 > 0.95)
-        (True, True)
     """
     bins = np.stack([_bin(column) for column in columns.T], axis=1)
     order = rng_at(seed, "forest split").permutation(len(target))

@@ -22,12 +22,7 @@ class Row(NamedTuple):
     def from_counts(
         cls, after: int, tasks: Sequence[int], correct: Sequence[int], total: Sequence[int]
     ) -> "Row":
-        """A row from correct and total predictions per task; tasks in increasing order.
-
-        Example:
-            >>> Row.from_counts(5, tasks=[2, 5], correct=[3, 1], total=[4, 4]).scores
-            array([0.75, 0.25])
-        """
+        """A row from correct and total predictions per task; tasks in increasing order."""
         return cls(after, np.array(tasks, np.int64), np.array(correct) / np.array(total))
 
 

@@ -54,7 +54,7 @@ class Series:
     smoke: Run | None = None
     laptop: Run | None = None
     paper: Run | None = None
-    settings: Settings = field(default_factory=dict)  # at all scales; they precede those of a run
+    settings: Settings = field(default_factory=dict)  # at all scales, instead of those of a run
     protocols: tuple[str, ...] = ()  # evaluated after training
 
 
@@ -69,7 +69,7 @@ class Scale:
     settings: Settings = field(default_factory=dict)  # of all runs
     stream: str = "sprites"
     protocol_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by protocol
-    overrides: Settings = field(default_factory=dict)  # settings that precede all others
+    overrides: Settings = field(default_factory=dict)  # instead of all other settings
     suffix: str = ""  # of the folders of its records
 
     @cached_property

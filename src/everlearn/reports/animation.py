@@ -27,7 +27,7 @@ def factor_animation(
     Exemplars are rendered large if the stream can do so. Images of streams without motion are transformed as
     well. `progress` is called with (done, total, factor) after every frame.
     """
-    exemplars = [_resize(image) for image in _large_exemplars(stream, k)[:MAX_SHAPES]]
+    exemplars = _large_exemplars(stream, k)
     poses = list(_poses())
     frames = []
     for name, pose in poses:
@@ -54,16 +54,13 @@ def _poses() -> Iterator[tuple[str, Factors]]:
         yield from ((name, pose) for pose in frames)
 
 
-def _large_exemplars(stream: Stream, k: int) -> Images:
-    """The exemplars of a task, rendered larger if possible."""
+def _large_exemplars(stream: Stream, k: int) -> list[Image.Image]:
+    """The first exemplars of a task, rendered larger if possible."""
     if isinstance(stream.spec, SpriteSettings):
         stream = type(stream.spec)(**{**stream.spec.model_dump(), "image_size": FINE_SIZE}).build()
-    task = stream.task(k)
-    return (task.exemplars if len(task.exemplars) else task.train).images
-
-
-def _resize(image: Images) -> Image.Image:
-    return Image.fromarray(image).resize((FINE_SIZE, FINE_SIZE), Image.Resampling.BICUBIC)
+    task, size = stream.task(k), (FINE_SIZE, FINE_SIZE)
+    images = (task.exemplars if len(task.exemplars) else task.train).images[:MAX_SHAPES]
+    return [Image.fromarray(image).resize(size, Image.Resampling.BICUBIC) for image in images]
 
 
 def _transform(exemplar: Image.Image, pose: Factors) -> Images:

@@ -122,12 +122,6 @@ def make_questions(
     """For each number of choices n_trials questions, each about another class that is not in the first tasks.
 
     Queries are test images; the seed is that of the choices and their order.
-
-    Example:
-        >>> from everlearn.streams import sprites
-        >>> questions = make_questions(sprites(image_size=16), n_choices=(2, 5), n_trials=3)
-        >>> [[question.choices.shape for question in some] for some in questions]
-        [[(2, 16, 16), (2, 16, 16), (2, 16, 16)], [(5, 16, 16), (5, 16, 16), (5, 16, 16)]]
     """
     n_classes = max(n_trials, *n_choices)
     objects, poses = new_class_images(stream, n_tasks, n_classes)
