@@ -10,7 +10,6 @@ from everlearn.plotting.axes import (
     Bar,
     _spread,
     canvas,
-    draw_bar_pairs,
     draw_bars,
     draw_score_table,
     label_lines,
@@ -52,10 +51,10 @@ def test_parts_are_stacked_by_height() -> None:
 
 def test_bars_have_lengths_and_texts() -> None:
     _, (single, pairs) = canvas(2, columns=2)
-    draw_bars(single, "time", [Bar(2.0, "2 s"), Bar(0.0, "–")], LIGHT)
+    draw_bars(single, "time", {0: [Bar(2.0, "2 s")], 1: [Bar(0.0, "–")]}, LIGHT)
     assert [patch.get_width() for patch in single.patches] == [2.0, 0.0]
     assert [text.get_text() for text in single.texts] == ["2 s", "–"]
-    draw_bar_pairs(pairs, "accuracy", {3: (Bar(0.5, "a"), Bar(-0.1, "b"))}, LIGHT, full=1.0)
+    draw_bars(pairs, "accuracy", {3: (Bar(0.5, "a"), Bar(-0.1, "b"))}, LIGHT, full=1.0)
     assert [patch.get_width() for patch in pairs.patches] == [0.5, 0.0], "negative lengths are 0"
     assert pairs.get_xlim() == (0, 2)
 

@@ -223,33 +223,21 @@ def cell_text(axes: Axes, x: float, y: float, text: str, *, on_light: bool) -> N
 
 
 def draw_bars(
-    axes: Axes, title: str, bars: Sequence[Bar], style: FigureStyle, full: float | None = None
+    axes: Axes, title: str, rows: Mapping[int, Sequence[Bar]], style: FigureStyle, full: float | None = None
 ) -> None:
-    """Horizontal bars with text beside them; `full` is the length of a full bar (default: the longest)."""
-    longest = full or max(bar.length for bar in bars) or 1.0
-    for row, bar in enumerate(bars):
-        axes.barh(row, bar.length, height=0.6, color=style.color(row))
-        axes.text(bar.length + 0.04 * longest, row, bar.text, va="center", fontsize=6.5)
-    _hide_x_axis(axes, title, longest)
+    """Horizontal bars of each series, given by its number: one, or two of which the second is pale.
 
-
-def draw_bar_pairs(
-    axes: Axes, title: str, pairs: Mapping[int, Sequence[Bar]], style: FigureStyle, full: float | None = None
-) -> None:
-    """Two bars for each series, given by its number; the second is pale. Negative lengths count as 0."""
-    longest = full or max(max(0.0, bar.length) for pair in pairs.values() for bar in pair) or 1.0
-    for row, (number, pair) in enumerate(pairs.items()):
-        for side, (bar, alpha) in enumerate(zip(pair, (1.0, 0.45), strict=True)):
-            y, length = row + (side - 0.5) * 0.36, max(0.0, bar.length)
-            axes.barh(y, length, height=0.32, color=style.color(number), alpha=alpha)
+    `full` is the length of a full bar (default: the longest); negative lengths count as 0.
+    """
+    longest = full or max(max(0.0, bar.length) for bars in rows.values() for bar in bars) or 1.0
+    for row, (number, bars) in enumerate(rows.items()):
+        for side, bar in enumerate(bars):
+            y, length = row + (side - (len(bars) - 1) / 2) * 0.36, max(0.0, bar.length)
+            height, alpha = 0.6 if len(bars) == 1 else 0.32, 0.45 if side else 1.0
+            axes.barh(y, length, height=height, color=style.color(number), alpha=alpha)
             axes.text(length + 0.04 * longest, y, bar.text, va="center", fontsize=6.5)
-    _hide_x_axis(axes, title, longest)
-
-
-def _hide_x_axis(axes: Axes, title: str, longest: float) -> None:
-    """Bars with text need no axis, but space for the text."""
     axes.set_title(title)
-    axes.set_xlim(0, longest * 2.0)
+    axes.set_xlim(0, longest * 2.0)  # space for the text
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.spines["bottom"].set_visible(False)

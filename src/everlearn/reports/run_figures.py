@@ -1,11 +1,10 @@
 """Figures of runs: accuracy, forgetting, score tables, cost, accuracy within tasks, factor errors."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from everlearn.evaluation import Interval
-from everlearn.evaluation.formatting import bar, format_amount, format_bytes, format_duration, format_score
+from everlearn.evaluation import Interval, formatting
 from everlearn.evaluation.metrics import FACTOR_LABELS
 from everlearn.evaluation.scores import mean_table
 from everlearn.plotting import FigureStyle
@@ -74,13 +73,18 @@ def cost(groups: Groups, style: FigureStyle) -> Figure:
     height = 0.3 + len(groups) * max(0.26, 0.08 + 0.12 * n_lines)
     figure, panels = canvas(5, columns=5, panel_height=height, share_y=True)
     rows = [each.intervals for each in groups]
-    named = [bar(row["average_accuracy"] or row["object_final"], format_score) for row in rows]
-    plot.draw_bars(panels[0], "accuracy", named, style, full=1.0)
-    plot.draw_bars(panels[1], "time", [bar(row["seconds"], format_duration) for row in rows], style)
-    plot.draw_bars(panels[2], "images", [bar(row["images"], format_amount) for row in rows], style)
-    plot.draw_bars(panels[3], "FLOPs", [bar(row["flops"], format_amount) for row in rows], style)
-    held = [bar(_sum(row["weights_bytes"], row["memory_bytes"]), format_bytes) for row in rows]
-    plot.draw_bars(panels[4], "bytes", held, style)
+
+    def draw(n: int, title: str, form: formatting.Format, values: Iterable[formatting.Number]) -> None:
+        bars = {number: [formatting.bar(value, form)] for number, value in enumerate(values)}
+        plot.draw_bars(panels[n], title, bars, style, full=1.0 if title == "accuracy" else None)
+
+    accuracies = (row["average_accuracy"] or row["object_final"] for row in rows)
+    draw(0, "accuracy", formatting.format_score, accuracies)
+    draw(1, "time", formatting.format_duration, (row["seconds"] for row in rows))
+    draw(2, "images", formatting.format_amount, (row["images"] for row in rows))
+    draw(3, "FLOPs", formatting.format_amount, (row["flops"] for row in rows))
+    held = (_sum(row["weights_bytes"], row["memory_bytes"]) for row in rows)
+    draw(4, "bytes", formatting.format_bytes, held)
     panels[0].set_yticks(range(len(groups)), [plot.multiline(each.short) for each in groups])
     panels[0].invert_yaxis()
     return figure

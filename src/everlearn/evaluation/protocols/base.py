@@ -22,7 +22,7 @@ from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.samples import predict
 from everlearn.learners.capabilities import require
 from everlearn.plotting import FigureStyle, Part
-from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bar_pairs, multiline
+from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bars, multiline
 from everlearn.serialization import image_from_json, image_to_json
 from everlearn.settings import Settings
 from everlearn.streams import Batch, Stream
@@ -172,7 +172,7 @@ def draw_pairs(
     all_axes = add_panels(figure, len(panels), columns=len(panels), share_y=True)
     for axes, (title, pair) in zip(all_axes, panels.items(), strict=True):
         bars = {number: _bars(pair, each.results) for number, each in shown.items()}
-        draw_bar_pairs(axes, title, bars, style, full=1.0 if title == "accuracy" else None)
+        draw_bars(axes, title, bars, style, full=1.0 if title == "accuracy" else None)
     all_axes[0].set_yticks(range(len(shown)), [multiline(each.name) for each in shown.values()])
     all_axes[0].invert_yaxis()
     all_axes[0].text(0, -0.04, legend, transform=all_axes[0].transAxes, va="top", fontsize=6.5)
