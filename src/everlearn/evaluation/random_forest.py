@@ -10,15 +10,14 @@ import numpy as np
 
 from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 
+N_TREES, DEPTH = 20, 8
 N_BINS = 32
 MIN_LEAF = 5
 MIN_GAIN = 10.0
 """A split must gain more than this many times the variance in its node; splits of noise rarely do."""
 
 
-def importances(
-    columns: FloatArray, target: FloatArray, *, n_trees: int = 20, depth: int = 8, seed: int = 0
-) -> tuple[FloatArray, float]:
+def importances(columns: FloatArray, target: FloatArray, *, seed: int = 0) -> tuple[FloatArray, float]:
     """Share of the explained variance of a target due to each column, and R² on held-out rows.
 
     The shares sum to 1 (or are all 0); R² is at least 0. A random quarter of the rows is held out.
@@ -28,13 +27,13 @@ def importances(
     test, train = np.split(order, [len(target) // 4])
     y = target - target[train].mean()
     total, predicted = np.zeros(columns.shape[1]), np.zeros(len(target))
-    for tree in range(n_trees):
+    for tree in range(N_TREES):
         rng = rng_at(seed, "forest tree", tree)
         weights = np.zeros(len(target))
         np.add.at(weights, train[rng.integers(len(train), len(train))], 1.0)
-        gains, values = _grow(bins, y, weights, depth, rng)
+        gains, values = _grow(bins, y, weights, rng)
         total += gains
-        predicted += values / n_trees
+        predicted += values / N_TREES
     variance = ((y[test] - y[test].mean()) ** 2).sum()
     residual = ((y - predicted)[test] ** 2).sum()
     r2 = max(0.0, 1.0 - float(residual / variance)) if variance > 0 else 0.0
@@ -50,13 +49,11 @@ def _bin(column: FloatArray) -> IntArray:
     return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
-def _grow(
-    bins: IntArray, y: FloatArray, weights: FloatArray, depth: int, rng: Rng
-) -> tuple[FloatArray, FloatArray]:
+def _grow(bins: IntArray, y: FloatArray, weights: FloatArray, rng: Rng) -> tuple[FloatArray, FloatArray]:
     """One tree: the gain of each column, and the prediction for each row."""
     gains, predicted = np.zeros(bins.shape[1]), np.zeros(len(y))
     node = np.zeros(len(y), np.int64)
-    for _ in range(depth):
+    for _ in range(DEPTH):
         counts, sums = _histograms(bins, y, weights, node)
         min_gain = MIN_GAIN * np.bincount(node, weights * (y - predicted) ** 2) / np.bincount(node, weights)
         gain, column, edge = _best_splits(counts, sums, min_gain, rng)

@@ -52,7 +52,7 @@ class Reproduction:
 def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
     """The page in Markdown: a table of all claims, then a section for each experiment."""
     parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)}", ""]
-    parts += claims_table(reproductions)
+    parts += _claims_table(reproductions)
     for each in reproductions:
         parts += ["", *_section(each)]
     return "\n".join(parts) + "\n"
@@ -68,19 +68,15 @@ def _total_time(reproductions: Sequence[Reproduction]) -> str:
     return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
 
 
-def claims_table(reproductions: Sequence[Reproduction], page: str = "") -> Iterator[str]:
-    """Every claim with its verdict; `page` is the path of the page with the experiments."""
+def _claims_table(reproductions: Sequence[Reproduction]) -> Iterator[str]:
+    """Every claim with its verdict."""
     yield "| | Claim of the paper | Reproduced | Observed |"
     yield "|---|---|---|---|"
     for each in reproductions:
-        name = f"[{each.experiment.name}]({page}#{each.experiment.name})"
+        name = f"[{each.experiment.name}](#{each.experiment.name})"
         for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True):
-            observed = verdict.observed if verdict else ""
-            yield f"| {name} | {claim.text} | {_mark(verdict)} | {observed} |"
-
-
-def _mark(verdict: Verdict | None) -> str:
-    return NOT_RUN if verdict is None else "yes" if verdict.holds else "**no**"
+            mark = NOT_RUN if verdict is None else "yes" if verdict.holds else "**no**"
+            yield f"| {name} | {claim.text} | {mark} | {verdict.observed if verdict else ''} |"
 
 
 def _section(reproduction: Reproduction) -> Iterator[str]:

@@ -137,14 +137,14 @@ def _with_one_palette(pages: Sequence[Image.Image]) -> list[Image.Image]:
     return [page.quantize(palette=palette, dither=Image.Dither.NONE) for page in pages]
 
 
-def contact_sheet(task: Task, *, max_rows: int = MAX_ROWS) -> Image.Image:
+def contact_sheet(task: Task) -> Image.Image:
     """A page with a row for each label: the exemplar, then training images in which one factor varies.
 
     For each label the training images with the nearest factors are shown; the first training images if no
     factor is known to vary.
     """
     # A label of a blurry task may have test images only.
-    labels = np.unique(task.train.labels)[:max_rows].tolist()
+    labels = np.unique(task.train.labels)[:MAX_ROWS].tolist()
     groups = _groups(task.train.factors)
     columns = sum(heading.n_columns for heading, _ in groups)
     rows = [_row(task.train, label, [targets for _, targets in groups]) for label in labels]

@@ -95,8 +95,6 @@ def _draw_exploration(figure: plot.FigureBase, groups: Sequence[Group], style: F
 
 
 EXPLORATION = plot.Part(lambda groups: 2.2, _draw_exploration)
-
-
 above = partial(above_next, single_seed=True)
 
 
