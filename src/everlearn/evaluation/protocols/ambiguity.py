@@ -89,9 +89,10 @@ class Ambiguity(base.Protocol[AmbiguityResult]):
     n_images: Annotated[int, Field(ge=BATCH_SIZE, le=base.MAX_IMAGES)] = 256
     """Pairs of images that are mixed."""
 
-    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AmbiguityResult:
-        n_batches = context.get("n_batches", ())
-        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches, at_least=2)
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AmbiguityResult:
+        encoded = encode_environments(
+            learner, stream, n_tasks, self.n_images, context["n_batches"], at_least=2
+        )
         first, second = _chosen(encoded, self.between)
         mixed = [_mix(first, second, weight) for weight in WEIGHTS]
         probabilities = [learner.environment_probabilities(images) for images in mixed]

@@ -112,7 +112,7 @@ class Protocol(Settings, ABC, Generic[R]):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         cls.name = cls.kind = cls.__module__.rpartition(".")[2].replace("_", "-")
-        cls.result = inspect.signature(cls.evaluate).return_annotation
+        cls.result = inspect.signature(cls._run).return_annotation
 
     def run(self, learner: Any, stream: Stream, n_tasks: int, **context: Unpack[Context]) -> R:
         """Evaluate a learner, which is left unchanged; raises `BadInput` if it lacks a required capability.
@@ -125,11 +125,13 @@ class Protocol(Settings, ABC, Generic[R]):
         """
         if learner is not None:
             require(learner, *self.requires)
-        return self.evaluate(learner, stream, n_tasks, context)
+        name = type(learner).__name__
+        defaults: Context = {"n_batches": (), "learner_name": name, "progress": lambda *_: None}
+        return self._run(learner, stream, n_tasks, {**defaults, **context})
 
     @abstractmethod
-    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: Context) -> R:
-        """`run` for a learner that has all required capabilities."""
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: Context) -> R:
+        """`run` for a learner that has all required capabilities, with a complete context."""
 
 
 @contextmanager

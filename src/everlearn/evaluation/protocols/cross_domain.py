@@ -82,11 +82,10 @@ class CrossDomain(base.Protocol[CrossDomainResult]):
     n_images: Annotated[int, Field(ge=MIN_IMAGES, le=base.MAX_IMAGES)] = 500
     """Images per environment; the oracle is fitted on up to 800 others."""
 
-    def evaluate(
-        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
-    ) -> CrossDomainResult:
-        n_batches = context.get("n_batches", ())
-        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches, at_least=2)
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> CrossDomainResult:
+        encoded = encode_environments(
+            learner, stream, n_tasks, self.n_images, context["n_batches"], at_least=2
+        )
         decoded = [
             [decode_images(learner, each.mean * other.active, other.environment) for other in encoded]
             for each in encoded

@@ -59,12 +59,11 @@ class Disentanglement(base.Protocol[DisentanglementResult]):
     n_images: Annotated[int, Field(ge=MIN_DCI_ROWS, le=base.MAX_IMAGES)] = 1000
     """Test images per environment."""
 
-    def evaluate(
+    def _run(
         self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
     ) -> DisentanglementResult:
         if isinstance(learner, HasPosterior):
-            n_batches = context.get("n_batches", ())
-            encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
+            encoded = encode_environments(learner, stream, n_tasks, self.n_images, context["n_batches"])
             latents = [(each.data, each.mean) for each in encoded]
         else:
             found = environment_data(stream, n_tasks, self.n_images)

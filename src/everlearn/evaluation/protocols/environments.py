@@ -86,10 +86,8 @@ class Environments(base.Protocol[EnvironmentsResult]):
     n_images: base.NImages = 1000
     """Test images per environment."""
 
-    def evaluate(
-        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
-    ) -> EnvironmentsResult:
-        n_batches = context.get("n_batches", ())
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> EnvironmentsResult:
+        n_batches = context["n_batches"]
         changes = learner.environment_changes() if isinstance(learner, InfersEnvironment) else None
         stages: list[StageDetection] = []
         if changes is not None and n_batches:

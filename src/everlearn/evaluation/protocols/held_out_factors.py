@@ -40,9 +40,7 @@ class HeldOutFactors(base.Protocol[HeldOutFactorsResult]):
     n_images: base.NImages = 1000
     """Images of trained, and of held-out combinations."""
 
-    def evaluate(
-        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
-    ) -> HeldOutFactorsResult:
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> HeldOutFactorsResult:
         held_out = sample_tasks(stream, n_tasks, "held_out", self.n_images)
         if not len(held_out):
             raise BadInput(

@@ -94,21 +94,18 @@ class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
     n_trials: Annotated[int, Field(ge=1, le=10_000)] = 100
     """Questions per number of choices."""
 
-    def evaluate(
-        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
-    ) -> MultipleChoiceResult:
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> MultipleChoiceResult:
         client, usage = self.client(), dict[str, Any]()
-        progress = context.get("progress", lambda *_: None)
         questions = make_questions(stream, n_tasks, n_choices=self.n_choices, n_trials=self.n_trials)
         choosers: dict[str, Chooser] = {PIXEL_MATCHING: match_pixels}
         with ExitStack() as stack:
             if learner is not None:
-                name = context.get("learner_name", type(learner).__name__)
-                choosers[name] = stack.enter_context(memory_chooser(learner))
+                choosers[context["learner_name"]] = stack.enter_context(memory_chooser(learner))
             if client is not None:
                 choosers[client.model] = client
             scores = {
-                name: score_choices(choose, questions, progress, name) for name, choose in choosers.items()
+                name: score_choices(choose, questions, context["progress"], name)
+                for name, choose in choosers.items()
             }
         if client is not None:
             cost = round(client.cost, 6)

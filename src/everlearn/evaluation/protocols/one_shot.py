@@ -55,7 +55,7 @@ class OneShot(base.Protocol[OneShotResult]):
     n_images: base.NImages = 1000
     """Test images, or one per new class if there are more classes."""
 
-    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OneShotResult:
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OneShotResult:
         n_old = len(learner.memory.classes())
         # Sampled for each count separately: results for one count do not depend on the others.
         samples = [new_class_images(stream, n_tasks, n, max(1, self.n_images // n)) for n in self.n_new]

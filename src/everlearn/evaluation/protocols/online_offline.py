@@ -45,9 +45,7 @@ class OnlineOffline(base.Protocol[OnlineOfflineResult]):
     epochs: Annotated[int, Field(ge=2, le=1_000_000)] = 5
     """Epochs per task of the offline run."""
 
-    def evaluate(
-        self, learner: Any, stream: Stream, n_tasks: int, context: base.Context
-    ) -> OnlineOfflineResult:
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OnlineOfflineResult:
         raise BadInput(f"{self.name} compares two runs; use `everlearn evaluate {self.name} RECORD`")
 
 

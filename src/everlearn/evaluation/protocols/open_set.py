@@ -102,7 +102,7 @@ class OpenSet(base.Protocol[OpenSetResult]):
     accepted: Annotated[float, Field(ge=0, le=1)] = 0.95
     """Share of known validation images to accept; sets the threshold."""
 
-    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OpenSetResult:
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> OpenSetResult:
         known, new = stream.eval_sample(n_tasks, self.n_images), _new_images(stream, n_tasks, self.n_images)
         validation = samples.sample_tasks(stream, n_tasks, "val", self.n_images)
         if not len(validation):

@@ -73,9 +73,8 @@ class Traversal(base.Protocol[TraversalResult]):
     n_images: base.NImages = 500
     """Test images per environment, for the KL divergence of each latent."""
 
-    def evaluate(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> TraversalResult:
-        n_batches = context.get("n_batches", ())
-        encoded = encode_environments(learner, stream, n_tasks, self.n_images, n_batches)
+    def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> TraversalResult:
+        encoded = encode_environments(learner, stream, n_tasks, self.n_images, context["n_batches"])
         n_used = int(np.any([each.used for each in encoded], axis=0).sum())
         max_kl = np.max([each.kl for each in encoded], axis=0)
         latents = tuple(np.argsort(-max_kl, kind="stable")[: n_used + N_UNUSED].tolist())
