@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.errors import unknown
 from everlearn.reports.groups import Group
+from everlearn.reports.run_results import RunResults
+from everlearn.runs.run_record import Record
+from everlearn.runs.spec import RunSpec
 from everlearn.runs.sweep import Job, pending_commands
 
 if TYPE_CHECKING:
     from everlearn.plotting import FigureStyle
     from everlearn.plotting.axes import Figure
     from everlearn.reports.comparison import Column
-    from everlearn.runs import RunSpec
 
 Settings = Mapping[str, Any]
 """Settings of a run by dotted names."""
@@ -94,10 +96,8 @@ class Scale:
         series, run = self.series[name]
         return {**self.settings, **run.settings, **series.settings, **self.overrides}
 
-    def spec(self, name: str, seed: int, settings: Settings | None = None) -> "RunSpec":
+    def spec(self, name: str, seed: int, settings: Settings | None = None) -> RunSpec:
         """The specification of a run of a series, with some other settings if given."""
-        from everlearn.runs import RunSpec
-
         series, run = self.series[name]
         merged = {**self.settings_of(name), "seed": seed, "stream.seed": seed, **(settings or {})}
         return RunSpec.make(stream=self.stream, learner=run.learner or series.learner, settings=merged)
@@ -118,9 +118,6 @@ class Scale:
 
     def group(self, name: str, records: Path) -> Group | None:
         """Results of the finished and evaluated runs of a series; None if there are none."""
-        from everlearn.reports.run_results import RunResults
-        from everlearn.runs import Record
-
         finished = [job.folder for job in self.jobs(name, records) if not pending_commands(job)]
         runs = tuple(RunResults.from_record(Record(folder)) for folder in finished)
         return Group(name, name, runs) if runs else None

@@ -12,12 +12,11 @@ from everlearn.evaluation import formatting
 from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.reports.groups import Group, group
+from everlearn.runs.run_record import Record
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
-
-    from everlearn.runs import Record
 
 Section = Literal["run", "results", "cost"]
 
@@ -151,7 +150,7 @@ class Comparison:
         return text.getvalue()
 
 
-def compare(records: Sequence["Record"]) -> Comparison:
+def compare(records: Sequence[Record]) -> Comparison:
     """Compare runs; those that differ in their seeds only become one row with Student's 95 % intervals.
 
     `_low` and `_high` in the rows are the bounds of the intervals.

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from everlearn import files
 from everlearn.errors import unknown
@@ -14,9 +14,7 @@ from everlearn.plotting.axes import Figure, FigureBase, NothingToDraw
 from everlearn.reports.groups import group
 from everlearn.reports.probe_figures import PROBES
 from everlearn.reports.run_figures import RUN_FIGURES, Drawing, Groups
-
-if TYPE_CHECKING:
-    from everlearn.runs import Record
+from everlearn.runs.run_record import Record
 
 ENDINGS = (".svg", ".pdf", ".png")
 
@@ -32,7 +30,7 @@ def captions() -> Mapping[str, str]:
     return {**runs, "probes": PROBES.caption, **parts}
 
 
-def figure(name: str, records: Sequence["Record"], path: Path | str, *, style: str = "light") -> Path:
+def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str = "light") -> Path:
     """Draw a figure of records, one of `captions()`, in "light" or "dark"; equal records give equal bytes.
 
     Runs that differ in their seeds only become one series. The path ends in .svg, .pdf or .png; its folder

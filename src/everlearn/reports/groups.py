@@ -5,17 +5,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import Interval
 from everlearn.evaluation.intervals import Curve, interval_over, mean_series
 from everlearn.plotting import Series
 from everlearn.reports.run_results import RunResults
+from everlearn.runs.run_record import Record
 from everlearn.settings import flatten
-
-if TYPE_CHECKING:
-    from everlearn.runs import Record
 
 SEEDS = ("seed", "stream.seed")
 SECTIONS = ("learner", "edits", "tasks", "epochs", "batch_size", "stream")
@@ -54,7 +52,7 @@ class Group:
         return [run.protocol_results[protocol] for run in self.runs if protocol in run.protocol_results]
 
 
-def group(records: Sequence["Record"]) -> list[Group]:
+def group(records: Sequence[Record]) -> list[Group]:
     """Groups of records, by decreasing accuracy; a repeated run counts once."""
     if not records:
         raise BadInput("there is nothing to compare; give at least one record")

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from everlearn import files
 from everlearn.evaluation.formatting import DASH, format_error, format_score
@@ -17,10 +16,7 @@ from everlearn.reports.comparison import Column, Comparison, compare
 from everlearn.reports.figures import captions, get_drawing
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
-
-if TYPE_CHECKING:
-    from everlearn.runs import Record
-
+from everlearn.runs.run_record import Record
 
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser loads nothing that is not in the file."""
@@ -33,7 +29,7 @@ HASH_LENGTH = 16
 """Characters of a shortened hash."""
 
 
-def html(records: Sequence["Record"], path: Path | str) -> Path:
+def html(records: Sequence[Record], path: Path | str) -> Path:
     """Write a report with tables, figures and specifications of runs to an .html file.
 
     Runs that differ in their seeds only are grouped. Equal records give equal bytes. Figures without data are

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
-
-if TYPE_CHECKING:
-    from everlearn.runs import Record
+from everlearn.runs.run_record import Record
 
 FIRST_BATCHES = 10
 """Batches of a task that count for the learning curve area."""
@@ -36,7 +34,7 @@ class RunResults:
     `chance` is the accuracy of permuted predictions on tasks with known labels; NaN if it was not recorded.
     """
 
-    record: "Record"
+    record: Record
     evaluations: Sequence[Evaluation]  # after and within tasks
     seconds: float  # training time
     started: Mapping[str, Any] = field(default_factory=dict)  # the event; empty if the run has not started
@@ -49,7 +47,7 @@ class RunResults:
     probe_results: Sequence[ProbeResults] = ()  # of unsupervised learners, evaluation by evaluation
 
     @classmethod
-    def from_record(cls, record: "Record") -> "RunResults":
+    def from_record(cls, record: Record) -> "RunResults":
         """Read a record."""
         seconds = math.fsum(row["seconds"] for row in record.seconds())
         results = cls(record, tuple(map(_evaluation, record.scores())), seconds)
