@@ -51,13 +51,6 @@ def detect_stages(
         names: environment of each stage.
         n_batches: length of each stage.
         changes: (number of batches seen, inferred environment) of every switch; the learner starts in 0.
-
-    Example:
-        >>> for stage in detect_stages(["a", "b", "a"], [10, 10, 10], [(13, 1), (18, 2), (22, 0)]):
-        ...     print(stage.name, stage.detected, stage.delay, stage.n_false_new)
-        a new 0.0 0
-        b new 3.0 1
-        a known 2.0 0
     """
     switches, known, stages = list(changes), {0: names[0]}, []
     current = 0

@@ -24,15 +24,7 @@ NOISE_FLOOR = 0.1
 
 
 class ImageOracle:
-    """Classifier and position regressor fitted on a batch of real images of each environment.
-
-    Example:
-        >>> left, right = np.zeros((2, 8, 16, 16), np.uint8)
-        >>> left[:, 6:9, 2:5] = right[:, 6:9, 11:14] = 255
-        >>> oracle = ImageOracle([Batch(images, np.zeros(8, int)) for images in (left, right)])
-        >>> oracle.environments(right[:2]), oracle.has_motion
-        (array([1, 1]), [False, False])
-    """
+    """Classifier and position regressor fitted on a batch of real images of each environment."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
         self.has_motion = [bool((np.ptp(positions_of(batch), axis=0) > 0).all()) for batch in batches]

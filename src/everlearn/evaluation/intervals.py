@@ -65,12 +65,7 @@ def interval_over(values: Sequence[float]) -> Interval | None:
 
 
 def mean_series(curves: Sequence[Curve]) -> Series:
-    """Pointwise mean of several curves with Student's interval; x are all points that occur in a curve.
-
-    Example:
-        >>> mean_series([{1: 0.5, 2: 0.75}, {1: 0.5}]).mean
-        array([0.5 , 0.75])
-    """
+    """Pointwise mean of several curves with Student's interval; x are all points that occur in a curve."""
     x = sorted({point for curve in curves for point in curve})
     table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
     table = table.reshape(len(curves), len(x))

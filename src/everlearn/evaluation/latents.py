@@ -106,12 +106,7 @@ def traverse(
 
 
 def tile(rows: Sequence[Images]) -> Images:
-    """Rows of equally many images as one image without gaps.
-
-    Example:
-        >>> tile([np.zeros((3, 2, 2), np.uint8), np.ones((3, 2, 2), np.uint8)]).shape
-        (4, 6)
-    """
+    """Rows of equally many images as one image without gaps."""
     return np.concatenate([np.concatenate(list(row), axis=1) for row in rows], axis=0)
 
 

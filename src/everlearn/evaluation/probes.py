@@ -155,12 +155,6 @@ def retention(results: Sequence[ProbeResults], environment: str, quantity: str) 
     """Retention of one probe.
 
     Best and change are a working definition: that of the VASE paper is in an unavailable appendix.
-
-    Example:
-        >>> scores = [("a", 0.5), ("a", 0.8), ("b", 0.9), ("b", 0.6)]
-        >>> rows = [ProbeResults(k, shown, None, {"a": {"object": x}}) for k, (shown, x) in enumerate(scores)]
-        >>> [round(each, 2) for each in retention(rows, "a", "object")]
-        [0.6, 0.9, -0.2, -0.05]
     """
     better = max if quantity in ACCURACIES else min
     values = [each.results[environment][quantity] for each in results]

@@ -106,11 +106,6 @@ def mean_table(tables: Sequence[ScoreTable], max_size: int = 200) -> FloatArray:
     """Mean of several score tables as a dense array; NaN if not measured.
 
     With more tasks than `max_size`, neighbouring tasks share a cell.
-
-    Example:
-        >>> mean_table([ScoreTable.from_array([[0.5, np.nan], [0.25, 1.0]]), ScoreTable.from_array([[1.0]])])
-        array([[0.75,  nan],
-               [0.25, 1.  ]])
     """
     n = max((table.n_tasks for table in tables), default=0)
     side = min(n, max_size)

@@ -5,19 +5,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from everlearn.errors import unknown
+from everlearn.reports.comparison import Column
 from everlearn.reports.groups import Group
+from everlearn.reports.run_figures import Drawing
 from everlearn.reports.run_results import RunResults
 from everlearn.runs.run_record import Record
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.sweep import Job, pending_commands
-
-if TYPE_CHECKING:
-    from everlearn.plotting import FigureStyle
-    from everlearn.plotting.axes import Figure
-    from everlearn.reports.comparison import Column
 
 Settings = Mapping[str, Any]
 """Settings of a run by dotted names."""
@@ -160,9 +157,9 @@ class Experiment:
     title: str  # what it shows
     series: tuple[str, ...]  # names of the series shown
     claims: Sequence[Claim] = ()
-    draw: "Callable[[Sequence[Group], FigureStyle], Figure] | None" = None  # None for tables
+    draw: Drawing | None = None  # None for tables
     note: str = ""  # differences from the paper, and their reasons
-    columns: "Sequence[Column]" = ()  # additional columns of its table
+    columns: Sequence[Column] = ()  # additional columns of its table
 
     def jobs(self, scale: Scale, records: Path) -> list[Job]:
         """All runs that it needs."""

@@ -165,12 +165,7 @@ def label_lines(axes: Axes, names: Sequence[str], style: FigureStyle) -> None:
 
 
 def _spread(positions: Sequence[float], gap: float) -> list[float]:
-    """Increasing positions, moved as little as necessary to be at least a gap apart.
-
-    Example:
-        >>> [round(position, 3) for position in _spread([0.1, 0.5, 0.52], 0.1)]
-        [0.1, 0.46, 0.56]
-    """
+    """Increasing positions, moved as little as necessary to be at least a gap apart."""
     clusters: list[tuple[float, int]] = []  # (centre, number of labels)
     for position in positions:
         clusters.append((position, 1))

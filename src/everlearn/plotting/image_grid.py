@@ -19,12 +19,7 @@ GAP_GRAY = 160
 
 
 def add_gaps(image: Image, n_rows: int, n_columns: int) -> Image:
-    """An image of tiles with gray gaps between and around them, (H, W, 3).
-
-    Example:
-        >>> add_gaps(np.zeros((4, 6), np.uint8), 2, 3).shape
-        (7, 10, 3)
-    """
+    """An image of tiles with gray gaps between and around them, (H, W, 3)."""
     height, width = image.shape[0] // n_rows, image.shape[1] // n_columns
     gap = max(1, height // 16)
     page = np.full((n_rows * (height + gap) + gap, n_columns * (width + gap) + gap, 3), GAP_GRAY, np.uint8)
