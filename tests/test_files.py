@@ -51,20 +51,22 @@ def test_write_replaces_the_file(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
+ERRORS = [(errno.ENOSPC, DiskFull), (errno.EIO, OSError), (errno.EROFS, BadInput)]
+
+
+@pytest.mark.parametrize(("number", "expected"), ERRORS)
 def test_failed_write_keeps_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: type[Exception]
 ) -> None:
     path = tmp_path / "a.json"
-    files.write(path, b"old")
-    monkeypatch.setattr(files, "disk", FailingDisk(at, number))
-    expected = {errno.ENOSPC: DiskFull, errno.EIO: OSError, errno.EROFS: BadInput}[number]
-    with pytest.raises(expected):
-        files.write(path, b"new")
-    # Only the last operation, which flushes the folder, comes after the rename.
-    assert path.read_bytes() == (b"new" if at == 5 else b"old")
-    monkeypatch.undo()
+    for at in range(1, 6):
+        files.write(path, b"old")
+        monkeypatch.setattr(files, "disk", FailingDisk(at, number))
+        with pytest.raises(expected):
+            files.write(path, b"new")
+        # Only the last operation, which flushes the folder, comes after the rename.
+        assert path.read_bytes() == (b"new" if at == 5 else b"old")
+        monkeypatch.undo()
     files.write(path, b"newest")
     assert path.read_bytes() == b"newest"
 

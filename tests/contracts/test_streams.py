@@ -9,48 +9,11 @@ import pytest
 from everlearn import streams
 from everlearn.streams import SPLITS, Batch, Stream, Task
 from everlearn.streams.scenario_stream import balanced_sample
+from tests.golden.adapter import REAL_STREAMS, SMALL, STREAMS
 
-SMALL = {"image_size": 16, "factor_values": 3, "classes_per_task": 3}
-ENVIRONMENTS = ("sprites", "moving-sprites", "inverted-sprites", "coloured-sprites", "sprites")
-SESSIONS = {
-    "stream": "sprites-50", "image_size": 16, "frames_per_session": 4, "n_classes": 12, "classes_per_task": 2,
-}  # fmt: skip
-
-CASES = {
-    "class-incremental": SMALL,
-    "domain-incremental": {**SMALL, "scenario": "domain-incremental"},
-    "task-incremental": {**SMALL, "scenario": "task-incremental"},
-    "nc": {**SMALL, "scenario": "nc"},
-    "ni": {**SMALL, "scenario": "ni", "n_sessions": 6},
-    "nic": {**SMALL, "scenario": "nic", "n_classes": 6, "n_sessions": 3},
-    "blurry": {**SMALL, "boundaries": "blurry", "blurry_percent": 30},
-    "gradual": {**SMALL, "boundaries": "gradual"},
-    "recurring": {**SMALL, "boundaries": "recurring"},
-    "recurring tasks": {**SMALL, "boundaries": "recurring", "scenario": "task-incremental"},
-    "held-out count": {**SMALL, "held_out": 5},
-    "held-out box": {**SMALL, "scale": {"low": 0.5, "high": 1}, "held_out": {"scale": [0.5, 0.6]}},
-    "continuous": {**SMALL, "angle": {"low": 0, "high": 6}, "images_per_class": 60},
-    "colour": {**SMALL, "rgb": True, "colour": 3, "scale": 1},
-    "nuisances": {**SMALL, "noise": 0.1, "clutter": 2, "occluder": 0.1},
-    "alike": {**SMALL, "similarity": 0.8, "difficulty": 0.5},
-    "sessions nc": {**SESSIONS, "scenario": "nc", "first_classes": 3},
-    "sessions nic": {**SESSIONS, "scenario": "nic", "first_classes": 3},
-    "sessions ni": {**SESSIONS, "scenario": "ni"},
-    "environments": {
-        "stream": "environments",
-        "sequence": ENVIRONMENTS,
-        "image_size": 16,
-        "n_shapes": 4,
-        "images_per_shape": 30,
-        "images_per_stage": 60,
-        "mix": 0.1,
-    },
-}
-REAL = {
-    "omniglot": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3},
-    "omniglot in poses": {"stream": "omniglot", "image_size": 16, "classes_per_task": 3, "n_poses": 30},
-    "omniglot blurry": {"stream": "omniglot", "image_size": 16, "boundaries": "blurry", "variant": "moving"},
-}
+# Streams that need no files, and those of Omniglot.
+CASES = {name: settings for name, settings in STREAMS.items() if "data" not in settings}
+REAL = {name: settings for name, settings in REAL_STREAMS.items() if settings["stream"] == "omniglot"}
 needs_data = pytest.mark.skipif(not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA is not set")
 N_TASKS = 5
 
@@ -65,7 +28,7 @@ class Case(NamedTuple):
 
 @pytest.fixture(scope="module", params=[*CASES, *(pytest.param(name, marks=needs_data) for name in REAL)])
 def case(request):
-    settings = {"stream": "sprites", **{**CASES, **REAL}[request.param]}
+    settings = {**CASES, **REAL}[request.param]
     stream = streams.build(settings)
     return Case(settings, stream, list(stream.take(N_TASKS)))
 
@@ -174,13 +137,13 @@ def count_calls(settings, function):
 
 @pytest.mark.parametrize("boundaries", ["sharp", "gradual", "recurring"])
 def test_cost_of_a_task_does_not_depend_on_its_index(boundaries):
-    settings = {"stream": "sprites", **SMALL, "boundaries": boundaries}
+    settings = {**SMALL, "boundaries": boundaries}
     early, late = (count_calls(settings, lambda s, k=k: batches(s.task(k))) for k in (3, 3_000_000))
     assert early == late
 
 
 def test_cost_of_a_blurry_block_does_not_depend_on_its_index():
-    settings = {"stream": "sprites", **SMALL, "boundaries": "blurry"}
+    settings = {**SMALL, "boundaries": "blurry"}
 
     def count(first):
         return count_calls(settings, lambda s: [batches(s.task(k)) for k in range(first, first + 5)])
@@ -194,7 +157,7 @@ def test_labels_load_no_images(case):
 
 
 def test_view_has_no_test_images():
-    view = streams.sprites(**SMALL).task(0).for_learner()
+    view = streams.build(SMALL).task(0).for_learner()
     assert isinstance(view.train, Batch)
     assert not hasattr(view, "test")
     assert not hasattr(view, "held_out")

@@ -71,13 +71,8 @@ def test_canonical_form(options: dict[str, object]) -> None:
     assert np.abs(outlines.centroid).max() < 1e-12
     assert outlines.area.min() >= 0.05
     assert np.isfinite(outlines.points(50)).all()
-
-
-@pytest.mark.parametrize("options", FAMILIES)
-def test_outlines_do_not_self_intersect(options: dict[str, object]) -> None:
-    outlines = ShapeFamily(seed=6, **options).outlines(np.arange(60))  # type: ignore[arg-type]
-    per_segment = 12  # as in the compiled test
-    assert not any(self_intersects(one.points(per_segment * int(one.n_vertices[0]))[0]) for one in outlines)
+    for one in outlines[:40]:  # 12 points per segment, as in the compiled test
+        assert not self_intersects(one.points(12 * int(one.n_vertices[0]))[0])
 
 
 def test_vertices_and_orders_are_uniform() -> None:

@@ -13,8 +13,7 @@ SMALL = {"image_size": 16, "classes_per_task": 2, "factor_values": 3}
 @pytest.mark.filterwarnings(
     "ignore:.*multi-threaded.*fork:DeprecationWarning"
 )  # torch's default in 3.11..3.13
-@pytest.mark.parametrize("start", [None, "forkserver"])
-@pytest.mark.parametrize("exported", [False, True])
+@pytest.mark.parametrize(("start", "exported"), [(None, True), ("forkserver", False)])
 def test_dataloader_workers_see_the_same_stream(tmp_path, start, exported):
     stream = sprites(**SMALL)
     stream.task(0).train.images.sum()  # load the renderer before the fork

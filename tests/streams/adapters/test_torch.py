@@ -67,7 +67,7 @@ forks = pytest.mark.filterwarnings(
 
 
 @forks
-@pytest.mark.parametrize("workers", [0, 1, 2, 4])
+@pytest.mark.parametrize("workers", [0, 3])
 def test_each_image_occurs_once_for_any_number_of_workers(workers):
     stream = TinyStream()
     loader = DataLoader(to_torch_iterable(stream), batch_size=4, num_workers=workers)
@@ -77,21 +77,13 @@ def test_each_image_occurs_once_for_any_number_of_workers(workers):
 
 
 @forks
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_batch_order_does_not_depend_on_workers(workers):
+def test_batch_order_does_not_depend_on_workers():
     dataset = to_torch_iterable(TinyStream(), batch_size=4, epochs=2, fields=ALL_FIELDS)
     alone = list(DataLoader(dataset, batch_size=None))
-    together = list(DataLoader(dataset, batch_size=None, num_workers=workers))
+    together = list(DataLoader(dataset, batch_size=None, num_workers=3))
     assert [len(batch[0]) for batch in alone] == [4, 2] * 2 * 4
     for one, other in zip(alone, together, strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
-
-
-def test_spawned_workers():
-    stream = TinyStream()
-    dataset = to_torch_iterable(stream, range(2), batch_size=3)
-    loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context="forkserver")
-    assert counted(torch.cat([images for images, _ in loader])) == expected(stream, range(2))
 
 
 @forks

@@ -94,7 +94,7 @@ def exported(tmp_path_factory):
     return load(folder)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(n_tasks=st.integers(1, 7), size=st.integers(1, 40), seed=st.integers(0, 3))
 def test_eval_sample_is_balanced(exported, n_tasks, size, seed):
     probe = exported.eval_sample(n_tasks, size, seed)
@@ -117,12 +117,10 @@ def test_empty_eval_sample_is_refused(exported, n_tasks, size):
 SMALL = {"image_size": 16, "classes_per_task": 2, "factor_values": 3}
 
 
-@pytest.mark.parametrize("to", FORMATS)
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"rgb": True, "held_out": 4}, {"scenario": "task-incremental"}, {"boundaries": "gradual"}],
-    ids=lambda settings: "-".join(map(str, settings)) or "plain",
-)
+SETTINGS = [{}, {"rgb": True, "held_out": 4}, {"scenario": "task-incremental"}, {"boundaries": "gradual"}]
+
+
+@pytest.mark.parametrize(("to", "settings"), list(zip(FORMATS, SETTINGS, strict=True)))
 def test_round_trip_of_sprites(tmp_path, to, settings):
     stream = sprites(**SMALL, **settings)
     export(stream, tmp_path, to=to, tasks=range(2))

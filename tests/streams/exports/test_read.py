@@ -96,7 +96,7 @@ def good(request, tmp_path_factory):
     return folder
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_damaged_byte_is_detected(good, tmp_path, data):
     """A changed, truncated or missing file is always reported by name."""
@@ -177,11 +177,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_refused(good, tmp_path, name):
-    stream = forged(good, tmp_path / "forged", "train", HOSTILE[name])
-    with pytest.raises(BadInput, match="does not match the manifest"):
-        stream.task(0).train  # noqa: B018
+def test_hostile_files_are_refused(good, tmp_path):
+    for name, data in HOSTILE.items():
+        stream = forged(good, tmp_path / name, "train", data)
+        with pytest.raises(BadInput, match="does not match the manifest"):
+            stream.task(0).train  # noqa: B018
 
 
 def test_large_png_is_refused_before_decoding(tmp_path):
@@ -202,11 +202,11 @@ def test_newer_format_is_refused(tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "null", "\x00", '{"format": 1, "tasks": 3}'])
-def test_damaged_manifest_is_refused(tmp_path, content):
+def test_damaged_manifest_is_refused(tmp_path):
     export(TinyStream(), tmp_path, tasks=[0])
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(BadInput, match=r"manifest\.json is damaged"):
-        load(tmp_path)
-    with pytest.raises(BadInput, match=r"manifest\.json is damaged"):
-        export(TinyStream(), tmp_path, tasks=[0])
+    for content in ("", "[]", "{}", "null", "\x00", '{"format": 1, "tasks": 3}'):
+        (tmp_path / "manifest.json").write_text(content)
+        with pytest.raises(BadInput, match=r"manifest\.json is damaged"):
+            load(tmp_path)
+        with pytest.raises(BadInput, match=r"manifest\.json is damaged"):
+            export(TinyStream(), tmp_path, tasks=[0])

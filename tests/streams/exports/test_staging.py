@@ -119,12 +119,12 @@ def check_full_disk_and_finished(tmp_path, complete, to, n_points):
 
 @pytest.mark.parametrize("to", FORMATS)
 def test_killed_export_resumes_to_equal_files(tmp_path, complete, to):
-    check_killed_and_finished(tmp_path, complete, to, n_points=4)
+    check_killed_and_finished(tmp_path, complete, to, n_points=3)
 
 
 @pytest.mark.parametrize("to", FORMATS)
 def test_full_disk_is_reported_and_export_resumes(tmp_path, complete, to):
-    check_full_disk_and_finished(tmp_path, complete, to, n_points=12)
+    check_full_disk_and_finished(tmp_path, complete, to, n_points=8)
 
 
 @pytest.mark.slow

@@ -89,7 +89,8 @@ def test_class_order_depends_on_the_seed(tree):
             assert stream.source.class_name(label) == f"object {number}"
 
 
-def test_frame_step(tree):
+def test_frame_step_and_gray_images(tree):
+    assert core50(**settings(tree, rgb=False)).task(0).train.images.shape[1:] == (16, 16)
     stream = core50(**settings(tree, scenario="nc", frame_step=2))
     assert {frame for task in stream for _, _, frame in identities(task.train)} == {0, 2}
 
@@ -100,10 +101,6 @@ def test_everlearn_data_and_spec(tree, monkeypatch):
     again = build(stream.spec.to_mapping())
     assert again.id == "core50/nc-v1"
     assert again.fingerprint() == stream.fingerprint() == core50(**settings(tree)).fingerprint()
-
-
-def test_gray_images(tree):
-    assert core50(**settings(tree, rgb=False)).task(0).train.images.shape[1:] == (16, 16)
 
 
 def test_incomplete_trees_are_rejected(tree, tmp_path):

@@ -94,24 +94,24 @@ def test_read_idx(tmp_path, suffix, array):
 
 
 WHOLE = idx_bytes(IMAGES)
-DAMAGED = {
-    "nothing": b"",
-    "half a header": WHOLE[:9],
-    "wrong magic": b"\x00\x00\x09\x03" + WHOLE[4:],
-    "labels instead of images": idx_bytes(IMAGES.ravel()),
-    "cut short": WHOLE[:-1],
-    "too long": WHOLE + b"\x00",
-    "huge claim": bytes([0, 0, 8, 3]) + struct.pack(">3I", 2**31, 2**31, 2**31),
-}
+DAMAGED = [
+    b"",
+    WHOLE[:9],
+    b"\x00\x00\x09\x03" + WHOLE[4:],
+    idx_bytes(IMAGES.ravel()),
+    WHOLE[:-1],
+    WHOLE + b"\x00",
+    bytes([0, 0, 8, 3]) + struct.pack(">3I", 2**31, 2**31, 2**31),
+]
 
 
-@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_damaged_idx_is_rejected(tmp_path, content, suffix):
+def test_damaged_idx_is_rejected(tmp_path, suffix):
     path = tmp_path / f"train-images{suffix}"
-    path.write_bytes(gzip.compress(content) if suffix else content)
-    with pytest.raises(BadInput, match="train-images"):
-        read_idx(path, n_axes=3)
+    for content in DAMAGED:
+        path.write_bytes(gzip.compress(content) if suffix else content)
+        with pytest.raises(BadInput, match="train-images"):
+            read_idx(path, n_axes=3)
 
 
 def test_truncated_gzip(tmp_path):
