@@ -2,8 +2,7 @@
 
 Packages, in the order of the data flow:
 
-* ``factors``, ``shapes``, ``rendering``: ground-truth factors, outlines, pixels;
-* ``streams``: sequences of tasks;
+* ``factors``, ``shapes``, ``rendering``, ``streams``: ground-truth factors, outlines, pixels, tasks;
 * ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
 * ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
 * ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes.

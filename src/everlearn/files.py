@@ -72,7 +72,11 @@ def write(path: Path, data: bytes) -> None:
         try:
             write_all(file, data)
             disk.sync(file)
-            _verify(file, data, temporary)
+            # Read back what was written: some file systems report success and store nothing.
+            os.lseek(file, 0, os.SEEK_SET)
+            for start in range(0, len(data) + 1, CHUNK_BYTES):
+                if os.read(file, CHUNK_BYTES) != data[start : start + CHUNK_BYTES]:
+                    raise OSError(errno.EIO, "the data read back differs from the data written", str(path))
         finally:
             os.close(file)
         disk.rename(temporary, path)
@@ -145,14 +149,6 @@ def os_error_context(path: Path) -> Iterator[None]:
         if isinstance(error, _PATH_ERRORS) or error.errno in _PATH_ERROR_NUMBERS:
             raise BadInput(f"cannot write {path}: {error.strerror}; choose a writable folder") from error
         raise
-
-
-def _verify(file: int, data: bytes, path: Path) -> None:
-    """Read back what was written: some file systems report success and store nothing."""
-    os.lseek(file, 0, os.SEEK_SET)
-    for start in range(0, len(data) + 1, CHUNK_BYTES):
-        if os.read(file, CHUNK_BYTES) != data[start : start + CHUNK_BYTES]:  # bytes compare faster than views
-            raise OSError(errno.EIO, "the data read back differs from the data written", str(path))
 
 
 class FolderLock:

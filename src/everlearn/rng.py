@@ -1,7 +1,6 @@
-"""Counter-based random numbers, addressed by (seed, purpose, counters).
+"""Counter-based random numbers: a value depends only on its address (seed, purpose, counters).
 
-A value depends only on its address: sample 1,000,000 does not need sample 999,999, there is no global state
-and nothing to save. Only raw Philox words are used, whose values numpy guarantees across versions.
+Only raw Philox words are used, whose values numpy guarantees across versions.
 """
 
 import hashlib

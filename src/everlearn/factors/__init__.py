@@ -1,7 +1,7 @@
 """Factors of variation: scale, angle, position and colour.
 
 A `FactorSpace` defines the values of each factor. `Poses` enumerates combinations of them and holds some out.
-`Factors` are the ground-truth arrays of a batch of images. Nothing here depends on shapes or pixels.
+`Factors` are the ground-truth arrays of a batch of images.
 """
 
 from everlearn.factors.factors import FACTOR_NAMES, Factors

@@ -85,8 +85,7 @@ class Factors:
     @classmethod
     def concatenate(cls, parts: Sequence["Factors"]) -> "Factors":
         """The factors of several batches, in order."""
-        columns = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
-        return cls(**columns)
+        return cls(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)})
 
     def array(self) -> FloatArray:
         """The four geometric factors, (n, 4), in the order of FACTOR_NAMES."""

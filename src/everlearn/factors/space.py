@@ -183,9 +183,7 @@ class FactorSpace:
     @property
     def size(self) -> int | None:
         """The number of combinations; None if a factor is a range."""
-        if any(axis.continuous for axis in self.axes):
-            return None
-        return prod(len(axis) for axis in self.axes)
+        return None if any(axis.continuous for axis in self.axes) else prod(map(len, self.axes))
 
     def combination(self, indices: npt.ArrayLike) -> Factors:
         """Combinations by index, 0 to size - 1; colour changes fastest, scale slowest."""

@@ -117,7 +117,7 @@ class NuisanceRenderer:
                 (which * N_CLUTTER_SHAPES).astype(np.int64), low + (high - low) * scale, 2 * np.pi * angle,
                 2 * x - 0.5, 2 * y - 0.5,
             )  # fmt: skip
-            self._compose(canvas, self._clutter_paths, placements, _gray_levels(level, canvas.shape[1]))
+            self._compose(canvas, self._clutter_paths, placements, level[:, None, None])
 
     @cached_property
     def _clutter_paths(self) -> Paths:
@@ -132,15 +132,18 @@ class NuisanceRenderer:
         bars = flatten_all(_rectangles(low + (high - low) * aspect), float(self.size))
         scale = np.full(len(ids), np.sqrt(self.nuisances.occluder) / SHAPE_SIZE)
         placements = Placements(np.arange(len(ids)), scale, 2 * np.pi * angle, x.copy(), y.copy())
-        self._compose(canvas, bars, placements, _gray_levels(level, canvas.shape[1]))
+        self._compose(canvas, bars, placements, level[:, None, None])
 
     def _compose(
-        self, canvas: Float32Array, paths: Paths, placements: Placements, levels: Float32Array
+        self, canvas: Float32Array, paths: Paths, placements: Placements, levels: npt.NDArray[Any]
     ) -> None:
-        """Draw one shape over each image, weighted by its area coverage of each pixel."""
+        """Draw one shape over each image, weighted by its area coverage of each pixel.
+
+        Levels are (n, channels, 3), or (n, 1, 1) for a gray shape without marker.
+        """
         n, channels, size, _ = canvas.shape
         colours, coverage = np.empty_like(canvas), np.empty((n, 1, size, size), np.float32)
-        on_black = levels * OPAQUE
+        on_black = np.broadcast_to(levels, (n, channels, 3)).astype(np.float32) * OPAQUE
         if channels == 1:
             draw_gray(0, n, paths, placements, size, on_black, colours.reshape(-1))
         else:
@@ -161,11 +164,6 @@ def _rectangles(aspects: FloatArray) -> Outlines:
     cubics = np.zeros((*vertices.shape, 4))
     cubics[..., 0], cubics[..., 1] = vertices, np.roll(vertices, -1, axis=1) - vertices
     return Outlines(cubics, np.full(len(aspects), 4))
-
-
-def _gray_levels(level: FloatArray, channels: int) -> Float32Array:
-    """Levels (n, channels, 3) of a gray shape without marker."""
-    return np.broadcast_to(level[:, None, None], (len(level), channels, 3)).astype(np.float32)
 
 
 def _store(canvas: Float32Array, channels_first: bool, out: npt.NDArray[Any]) -> None:

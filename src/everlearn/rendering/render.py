@@ -64,11 +64,8 @@ def render(
         rows: address of the nuisances of each image; default: its index in the batch.
         threads: number of threads; default: all available processors.
         dtype: uint8 (0 to 255) or float32 (0 to 1).
-        channels_first: colour images as (n, 3, H, W) instead of (n, H, W, 3).
+        channels_first: colour images as (n, 3, H, W) instead of (n, H, W, 3); gray images are (n, H, W).
         out: output array; reusing one saves the allocation.
-
-    Returns:
-        (n, H, W) or, with rgb, (n, H, W, 3).
 
     Example:
         >>> from everlearn.shapes import ShapeFamily

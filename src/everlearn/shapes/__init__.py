@@ -1,7 +1,6 @@
 """Procedurally generated shapes, indexed without limit.
 
-`ShapeFamily(seed).outline(i)` is a pure function of (seed, i). It returns `Outlines`: closed curves in unit
-coordinates, independent of any resolution. The package `rendering` rasterizes them.
+`ShapeFamily(seed).outline(i)` is a pure function of (seed, i): closed curves in unit coordinates.
 """
 
 from everlearn.shapes.family import ShapeFamily

@@ -100,7 +100,11 @@ class ShapeFamily:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        _check_vertices(self.vertices)
+        vertices = self.vertices
+        is_pair = isinstance(vertices, tuple | list) and len(vertices) == 2 and all(map(is_integer, vertices))
+        if not is_pair or not 3 <= vertices[0] <= vertices[1] <= MAX_VERTICES:
+            expected = f"two whole numbers from 3 to {MAX_VERTICES}, ascending"
+            raise BadInput(f"vertices is {vertices!r}; it must be {expected}")
         if not self.spline_orders or not set(self.spline_orders) <= set(ORDERS):
             raise BadInput(f"spline_orders is {self.spline_orders}; give (1,), (3,) or (1, 3)")
         for name in ("radial_noise", "angular_noise", "similarity", "difficulty"):
@@ -134,14 +138,6 @@ class ShapeFamily:
             similarity=float(self.similarity),
             inherited=float(inherited),
             own=float(np.sqrt(1.0 - inherited**2)),
-        )
-
-
-def _check_vertices(vertices: tuple[int, int]) -> None:
-    is_pair = isinstance(vertices, tuple | list) and len(vertices) == 2 and all(map(is_integer, vertices))
-    if not is_pair or not 3 <= vertices[0] <= vertices[1] <= MAX_VERTICES:
-        raise BadInput(
-            f"vertices is {vertices!r}; it must be two whole numbers from 3 to {MAX_VERTICES}, ascending"
         )
 
 

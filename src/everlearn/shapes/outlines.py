@@ -76,8 +76,7 @@ class Outlines:
         segment = position.astype(np.int64)
         s = (position - segment)[..., None]
         c = self.cubics[np.arange(len(self))[:, None], segment]  # (len, n, 2, 4)
-        points: FloatArray = c[..., 0] + s * (c[..., 1] + s * (c[..., 2] + s * c[..., 3]))
-        return points
+        return np.asarray(c[..., 0] + s * (c[..., 1] + s * (c[..., 2] + s * c[..., 3])))
 
     @property
     def _used(self) -> npt.NDArray[np.bool_]:

@@ -1,7 +1,4 @@
-"""Counter-based random numbers for compiled code: Philox4x32-10 (Salmon et al. 2011).
-
-`everlearn.rng` serves Python code; this serves compiled loops that need a few words per item.
-"""
+"""Counter-based random numbers for compiled code: Philox4x32-10 (Salmon et al. 2011)."""
 
 import math
 

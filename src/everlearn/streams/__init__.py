@@ -1,9 +1,8 @@
 """Streams of image-recognition tasks.
 
-`sprites()`, `mnist()`, `environments()` and others build a `Stream`. `stream.task(k)` is a `Task` with
-images, labels and ground-truth factors; it is pure, and its cost does not depend on k. Streams combine a
-source (rendered shapes or real images) with a scenario, and can be exported to files and to the datasets of
-other libraries.
+`sprites()`, `mnist()`, `environments()` and others build a `Stream` from a source (rendered shapes or real
+images) and a scenario. `stream.task(k)` is a `Task` with images, labels and ground-truth factors. Streams can
+be exported to files and to the datasets of other libraries.
 """
 
 from typing import TYPE_CHECKING

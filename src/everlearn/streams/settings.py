@@ -47,8 +47,8 @@ def check_drawn_size(drawn_size: int, image_size: int) -> None:
 class StreamSettings(Settings):
     """The settings of a stream; equal settings give equal pixels.
 
-    A subclass has one documented field per setting, a `kind`, which is the name of the stream, and `build`.
-    An optional setting has the default None, because TOML has no null.
+    A subclass has one documented field per setting, the name of the stream as its `kind`, and `build`. An
+    optional setting has the default None, because TOML has no null.
     """
 
     @abstractmethod

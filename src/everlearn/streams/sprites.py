@@ -20,9 +20,8 @@ class SpriteSettings(ScenarioSettings):
     """Infinite dSprites: an unlimited number of classes, each a new shape in all poses of a grid.
 
     The defaults are the benchmark of Dziadzio et al., "Infinite dSprites for Disentangled Continual Learning"
-    (2023): 10 shapes per task, each in 5 scales x 5 angles x 5 x 5 positions, 6000 training, 150 validation
-    and 100 test images per task. A factor is a number of grid values, a list of values, or a range {"low":
-    ..., "high": ...}.
+    (2023): 10 shapes per task, each in 5 scales x 5 angles x 5 x 5 positions. A factor is a number of grid
+    values, a list of values, or a range {"low": ..., "high": ...}.
 
     Example:
         >>> stream = sprites(image_size=32, factor_values=3)

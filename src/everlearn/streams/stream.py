@@ -34,8 +34,7 @@ class Batch:
         images: (n, H, W) gray or (n, H, W, 3) colour, uint8.
         labels: (n,) class labels.
         factors: ground-truth factors; None if they are unknown, as for photographs.
-        tasks: (n,) the task of each image. None except in task-incremental streams, which provide it at test
-            time too, and in `Stream.eval_sample`.
+        tasks: (n,) the task of each image, in task-incremental streams and `Stream.eval_sample`.
     """
 
     images: Images
@@ -169,8 +168,7 @@ class Stream(ABC):
     Iteration starts at task 0, iterators are independent, and no earlier task is kept in memory.
 
     Attributes:
-        id: name to cite, such as "sprites/class-incremental-v1"; a change to any pixel or split increases the
-            version.
+        id: name to cite, such as "sprites/class-incremental-v1"; the version changes with any pixel or split.
         spec: the settings; `spec.build()` builds the stream again.
         n_tasks: number of tasks; None if infinite.
         image_shape: (H, W) or (H, W, 3).

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from everlearn.errors import import_optional
-from everlearn.streams.adapters.torch import Transform
+from everlearn.streams.adapters.torch import ImageDataset, Transform
 from everlearn.streams.exports.write import count_labels, resolve_tasks
-from everlearn.streams.stream import Split, Stream, Task
+from everlearn.streams.stream import Split, Stream
 
 if TYPE_CHECKING:
     from avalanche.benchmarks import CLScenario, DatasetExperience
     from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
-    from avalanche.benchmarks.utils import TaskAwareSupervisedClassificationDataset
 
 STREAMS: dict[str, Split] = {"train": "train", "valid": "val", "test": "test", "held_out": "held_out"}
 
@@ -47,6 +46,7 @@ def _lazy_stream(
     """One split of each task as an experience, generated on access."""
     from avalanche.benchmarks import DatasetExperience
     from avalanche.benchmarks.scenarios.generic_scenario import SequenceCLStream
+    from avalanche.benchmarks.utils import DataAttribute, TaskAwareSupervisedClassificationDataset
 
     def labels(indices: Sequence[int]) -> set[int]:
         return {label for k in indices for label in stream.task(k).labels}
@@ -58,7 +58,16 @@ def _lazy_stream(
         def _make_experience(self, experience_idx: int) -> "DatasetExperience":
             task = stream.task(numbers[experience_idx])
             past, future = labels(numbers[:experience_idx]), labels(numbers[experience_idx + 1 :])
-            experience = DatasetExperience(dataset=_dataset(task, split, transform))
+            batch = task.split(split)
+            ids = [0] * len(batch) if batch.tasks is None else batch.tasks.tolist()
+            dataset = TaskAwareSupervisedClassificationDataset(
+                [ImageDataset([task], split, ("image", "label"), transform)],
+                data_attributes=[
+                    DataAttribute(batch.labels.tolist(), "targets"),
+                    DataAttribute(ids, "targets_task_labels", use_in_getitem=True),
+                ],
+            )
+            experience = DatasetExperience(dataset=dataset)
             experience.task_labels = sorted(experience.dataset.targets_task_labels.uniques)
             if len(experience.task_labels) == 1:
                 experience.task_label = experience.task_labels[0]
@@ -69,21 +78,3 @@ def _lazy_stream(
             return experience
 
     return LazyStream(name, benchmark=None)
-
-
-def _dataset(
-    task: Task, split: Split, transform: Transform | None
-) -> "TaskAwareSupervisedClassificationDataset":
-    from avalanche.benchmarks.utils import DataAttribute, TaskAwareSupervisedClassificationDataset
-
-    from everlearn.streams.adapters.torch import ImageDataset
-
-    batch = task.split(split)
-    tasks = [0] * len(batch) if batch.tasks is None else batch.tasks.tolist()
-    return TaskAwareSupervisedClassificationDataset(
-        [ImageDataset([task], split, ("image", "label"), transform)],
-        data_attributes=[
-            DataAttribute(batch.labels.tolist(), "targets"),
-            DataAttribute(tasks, "targets_task_labels", use_in_getitem=True),
-        ],
-    )

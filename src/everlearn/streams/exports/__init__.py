@@ -1,7 +1,6 @@
 """Export of streams to files, and loading of exports as streams.
 
-Formats: npz, PNG folders, Parquet (Hugging Face) and WebDataset shards. Exports are resumable and
-checksummed; a task is complete or absent.
+Formats: npz, PNG folders, Parquet (Hugging Face) and WebDataset shards. A task is complete or absent.
 """
 
 from everlearn.streams.exports.formats import FORMATS

@@ -26,9 +26,8 @@ class PartKey(NamedTuple):
 class Codec(Protocol):
     """An export format: writes and reads non-empty batches of images with ground truth."""
 
-    @property
-    def suffix(self) -> str:
-        """Suffix of the main file of a part, `part + suffix` in the folder of the task."""
+    suffix: str
+    """Suffix of the main file of a part, `part + suffix` in the folder of the task."""
 
     def encode(self, batch: Batch, key: PartKey, n_labels: int) -> Iterator[tuple[str, bytes]]:
         """Names (relative to the folder of the task) and contents of the files of a part; the main file last.

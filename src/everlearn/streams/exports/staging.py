@@ -57,7 +57,8 @@ class StagingArea:
             )
             with ThreadPoolExecutor(N_SYNC_THREADS) as pool:  # because the disk merges the requests
                 list(pool.map(files.sync_folder, [*draft.rglob("*"), draft]))  # also syncs files
-            _remove_tree(target)
+            if target.exists():
+                shutil.rmtree(target)
             files.disk.rename(draft, target)
             files.sync_folder(self._folder)
         files.write(receipt_path(self._folder, task.index), record.model_dump_json().encode())
@@ -91,15 +92,11 @@ def receipt_path(folder: Path, k: int) -> Path:
 @contextmanager
 def _new_folder(draft: Path) -> Iterator[None]:
     """An empty folder, removed on failure so that a full disk gets its space back."""
-    _remove_tree(draft)
+    if draft.exists():
+        shutil.rmtree(draft)
     draft.mkdir(parents=True)
     try:
         yield
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-
-
-def _remove_tree(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)

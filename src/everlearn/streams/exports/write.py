@@ -52,8 +52,7 @@ def count_labels(stream: Stream, tasks: Iterable[int]) -> int:
 def export_tasks(path: str | Path, tasks: Iterable[int]) -> None:
     """Write some tasks of an export that another process has started and will finish; keep completed ones.
 
-    Tasks are pure functions of their index and written atomically, so it does not matter which process
-    writes a task, or how often.
+    Tasks are pure and written atomically, so it does not matter which process writes a task, or how often.
     """
     folder = Path(path)
     written = folder / UNFINISHED / PLAN
@@ -80,8 +79,12 @@ _EXAMPLES = {
 
 def readme(plan: Plan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
     """The README of an export: contents, how to read it, fingerprint."""
+    # With this header Hugging Face finds the files of each split.
+    filled = [part for part in PARTS if any(record.parts[part].rows for record in contents)]
+    splits = [f"  - split: {part}\n    path: '*/{part}.parquet'" for part in filled]
+    header = ["---", "configs:", "- config_name: default", "  data_files:", *splits, "---", ""]
     lines = [
-        *(_split_table(contents) if plan.to == "parquet" else ()),
+        *(header if plan.to == "parquet" else ()),
         f"# {plan.stream}",
         "",
         f"Tasks {format_tasks(plan.tasks)}, fingerprint `{fingerprint}`, exported by everlearn as {plan.to}.",
@@ -94,13 +97,6 @@ def readme(plan: Plan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _split_table(contents: Sequence[TaskRecord]) -> list[str]:
-    """The header with which Hugging Face finds the files of each split."""
-    filled = [part for part in PARTS if any(record.parts[part].rows for record in contents)]
-    splits = [f"  - split: {part}\n    path: '*/{part}.parquet'" for part in filled]
-    return ["---", "configs:", "- config_name: default", "  data_files:", *splits, "---", ""]
 
 
 Progress = Callable[[int, int, str], None]

@@ -1,7 +1,6 @@
 """Streams of real images: MNIST, Fashion-MNIST, Omniglot, CORe50 and folders of images.
 
-Files are read from this machine and validated before use. Images are shown as they are or under known factors
-(scale, angle, position and colour), which are then part of every batch.
+Files are validated before use. Images are shown as they are or under known factors.
 """
 
 from everlearn.lazy import lazy_package

@@ -90,18 +90,13 @@ def compose(
         # White must stay exactly white, although the rounded weights need not sum to 1.
         colours = np.minimum(rounded(red + green + blue), 1.0)[:, None]
     out = np.empty((len(which), image_size, image_size, colours.shape[1]), np.uint8)
-    poses = _poses(raw.sizes[which], factors, image_size, drawn_size)
+    per_pixel = raw.sizes[which].max(axis=1) / (drawn_size * factors.scale)
+    cos, sin = rounded(np.cos(factors.angle)), rounded(np.sin(factors.angle))
+    center = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
+    poses = np.stack([*center, cos * per_pixel, sin * per_pixel], axis=1)
     canvas = np.full(colours.shape[1], float(background))
     _compose(raw.pixels, raw.starts, raw.sizes, raw.channels, which, poses, colours, canvas, out)
     return out if rgb else out[..., 0]
-
-
-def _poses(sizes: IntArray, factors: Factors, image_size: int, drawn_size: int) -> FloatArray:
-    """(n, 4): center on the canvas; cos and sin times raw pixels per canvas pixel."""
-    per_pixel = sizes.max(axis=1) / (drawn_size * factors.scale)
-    cos, sin = rounded(np.cos(factors.angle)), rounded(np.sin(factors.angle))
-    center = [(0.25 + 0.5 * p) * image_size for p in (factors.x, factors.y)]
-    return np.stack([*center, cos * per_pixel, sin * per_pixel], axis=1)
 
 
 @njit(cache=True, nogil=True)

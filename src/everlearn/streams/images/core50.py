@@ -43,7 +43,11 @@ class SessionSource(DatasetSource):
 
 def make_source(settings: Core50Settings) -> SessionSource:
     """The source for settings; files are indexed, not decoded."""
-    root = _root(settings.data)
+    wanted = "CORe50 (s1/o1/C_01_01_000.png etc.)"
+    base = data_root(settings.data, wanted)
+    root = first_folder(base, FOLDERS, ("s1",))
+    if root is None:
+        raise BadInput(f"{str(base)!r} contains no folder s1; give the one that contains {wanted}")
     folders = _numbered(root, "s")
     objects = _objects(root, folders)
     files, lengths = {}, []
@@ -65,15 +69,6 @@ def make_source(settings: Core50Settings) -> SessionSource:
         space=FactorSpace(scale=1, angle=1, x=1, y=1),
         lengths=lengths,
     )
-
-
-def _root(data: Path | None) -> Path:
-    wanted = "CORe50 (s1/o1/C_01_01_000.png etc.)"
-    base = data_root(data, wanted)
-    found = first_folder(base, FOLDERS, ("s1",))
-    if found is None:
-        raise BadInput(f"{str(base)!r} contains no folder s1; give the one that contains {wanted}")
-    return found
 
 
 def _numbered(folder: Path, letter: str) -> dict[int, str]:

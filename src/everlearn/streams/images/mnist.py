@@ -31,15 +31,13 @@ CLASSES = {
 
 
 def read_idx(path: Path, n_axes: int) -> Pixels:
-    """The array in an idx file of unsigned bytes, gzipped if its name ends in `.gz`; read-only.
+    """The read-only array in an idx file of unsigned bytes, gzipped if its name ends in `.gz`.
 
-    The header is checked against the number of axes (3 for images, 1 for labels) and a size limit before the
-    content is read, and the content must have exactly the size in the header.
+    The number of axes (3 for images, 1 for labels) and a size limit are checked before the content is read.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            header = file.read(4 + 4 * n_axes)
-            shape = _shape(header, path, n_axes)
+            shape = _shape(file.read(4 + 4 * n_axes), path, n_axes)
             content = file.read(math.prod(shape) + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(

@@ -21,8 +21,7 @@ from everlearn.streams.settings import (
 )
 from everlearn.streams.source import SplitSizes, check_split
 
-# Readers are imported in the methods that need them, because settings must not load compiled code or
-# decoders.
+# Readers are imported in the methods that need them: settings must not load compiled code or decoders.
 if TYPE_CHECKING:
     from everlearn.streams.images.dataset import Dataset
     from everlearn.streams.images.source import ImageSource
@@ -198,9 +197,8 @@ class FolderSettings(ImageSettings):
 class Core50Settings(SessionSettings):
     """CORe50 (Lomonaco and Maltoni, 2017): 50 objects, 8 sessions for training, 3 for testing.
 
-    Files have their original layout: s1/o1/C_01_01_000.png is the first frame of object 1 in session 1;
-    sessions 3, 7 and 10 are for testing. A subset is accepted if every object is in every session. The order
-    of objects depends on the seed.
+    Files have their original layout (s1/o1/C_01_01_000.png); sessions 3, 7 and 10 are for testing. A subset is
+    accepted if every object is in every session. The order of objects depends on the seed.
     """
 
     kind = "core50"

@@ -210,8 +210,7 @@ def split_all(ids: IntArray, sizes: SplitSizes) -> Splits:
 def split_train_val(train_val: IntArray, test: IntArray, sizes: SplitSizes, n: int | None = None) -> Splits:
     """Split images in random order into train and val, with given test images, which only a count reduces.
 
-    The fraction of val refers to n images; default: the number for which train and val together have their
-    fractions.
+    The fraction of val refers to n images; default: so many that train and val together have their fractions.
     """
     train_size, val_size, test_size = sizes
     are_counts = isinstance(train_size, int)

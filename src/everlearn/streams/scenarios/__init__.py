@@ -1,7 +1,6 @@
 """Scenarios: the order of classes and images in a stream.
 
-A scenario selects, for each task of a source, the training samples, the classes to test and the classes seen
-so far. It does not load images.
+A scenario selects the samples and classes of each task; it does not load images.
 """
 
 from everlearn.lazy import lazy_package

@@ -19,9 +19,8 @@ class ClassSets:
     @property
     def n_sets(self) -> int | None:
         """The number of sets; None if infinite."""
-        if self.n_classes is None:
-            return None
-        return 1 + max(0, -(-(self.n_classes - self.first) // self.each))
+        n = self.n_classes
+        return None if n is None else 1 + max(0, -(-(n - self.first) // self.each))
 
     def start(self, s: int) -> int:
         """The first class of set s."""

@@ -40,10 +40,7 @@ class NewInstances(Scenario):
         return np.zeros(len(classes), np.int64)
 
     def session(self, class_id: int, s: int) -> SampleIndex:
-        """Session s of a class: as recorded, or an equal part of its training images.
-
-        Recorded sessions are used only if their number is n_sessions.
-        """
+        """Session s of a class: as recorded, if there are n_sessions, or a part of its training images."""
         sessions = self.source.sessions(class_id) if isinstance(self.source, HasSessions) else []
         if len(sessions) != self.n_sessions:
             sessions = np.array_split(self.source.pool(class_id, "train"), self.n_sessions)
