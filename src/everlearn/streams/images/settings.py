@@ -197,7 +197,7 @@ class FolderSettings(ImageSettings):
 class Core50Settings(SessionSettings):
     """CORe50 (Lomonaco and Maltoni, 2017): 50 objects, 8 sessions for training, 3 for testing.
 
-    Files have their original layout (s1/o1/C_01_01_000.png); sessions 3, 7 and 10 are for testing. A subset is
+    Files have their original layout (s1/o1/C_01_01_000.png); sessions 3, 7, 10 are for testing. A subset is
     accepted if every object is in every session. The order of objects depends on the seed.
     """
 
