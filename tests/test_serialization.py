@@ -31,11 +31,6 @@ def test_pack_and_unpack_are_inverse(tree: dict) -> None:
     assert list(back) == list(tree)
 
 
-def test_zero_dimensional_array() -> None:
-    back = unpack(pack({"step": np.array(3.0, np.float32)}))["step"]
-    assert (back.shape, back.dtype) == ((), np.float32)
-
-
 def test_non_contiguous_array() -> None:
     array = np.arange(24).reshape(4, 6)[::2, ::-3]
     assert (unpack(pack({"a": array}))["a"] == array).all()

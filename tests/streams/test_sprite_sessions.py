@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from everlearn.streams import build, sprites_50
+from everlearn.streams import sprites_50
 from everlearn.streams.sprite_sessions import SpriteSessionSource, path
 
 
@@ -76,13 +76,6 @@ def test_background_depends_on_the_session_only():
 
     assert (corner(0, 1) == corner(7, 1)).all()
     assert not (corner(0, 1) == corner(0, 2)).all()
-
-
-def test_golden_fingerprint():
-    assert (
-        build({"stream": "sprites-50", "image_size": 16, "frames_per_session": 3}).fingerprint()
-        == "83c5db7db549d151"
-    )
 
 
 @pytest.mark.parametrize("n_sessions", [4, 20])

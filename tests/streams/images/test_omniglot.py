@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -97,13 +95,6 @@ def test_oversized_member(tmp_path, monkeypatch):
     monkeypatch.setattr(omniglot, "MAX_FILE_BYTES", 10)
     with pytest.raises(BadInput, match=r"claims .* bytes"):
         open_omniglot(tmp_path).load(*ALL)
-
-
-def test_pickled_dataset(tmp_path):
-    write_zip(tmp_path / "images_background.zip", omniglot_members("images_background"))
-    dataset = open_omniglot(tmp_path)
-    copy = pickle.loads(pickle.dumps(dataset))
-    np.testing.assert_array_equal(copy.load(*ALL).pixels, dataset.load(*ALL).pixels)
 
 
 def test_real_files(real_data):
