@@ -27,17 +27,11 @@ UpdateProgress = Callable[[float, int | None, str], None]
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a command. Commands print nothing themselves, so `--json` works everywhere.
+    """Result of a command. Commands print nothing themselves, so `--json` works everywhere."""
 
-    Attributes:
-        data: plain JSON values.
-        render: makes the output for a terminal.
-        exit_code: of the process.
-    """
-
-    data: dict[str, Any]
-    render: "Callable[[], RenderableType]"
-    exit_code: int = 0
+    data: dict[str, Any]  # plain JSON values
+    render: "Callable[[], RenderableType]"  # makes the output for a terminal
+    exit_code: int = 0  # of the process
 
 
 @dataclass(frozen=True)

@@ -69,25 +69,15 @@ class RanksDisagree(BadInput):
 
 @dataclass(frozen=True, kw_only=True)
 class RankInfo:
-    """Rank of this process, and the address of the rendezvous.
+    """Rank of this process, and the address of the rendezvous."""
 
-    Attributes:
-        rank: 0 writes the record.
-        world_size: number of processes.
-        local_rank: rank among the processes of this machine.
-        local_world_size: number of processes of this machine.
-        host: machine of the rendezvous.
-        port: its port there; 0 if it is not open yet.
-        restart: how often torchrun has restarted the processes.
-    """
-
-    rank: int
-    world_size: int
-    local_rank: int
-    local_world_size: int
-    host: str
-    port: int
-    restart: int = 0
+    rank: int  # 0 writes the record
+    world_size: int  # number of processes
+    local_rank: int  # rank among the processes of this machine
+    local_world_size: int  # number of processes of this machine
+    host: str  # machine of the rendezvous
+    port: int  # its port there; 0 if it is not open yet
+    restart: int = 0  # how often torchrun has restarted the processes
 
     @classmethod
     def from_environment(cls) -> Self | None:

@@ -14,15 +14,10 @@ MemoryAction = Literal["add", "rename", "forget"]
 
 @dataclass(frozen=True)
 class Event:
-    """Base class of events.
+    """Base class of events."""
 
-    Attributes:
-        kind: the name of the event in logs.
-        checkpointable: whether a run can be checkpointed right after this event.
-    """
-
-    kind: ClassVar[str] = "event"
-    checkpointable: ClassVar[bool] = False
+    kind: ClassVar[str] = "event"  # the name of the event in logs
+    checkpointable: ClassVar[bool] = False  # whether a run can be checkpointed right after this event
 
     def to_json(self) -> dict[str, Any]:
         """The event as plain JSON values."""
@@ -150,42 +145,28 @@ class Probed(Event):
 
 @dataclass(frozen=True)
 class TaskEnded(Event):
-    """A task was trained on and evaluated.
-
-    Attributes:
-        n_images: training images, each counted once per epoch.
-        losses: mean of each loss over the batches of the task.
-        weights_bytes: size of the learner's weights.
-        memory_bytes: size of its memory.
-        flops: estimated training FLOPs since the start of the run.
-    """
+    """A task was trained on and evaluated."""
 
     kind = "task-ended"
     checkpointable = True
     task: int
-    n_images: int
-    losses: dict[str, float]
-    weights_bytes: int
-    memory_bytes: int
-    flops: float
+    n_images: int  # training images, each counted once per epoch
+    losses: dict[str, float]  # mean of each loss over the batches of the task
+    weights_bytes: int  # size of the learner's weights
+    memory_bytes: int  # size of its memory
+    flops: float  # estimated training FLOPs since the start of the run
 
 
 @dataclass(frozen=True)
 class MemoryEdited(Event):
-    """A user edited the exemplar memory. Contains neither the name nor images of the class.
-
-    Attributes:
-        n_tasks: tasks trained on before the edit.
-        n_images: images of the class in memory after the edit.
-        memory_bytes: size of the memory after the edit.
-    """
+    """A user edited the exemplar memory. Contains neither the name nor images of the class."""
 
     kind = "memory-edited"
-    n_tasks: int
+    n_tasks: int  # tasks trained on before the edit
     action: MemoryAction
     label: int
-    n_images: int
-    memory_bytes: int
+    n_images: int  # images of the class in memory after the edit
+    memory_bytes: int  # size of the memory after the edit
 
 
 @dataclass(frozen=True)
@@ -199,17 +180,12 @@ class RunEnded(Event):
 
 @dataclass(frozen=True)
 class SweepStarted(Event):
-    """All jobs were checked.
-
-    Attributes:
-        n_finished: jobs that were finished before.
-        seconds: estimated time for the others, if known for every job.
-    """
+    """All jobs were checked."""
 
     kind = "sweep-started"
     n_jobs: int
-    n_finished: int
-    seconds: float | None
+    n_finished: int  # jobs that were finished before
+    seconds: float | None  # estimated time for the others, if known for every job
 
 
 @dataclass(frozen=True)
@@ -230,20 +206,13 @@ class JobStarted(JobEvent):
 
 @dataclass(frozen=True)
 class JobProgress(JobEvent):
-    """A job made progress.
-
-    Attributes:
-        stage: "training" or the protocol being evaluated.
-        done: tasks finished.
-        n_tasks: tasks of the run; None until it starts.
-        accuracy: accuracy of the latest evaluation, if any.
-    """
+    """A job made progress."""
 
     kind = "job-progress"
-    stage: str
-    done: int
-    n_tasks: int | None
-    accuracy: float | None
+    stage: str  # "training" or the protocol being evaluated
+    done: int  # tasks finished
+    n_tasks: int | None  # tasks of the run; None until it starts
+    accuracy: float | None  # accuracy of the latest evaluation, if any
 
 
 @dataclass(frozen=True)
@@ -275,16 +244,11 @@ class SweepStopping(Event):
 
 @dataclass(frozen=True)
 class SweepEnded(Event):
-    """No job is running any more.
-
-    Attributes:
-        n_finished: finished jobs, including those finished before.
-        n_left: jobs that were stopped or not started.
-    """
+    """No job is running any more."""
 
     kind = "sweep-ended"
-    n_finished: int
+    n_finished: int  # finished jobs, including those finished before
     n_failed: int
-    n_left: int
+    n_left: int  # jobs that were stopped or not started
     seconds: float
     signal: int | None

@@ -13,17 +13,11 @@ TRAINING_SHARE = 0.8
 
 
 class Progress(NamedTuple):
-    """How far a run is.
+    """How far a run is."""
 
-    Attributes:
-        done: tasks finished, with a fraction for the present task.
-        n_tasks: tasks of the run; None before it starts.
-        accuracy: accuracy of the latest evaluation, if any.
-    """
-
-    done: float
-    n_tasks: int | None
-    accuracy: float | None
+    done: float  # tasks finished, with a fraction for the present task
+    n_tasks: int | None  # tasks of the run; None before it starts
+    accuracy: float | None  # accuracy of the latest evaluation, if any
 
 
 def tasks_trained(step: Mapping[str, Any], epochs: int) -> float:

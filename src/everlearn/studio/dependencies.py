@@ -18,19 +18,12 @@ MAX_RECORDS = 32
 
 @dataclass
 class Dependencies:
-    """Objects that live as long as the server.
+    """Objects that live as long as the server."""
 
-    Attributes:
-        records: the index of records.
-        sessions: loaded learners with unsaved edits.
-        decoder: decodes uploaded images.
-        is_closing: set when the server stops; ends event streams.
-    """
-
-    records: RecordIndex
-    sessions: SessionCache = field(default_factory=SessionCache)
-    decoder: ImageDecoder = field(default_factory=ImageDecoder)
-    is_closing: bool = False
+    records: RecordIndex  # the index of records
+    sessions: SessionCache = field(default_factory=SessionCache)  # loaded learners with unsaved edits
+    decoder: ImageDecoder = field(default_factory=ImageDecoder)  # decodes uploaded images
+    is_closing: bool = False  # set when the server stops; ends event streams
 
     def warm_up(self) -> None:
         """Index records, start the decoder, and compile the renderer before the first request needs them."""

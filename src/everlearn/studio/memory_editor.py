@@ -28,19 +28,12 @@ MAX_IDLE_SESSIONS = 3
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """An edit of one class: add it with one exemplar, rename it, or forget it.
+    """An edit of one class: add it with one exemplar, rename it, or forget it."""
 
-    Attributes:
-        action: what is done.
-        label: of the class; a new one to add.
-        name: display name to give it.
-        image: exemplar to add, (H, W) or (H, W, 3).
-    """
-
-    action: MemoryAction
-    label: int
-    name: str | None = None
-    image: Images | None = None
+    action: MemoryAction  # what is done
+    label: int  # of the class; a new one to add
+    name: str | None = None  # display name to give it
+    image: Images | None = None  # exemplar to add, (H, W) or (H, W, 3)
 
     def apply(self, memory: ExemplarMemory) -> int:
         """Apply the edit; returns the label."""

@@ -67,19 +67,12 @@ def _run(jobs: Sequence[Job], factory: ExecutorFactory, capacity: Capacity, retr
 
 
 class QueuedJob(NamedTuple):
-    """A job that waits to be started.
+    """A job that waits to be started."""
 
-    Attributes:
-        job: the job.
-        since: when it was queued (monotonic clock).
-        failures: how often it has failed.
-        losses: how often its process or machine was lost.
-    """
-
-    job: Job
-    since: float
-    failures: int = 0
-    losses: int = 0
+    job: Job  # the job
+    since: float  # when it was queued (monotonic clock)
+    failures: int = 0  # how often it has failed
+    losses: int = 0  # how often its process or machine was lost
 
 
 class RunningJob:
