@@ -66,23 +66,14 @@ class Generates(Encodes, Decodes, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EnvironmentInfo:
-    """What a learner knows of an environment.
+    """What a learner knows of an environment."""
 
-    Attributes:
-        active: (n_latents,) which latents are active in it.
-        used: (n_latents,) which latents its images are encoded by.
-        kl: (n_latents,) mean KL of each latent to the prior.
-        capacity: target of the KL.
-        nll: mean reconstruction error, above its lower bound.
-        n_batches: batches trained in it.
-    """
-
-    active: npt.NDArray[np.bool_]
-    used: npt.NDArray[np.bool_]
-    kl: FloatArray
-    capacity: float
-    nll: float
-    n_batches: int
+    active: npt.NDArray[np.bool_]  # (n_latents,) which latents are active in it
+    used: npt.NDArray[np.bool_]  # (n_latents,) which latents its images are encoded by
+    kl: FloatArray  # (n_latents,) mean KL of each latent to the prior
+    capacity: float  # target of the KL
+    nll: float  # mean reconstruction error, above its lower bound
+    n_batches: int  # batches trained in it
 
 
 @runtime_checkable

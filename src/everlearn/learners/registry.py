@@ -13,21 +13,13 @@ if TYPE_CHECKING:
 
 
 class LearnerEntry(NamedTuple):
-    """What can be listed about a learner without importing torch.
+    """What can be listed about a learner without importing torch."""
 
-    Attributes:
-        module: the module below `everlearn.learners`.
-        class_name: the class in it.
-        supervision: what it is trained on with default settings.
-        supports_data_parallel: whether several processes can train it together.
-        description: the first line of its docstring.
-    """
-
-    module: str
-    class_name: str
-    supervision: str
-    supports_data_parallel: bool
-    description: str
+    module: str  # the module below `everlearn.learners`
+    class_name: str  # the class in it
+    supervision: str  # what it is trained on with default settings
+    supports_data_parallel: bool  # whether several processes can train it together
+    description: str  # the first line of its docstring
 
 
 IMAGES, LABELS = "images", "labelled images"

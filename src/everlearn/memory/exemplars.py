@@ -17,19 +17,12 @@ MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Exemplar:
-    """An exemplar in a listing.
+    """An exemplar in a listing."""
 
-    Attributes:
-        label: its class.
-        which: its number among the exemplars of the class, oldest first.
-        name: name of the class.
-        row: its current row in `images`.
-    """
-
-    label: int
-    which: int
-    name: str
-    row: int
+    label: int  # its class
+    which: int  # its number among the exemplars of the class, oldest first
+    name: str  # name of the class
+    row: int  # its current row in `images`
 
 
 class ExemplarMemory:

@@ -39,19 +39,13 @@ class RunStarted(Event):
 
 @dataclass(frozen=True)
 class TaskStarted(Event):
-    """Training on a task starts.
-
-    Attributes:
-        labels: labels that occur in it.
-        zero_shot_accuracy: accuracy on it before training on it.
-        chance_accuracy: expected accuracy of the same predictions in random order; None if it is zero.
-    """
+    """Training on a task starts."""
 
     kind = "task-started"
     task: int
-    labels: tuple[int, ...]
-    zero_shot_accuracy: float | None = None
-    chance_accuracy: float | None = None
+    labels: tuple[int, ...]  # that occur in it
+    zero_shot_accuracy: float | None = None  # accuracy on it before training on it
+    chance_accuracy: float | None = None  # of the same predictions in random order; None if it is zero
 
     def to_json(self) -> dict[str, Any]:
         values = super().to_json()
@@ -88,24 +82,15 @@ class EvaluationProgress(Event):
 
 @dataclass(frozen=True)
 class Scored(Event):
-    """Accuracy on tasks seen so far, after or (with `n_batches`) within a task.
-
-    Attributes:
-        task: the last task trained on.
-        eval_tasks: the tasks that the images come from.
-        n_correct: correct predictions for each of `eval_tasks`.
-        n_images: images of each of `eval_tasks`.
-        n_batches: training batches of the task before this evaluation; None after the task.
-        factor_errors: mean error of each factor, for learners that estimate factors.
-    """
+    """Accuracy on tasks seen so far, after or (with `n_batches`) within a task."""
 
     kind = "scored"
-    task: int
-    eval_tasks: tuple[int, ...]
-    n_correct: tuple[int, ...]
-    n_images: tuple[int, ...]
-    n_batches: int | None = None
-    factor_errors: dict[str, float] = field(default_factory=dict)
+    task: int  # the last task trained on
+    eval_tasks: tuple[int, ...]  # the tasks that the images come from
+    n_correct: tuple[int, ...]  # correct predictions for each of `eval_tasks`
+    n_images: tuple[int, ...]  # images of each of `eval_tasks`
+    n_batches: int | None = None  # training batches of the task before this evaluation; None after the task
+    factor_errors: dict[str, float] = field(default_factory=dict)  # mean errors, of learners that estimate
 
     @property
     def accuracy(self) -> float:
@@ -122,19 +107,15 @@ def accuracy(n_correct: Sequence[int], n_images: Sequence[int]) -> float:
 class Probed(Event):
     """Probes of the codes of a learner without a classifier, after or (with `n_batches`) within a task.
 
-    Attributes:
-        task: the last task trained on.
-        environment: the environment of that task.
-        results: for each environment of the run, seen or not, the accuracy of labels ("object") and the mean
-            squared error of each other factor that varies in it.
-        n_batches: training batches of the task before this evaluation; None after the task.
+    `results` are, for each environment of the run, seen or not, the accuracy of labels ("object") and the
+    mean squared error of each other factor that varies in it.
     """
 
     kind = "probed"
-    task: int
-    environment: str
+    task: int  # the last task trained on
+    environment: str  # the environment of that task
     results: dict[str, dict[str, float]]
-    n_batches: int | None = None
+    n_batches: int | None = None  # as in `Scored`
 
     @property
     def accuracy(self) -> float:

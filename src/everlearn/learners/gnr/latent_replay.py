@@ -121,17 +121,11 @@ class NoiseActivations(ReplaySource):
 
 
 class FeatureExtractor(NamedTuple):
-    """The layers of the classifier above the replay layer; they are frozen while the generator is trained.
+    """The layers of the classifier above the replay layer; they are frozen while the generator is trained."""
 
-    Attributes:
-        features: activations (n, ...) -> features (n, n_features).
-        logits: features -> logits (n, n_labels) of the inference weights.
-        flops: FLOPs of the features of one image.
-    """
-
-    features: Callable[[Tensor], Tensor]
-    logits: Callable[[Tensor], Tensor]
-    flops: float
+    features: Callable[[Tensor], Tensor]  # activations (n, ...) -> features (n, n_features)
+    logits: Callable[[Tensor], Tensor]  # features -> logits (n, n_labels) of the inference weights
+    flops: float  # FLOPs of the features of one image
 
 
 class GeneratedActivations(StoredActivations):

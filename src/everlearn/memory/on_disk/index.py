@@ -37,20 +37,15 @@ class PCACoder:
     The bytes are the quantized coordinates along the principal components of the images that the coder was
     fitted to, largest variance first. Images of few pixels have fewer components, padded with zeros.
 
-    Attributes:
-        mean: (pixels,) the mean image.
-        components: (at most 64, pixels), orthonormal.
-        step: quantization step.
-
     Example:
         >>> images = np.eye(8, dtype=np.uint8).reshape(8, 2, 4) * 100
         >>> PCACoder.fit(images).encode(images).shape
         (8, 64)
     """
 
-    mean: Floats
-    components: Floats
-    step: float
+    mean: Floats  # (pixels,) the mean image
+    components: Floats  # (at most 64, pixels), orthonormal
+    step: float  # quantization step
 
     @classmethod
     def fit(cls, images: npt.NDArray[np.uint8]) -> "PCACoder":

@@ -23,13 +23,9 @@ TEST_SESSIONS = (3, 7, 10)
 
 @dataclass(kw_only=True, eq=False)
 class SessionSource(DatasetSource):
-    """Every frame is an image in canonical pose; sessions stay complete, and none is for validation.
+    """Every frame is an image in canonical pose; sessions stay complete, and none is for validation."""
 
-    Attributes:
-        lengths: of the training sessions of each class, which are its first images.
-    """
-
-    lengths: list[list[int]]
+    lengths: list[list[int]]  # of the training sessions of each class, which are its first images
 
     def sessions(self, class_id: int) -> list[IntArray]:
         """Ids of the images of each training session."""
