@@ -219,12 +219,7 @@ def read_value(text: str) -> Any:
 
 
 def read_assignments(words: Iterable[str], *, example: str, section: str = "") -> dict[str, Any]:
-    """Settings written as KEY=VALUE.
-
-    Args:
-        words: the settings.
-        example: for the error message.
-        section: prefix that keys may have or omit.
+    """Settings written as KEY=VALUE; keys may have or omit the prefix `section`.
 
     Example:
         >>> read_assignments(["image_size=32", "stream.vertices=5,8"], example="a=1", section="stream.")

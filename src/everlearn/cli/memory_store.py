@@ -135,13 +135,7 @@ def forget(memory: Path, word: str) -> Result:
 
 
 def find_label(word: str, names: Mapping[int, str], labels: "Collection[int] | OnDiskMemory") -> int:
-    """The label that a user means by a name or a number.
-
-    Args:
-        word: from the command line.
-        names: names by label.
-        labels: all labels.
-    """
+    """The label that a user means by a name or a number."""
     named = [label for label, name in names.items() if name == word]
     if len(named) > 1:
         raise BadInput(f"{word!r:.80} is the name of {len(named)} classes; give the label instead")

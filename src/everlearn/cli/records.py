@@ -65,13 +65,7 @@ def show(record: Path, /) -> Result:
 
 
 def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> Result:
-    """The results of a run, for `run`, `resume` and `show`.
-
-    Args:
-        record: the record.
-        note: a line below the results.
-        exit_code: of the process.
-    """
+    """The results of a run, for `run`, `resume` and `show`."""
     results = reports.RunResults.from_record(record)
     data = reports.summary(results)
     title = f"{data['learner']} on {data['stream'] or 'a stream (not started)'}"

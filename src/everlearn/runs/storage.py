@@ -125,12 +125,7 @@ def _parse(line: bytes, where: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints in a folder.
-
-    Args:
-        folder: created with the first checkpoint.
-        run: hash of the run's spec; checkpoints of other runs are rejected.
-    """
+    """The checkpoints in a folder; those that do not belong to the `run`, given by its hash, are rejected."""
 
     folder: Path
     run: str

@@ -129,10 +129,6 @@ class LogReader:
 def downsample(points: Sequence[Point], n_columns: int = N_COLUMNS) -> list[Point]:
     """The minimum and the maximum of each pixel column, and both ends, so that all peaks remain.
 
-    Args:
-        points: a curve, sorted by x.
-        n_columns: columns of equal width; a curve of up to two points per column is returned unchanged.
-
     Example:
         >>> curve = [(x, 9.0 if x == 42 else 0.0) for x in range(100)]
         >>> downsample(curve, n_columns=2)

@@ -94,12 +94,7 @@ class Session:
             self._restore(self.edits)
 
     def edit(self, edit: Edit, version: int) -> None:
-        """Apply one more edit.
-
-        Args:
-            edit: the edit.
-            version: the version that the client has seen; a class that changed since is not edited.
-        """
+        """Apply one more edit; a class that changed after `version`, which the client has seen, is refused."""
         if edit.action != "add" and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
         edit.apply(self.memory)

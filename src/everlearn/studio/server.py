@@ -70,12 +70,7 @@ def serve(folder: Path, endpoint: Endpoint) -> None:
 
 
 def create_app(folder: Path, token: str) -> FastAPI:
-    """The application for a folder of records.
-
-    Args:
-        folder: an existing folder.
-        token: the secret that all requests except those for static pages must contain.
-    """
+    """The application for a folder of records; requests must contain the token, except for static pages."""
     if not folder.is_dir():
         raise BadInput(f"there is no folder {str(folder)!r}; create it, or select another with --records")
     if not token.isascii() or not token.isprintable() or not token:

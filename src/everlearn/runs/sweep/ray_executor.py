@@ -37,11 +37,7 @@ NODES_VALID = 5.0
 
 
 def on_ray(address: str | None = None) -> ExecutorFactory:
-    """An executor on a Ray cluster.
-
-    Args:
-        address: host:port of the head; default: the cluster of this machine.
-    """
+    """An executor on the Ray cluster at host:port; default: the cluster of this machine."""
     check_address(address)
 
     @contextmanager
