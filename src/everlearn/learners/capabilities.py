@@ -134,5 +134,4 @@ def require(learner: object, *capabilities: Any) -> Any:
 
 def editable_memory(learner: object) -> ExemplarMemory:
     """The exemplar memory of a learner; raises `BadInput` if it has none."""
-    memory: ExemplarMemory = require(learner, EditsMemory).memory
-    return memory
+    return require(learner, EditsMemory).memory

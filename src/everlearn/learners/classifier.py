@@ -91,13 +91,11 @@ class Classifier(Learner):
     def logits(self, images: Tensor) -> Tensor:
         """The logits (n, n_labels) of training images; FLOPs are counted."""
         self.count_flops(len(images), self.forward_flops)
-        logits: Tensor = self.net(images)
-        return logits
+        return self.net(images)
 
     def inference_logits(self, images: Tensor) -> Tensor:
         """The logits (n, n_labels) that predictions are made from."""
-        logits: Tensor = self.net(images)
-        return logits
+        return self.net(images)
 
     @torch.no_grad()
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:

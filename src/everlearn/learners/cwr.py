@@ -197,8 +197,7 @@ class CWRLearner(Classifier):
 
     def class_indices(self, labels: Iterable[int]) -> list[int]:
         """The indices of labels in the head."""
-        indices: list[int] = self.net.head.class_indices(labels).tolist()
-        return indices
+        return self.net.head.class_indices(labels).tolist()
 
     def add_labels(self, labels: IntArray) -> None:
         super().add_labels(labels)

@@ -52,5 +52,4 @@ class Teacher(FrozenCopy[IncrementalNet]):
     def __call__(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> logits (n, n_labels)."""
         assert self.net is not None, "there is no teacher yet"  # noqa: S101
-        logits: Tensor = self.net(images)
-        return logits
+        return self.net(images)

@@ -81,8 +81,7 @@ def learner_class(name: str) -> "type[Learner]":
         raise unknown("learner", name, names())
     entry = LEARNERS[name]
     module = importlib.import_module(f"everlearn.learners.{entry.module}")
-    found: type[Learner] = getattr(module, entry.class_name)
-    return found
+    return getattr(module, entry.class_name)
 
 
 @cache

@@ -86,8 +86,7 @@ class ExemplarMemory:
     def images_of(self, label: int) -> Images:
         """Copies of the images of a class, oldest first."""
         self._check_known(label)
-        found: Images = self.images[self._table.rows_of(label)]
-        return found
+        return self.images[self._table.rows_of(label)]
 
     def name(self, label: int) -> str:
         """The name of a class (default: its label)."""

@@ -173,8 +173,7 @@ class IncrementalNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> logits (n, n_labels)."""
-        logits: Tensor = self.head(self.backbone(images))
-        return logits
+        return self.head(self.backbone(images))
 
     def state(self) -> dict[str, Any]:
         """The states of backbone and head."""

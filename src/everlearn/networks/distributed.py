@@ -136,9 +136,8 @@ class _DataParallel(nn.Module):
             raise TypeError("a data-parallel network has no gradients of its images")
         weights = [w for w in self.parameters() if w.requires_grad and torch.is_grad_enabled()]
         if not len(images) >= world_size() > 1:
-            return super().forward(images)  # type: ignore[no-any-return]
-        outputs: Tensor = _Sharded.apply(self._forward_own, images, *weights)  # type: ignore[no-untyped-call]
-        return outputs
+            return super().forward(images)
+        return _Sharded.apply(self._forward_own, images, *weights)  # type: ignore[no-untyped-call]
 
     def _forward_own(self, images: Tensor) -> Tensor:
         norms = [module for module in self.modules() if isinstance(module, _SyncBatchNorm)]
@@ -186,8 +185,7 @@ class _SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
         self.get_buffer("num_batches_tracked").add_(1)
         for name, value in (("running_mean", mean), ("running_var", variance * n / (n - 1))):
             self.get_buffer(name).lerp_(value, self.momentum or 0.0)
-        normalized: Tensor = _Normalize.apply(x, self.weight, self.bias, mean, variance, n, self.eps)  # type: ignore[no-untyped-call]
-        return normalized
+        return _Normalize.apply(x, self.weight, self.bias, mean, variance, n, self.eps)  # type: ignore[no-untyped-call]
 
 
 def _statistics(x: Tensor) -> tuple[Tensor, Tensor, float]:

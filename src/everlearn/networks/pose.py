@@ -129,8 +129,7 @@ def affine_sample(images: Tensor, matrices: Tensor) -> Tensor:
 def to_images(tensors: Tensor) -> npt.NDArray[np.float32]:
     """Convert tensors (n, C, H, W) of `to_tensor` to images (n, H, W[, C]) from 0 to 255, not rounded."""
     levels = tensors.add(MID_GRAY).mul_(255).permute(0, 2, 3, 1)
-    images: npt.NDArray[np.float32] = (levels if levels.shape[3] > 1 else levels[..., 0]).numpy()
-    return images
+    return (levels if levels.shape[3] > 1 else levels[..., 0]).numpy()
 
 
 def to_uint8(tensors: Tensor) -> npt.NDArray[np.uint8]:

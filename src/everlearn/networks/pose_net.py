@@ -59,8 +59,7 @@ class PoseNet(nn.Module):
 
     def _outputs(self, images: Tensor) -> Tensor:
         pooled = functional.avg_pool2d(images, self.pool) if self.pool > 1 else images
-        outputs: Tensor = self.head(self.backbone(pooled.contiguous(memory_format=torch.channels_last)))
-        return outputs
+        return self.head(self.backbone(pooled.contiguous(memory_format=torch.channels_last)))
 
     def _targets(self, poses: Tensor) -> Tensor:
         return poses if self.parameterization == "similarity" else pose.matrices_from_poses(poses).flatten(1)

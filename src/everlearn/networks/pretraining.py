@@ -38,8 +38,7 @@ class ClassifierNet(nn.Module):
 
     def classify(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> logits (n, n_classes)."""
-        logits: Tensor = self.head(self.backbone(images))
-        return logits
+        return self.head(self.backbone(images))
 
 
 def pretrain(

@@ -80,8 +80,7 @@ class Decoder(nn.Module):
     def forward(self, latents: Tensor, environments: Tensor) -> Tensor:
         """(n, n_latents), (n,) -> (n, C, H, W)."""
         one_hot = nn.functional.one_hot(environments, self.n_environments).to(latents)
-        logits: Tensor = self.layers(torch.cat([latents, one_hot], dim=1))
-        return logits
+        return self.layers(torch.cat([latents, one_hot], dim=1))
 
 
 class VAE(nn.Module):
@@ -127,8 +126,7 @@ class VAE(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixel logits (n, C, H, W) of the posterior means, decoded in environment 0."""
         mean = self.encoder(pixels)[0]
-        logits: Tensor = self.decoder(mean, torch.zeros(len(mean), dtype=torch.long, device=mean.device))
-        return logits
+        return self.decoder(mean, torch.zeros(len(mean), dtype=torch.long, device=mean.device))
 
 
 def to_unit_range(tensors: Tensor) -> Tensor:

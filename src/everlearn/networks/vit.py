@@ -63,8 +63,7 @@ class ViT(nn.Module):
 
     def classify(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> logits (n, n_classes)."""
-        logits: Tensor = self.head(self(images))
-        return logits
+        return self.head(self(images))
 
     def tokens(self, images: Tensor) -> Tensor:
         """Class token and patch embeddings with positions, (n, 1 + n_patches, n_features)."""
@@ -74,8 +73,7 @@ class ViT(nn.Module):
 
     def encode(self, tokens: Tensor) -> Tensor:
         """The outputs of all blocks for tokens."""
-        encoded: Tensor = self.norm(self.blocks(tokens))
-        return encoded
+        return self.norm(self.blocks(tokens))
 
     def preprocess(self, images: npt.NDArray[np.uint8]) -> Tensor:
         """Images (n, H, W[, 3]) in the input size and with the channels of the network, from -1 to 1."""
@@ -104,8 +102,7 @@ class _Block(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         tokens = tokens + self.attn(self.norm1(tokens))
-        updated: Tensor = tokens + self.mlp(self.norm2(tokens))
-        return updated
+        return tokens + self.mlp(self.norm2(tokens))
 
 
 class _Attention(nn.Module):
@@ -120,8 +117,7 @@ class _Attention(nn.Module):
         parts = self.qkv(tokens).reshape(n, m, 3, self.n_heads, d // self.n_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # each (n, n_heads, m, d / n_heads)
         attended = functional.scaled_dot_product_attention(queries, keys, values)
-        projected: Tensor = self.proj(attended.transpose(1, 2).reshape(n, m, d))
-        return projected
+        return self.proj(attended.transpose(1, 2).reshape(n, m, d))
 
 
 def _initialize(net: ViT) -> None:

@@ -79,8 +79,7 @@ class Session:
         """A stored image of a class."""
         if label not in self.memory or index >= len(images := self.memory.images_of(label)):
             raise NotFound(f"there is no image {index} of label {label}; it may have been erased")
-        image: Images = images[index]
-        return image
+        return images[index]
 
     def next_label(self) -> int:
         """The label for a new class."""
@@ -94,7 +93,7 @@ class Session:
             self._restore(self.edits)
 
     def edit(self, edit: Edit, version: int) -> None:
-        """Apply one more edit; a class that changed after `version`, which the client has seen, is refused."""
+        """Apply one more edit; a class that changed since `version` of the client is refused."""
         if edit.action != "add" and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
         edit.apply(self.memory)

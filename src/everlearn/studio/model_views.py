@@ -135,8 +135,7 @@ def task_image(run: RunState, task: int, index: int) -> Images:
     if task >= max(1, run.n_tasks_done):
         raise NotFound(f"task {task + 1} has not been trained on yet")
     images = run.stream.task(task).test.images
-    image: Images = images[index % len(images)]
-    return image
+    return images[index % len(images)]
 
 
 def reconstructions(learner: EnvironmentModel, image: Images, environment: int | None) -> dict[str, Any]:

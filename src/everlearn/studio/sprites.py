@@ -48,8 +48,7 @@ class Sprite(BaseModel):
 
     def image(self) -> Images:
         """The rendered image."""
-        image: Images = self._render([self.shape], self.image_size)[0]
-        return image
+        return self._render([self.shape], self.image_size)[0]
 
     def sheet(self) -> Images:
         """This shape and the next ones of its family under the same factors, (64, H, W[, 3])."""

@@ -46,5 +46,4 @@ def evaluate(
     name: str, learner: Any, stream: Any, n_tasks: int, *, context: Context | None = None, **options: Any
 ) -> Result:
     """Evaluate a trained learner on the protocol of a name, with its options; see `Protocol.run`."""
-    result: Result = get(name)(**options).run(learner, stream, n_tasks, **(context or {}))
-    return result
+    return get(name)(**options).run(learner, stream, n_tasks, **(context or {}))

@@ -180,8 +180,7 @@ class GNR(CWRLearner):
         return activations.to(self.net.head.weight.device)
 
     def _upper_features(self, activations: Tensor) -> Tensor:
-        features: Tensor = self.upper.eval()(activations)
-        return features
+        return self.upper.eval()(activations)
 
     def _inference_logits(self, features: Tensor) -> Tensor:
         return self.class_logits(features, self.inference_weights())

@@ -224,5 +224,4 @@ def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, rng: Rng
         # autograd.grad instead of backward: the decoder's weights must not collect gradients.
         (log_std.grad,) = torch.autograd.grad(nll - 2 * log_std.sum(), [log_std])
         optimizer.step()
-    std: FloatArray = log_std.detach().exp().cpu().double().numpy()
-    return std
+    return log_std.detach().exp().cpu().double().numpy()

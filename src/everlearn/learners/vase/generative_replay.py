@@ -87,8 +87,7 @@ class ShiftPolicy(nn.Module):
 
     def forward(self, current: Tensor, target: Tensor) -> Tensor:
         """(n, n_latents), (n, n_latents) -> (n, 2), to the right and down."""
-        shifts: Tensor = self.max_shift * self.layers(torch.cat([current, target], dim=1))
-        return shifts
+        return self.max_shift * self.layers(torch.cat([current, target], dim=1))
 
     def explore(self, encoder: Encoder, pixels: Tensor, free: Tensor, rng: Rng) -> tuple[Tensor, Tensor]:
         """Shift images so that free latents take imagined values z ~ N(0, 1); with the policy loss.

@@ -321,8 +321,7 @@ class VASE(VAELearner):
     def environment_probabilities(self, images: Images) -> FloatArray:
         """q(s | x) of the classifier, (n, n_known)."""
         features = self.net.encoder(self.to_pixels(images))[2]
-        probabilities: FloatArray = self.environments.probabilities(features).cpu().double().numpy()
-        return probabilities
+        return self.environments.probabilities(features).cpu().double().numpy()
 
     def environment_info(self) -> list[EnvironmentInfo]:
         """What is known of each environment."""

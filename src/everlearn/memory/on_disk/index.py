@@ -92,8 +92,7 @@ def _principal_components(flat: Floats, n: int) -> Floats:
         space = np.linalg.qr(flat.T @ (flat @ space))[0]
     projected = flat @ space
     _, rotation = np.linalg.eigh(projected.T @ projected)
-    components: Floats = np.ascontiguousarray((space @ rotation[:, ::-1][:, :n]).T)
-    return components
+    return np.ascontiguousarray((space @ rotation[:, ::-1][:, :n]).T)
 
 
 class CodeTable:

@@ -186,8 +186,7 @@ class Storage:
 
     def labels(self) -> IntArray:
         """The label of each row, -1 if it is free."""
-        labels: IntArray = self._labels.read(0, len(self)) - 1  # 0 in the file is free
-        return labels
+        return self._labels.read(0, len(self)) - 1  # 0 in the file is free
 
     def codes(self) -> Codes:
         """The code of each row; zeros if it is free or there is no coder yet."""

@@ -21,11 +21,7 @@ MEMINFO = Path("/proc/meminfo")
 class Capacity:
     """How many processes run at a time, and the resources of each.
 
-    Attributes:
-        workers: processes at a time; default: as many as fit.
-        threads: CPU threads of each.
-        memory: bytes that each may need; on this machine none is started beside others while less is free.
-        gpus: GPUs, or the fraction of a GPU, of each; only for clusters.
+    On this machine no process is started beside others while less than its `memory` is free.
 
     Example:
         >>> Capacity(workers=2).has_capacity([])
@@ -34,10 +30,10 @@ class Capacity:
         False
     """
 
-    workers: int | None = None
-    threads: int = 1
-    memory: int = DEFAULT_MEMORY
-    gpus: float = 0.0
+    workers: int | None = None  # processes at a time; default: as many as fit
+    threads: int = 1  # CPU threads of each
+    memory: int = DEFAULT_MEMORY  # bytes that each may need
+    gpus: float = 0.0  # GPUs, or the fraction of a GPU, of each; only for clusters
 
     def __post_init__(self) -> None:
         check_range("workers", 1 if self.workers is None else self.workers, 1, MAX_WORKERS)

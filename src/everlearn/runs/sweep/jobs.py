@@ -26,13 +26,6 @@ SEEDS = ("seed", "stream.seed")
 class Job:
     """A run, the folder of its record, and evaluation protocols to run afterwards.
 
-    Attributes:
-        spec: the run.
-        folder: folder of the record.
-        protocols: for each protocol, its name and options, as for `everlearn evaluate`.
-        name: a name for people; it does not affect the run.
-        seconds: duration of the whole job on one core, if known.
-
     Example:
         >>> spec = RunSpec.make(learner="nearest", settings={"n_tasks": 2})
         >>> job = Job(spec=spec, folder=Path("records/a"), protocols=(("one-shot", "--n-new", "10"),))
@@ -41,10 +34,10 @@ class Job:
     """
 
     spec: RunSpec
-    folder: Path
-    protocols: tuple[tuple[str, ...], ...] = ()
-    name: str | None = None
-    seconds: float | None = None
+    folder: Path  # of the record
+    protocols: tuple[tuple[str, ...], ...] = ()  # names and options, as for `everlearn evaluate`
+    name: str | None = None  # for people; it does not affect the run
+    seconds: float | None = None  # duration of the whole job on one core, if known
 
     @property
     def title(self) -> str:
