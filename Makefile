@@ -8,7 +8,7 @@ export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 # Tests start hundreds of processes that import the package; they share its compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check slow bench reproduce clean
+.PHONY: help demo test check golden slow bench reproduce clean
 
 help:            ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -37,6 +37,9 @@ check: $(READY)  ## format, lint, types, layers, vocabulary
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_safety.py src
 	$(BIN)/python tools/check_words.py src tests benchmarks examples tools docs README.md ARCHITECTURE.md CONTRIBUTING.md
+
+golden: $(PEERS) ## golden runs of every learner with all its settings
+	$(BIN)/python -m pytest -m slow tests/golden
 
 slow: $(PEERS)   ## the long tests
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"

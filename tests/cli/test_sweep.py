@@ -34,6 +34,7 @@ def examples() -> list[str]:
     return re.findall(r"```toml\n(.*?)```", DOCS.read_text(), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_example_of_the_documentation(run: Run) -> None:
     Path("sweep.toml").write_text(examples()[0])
     planned = run("sweep", "sweep.toml", "--dry-run", "--json").data

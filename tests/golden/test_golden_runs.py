@@ -15,12 +15,15 @@ from tests.golden import adapter, make_runs
 VALUES: dict[str, Any] = json.loads(make_runs.VALUES.read_text("utf-8"))
 CASES = [name for name in VALUES if "/" in name]
 REAL = {f"streams/{name}" for name in adapter.REAL_STREAMS}
+VARIANTS = [name for name in CASES if name.startswith("learners/") and "," in name]
+"""Cases of learners with other than their default settings."""
 NOW, THEN = make_runs.versions(), VALUES["versions"]
 
 
 def params() -> list[Any]:
     no_data = pytest.mark.skipif(not adapter.has_real_data(), reason="EVERLEARN_DATA is not set")
-    return [pytest.param(name, marks=no_data if name in REAL else ()) for name in CASES]
+    marks = {name: no_data for name in REAL} | {name: pytest.mark.slow for name in VARIANTS}
+    return [pytest.param(name, marks=marks.get(name, ())) for name in CASES]
 
 
 @pytest.fixture(scope="module")

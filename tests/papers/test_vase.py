@@ -161,6 +161,7 @@ def test_observed_numbers(check: Check, group: Group, observed: str) -> None:
     assert check({"a": group}).observed == observed
 
 
+@pytest.mark.slow
 def test_experiment_runs_at_smoke_scale(tmp_path: Path) -> None:
     text = page([run_smoke(VASE, "vase-recurring", tmp_path)], VASE.scale("smoke"), VASE.title)
     assert "| Δ best→end |" in text
