@@ -41,6 +41,7 @@ def test_replay_reduces_forgetting(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["naive", "lwf", "ewc", "si", "l2", "er"])
+@pytest.mark.parametrize("name", ["naive", "lwf", "ewc", "si", "l2"])
 def test_joint_training_is_an_upper_bound(name: str) -> None:
+    """Not of `er`: the buffer holds all images of this short stream, and is replayed for more steps."""
     assert np.mean(accuracies(name)) < np.mean(accuracies("joint")) + 0.05
