@@ -12,6 +12,8 @@ from .disks import checksum
 from .harness import SEED, Server, tiny
 
 NAMES = learners.names()
+FEW = ("nearest", "er", "dcl", "vase")
+"""Learners with different states; `test_three_kills` resumes every learner."""
 SAVES = {"save_every": 3, "ticks": True}
 
 CrashPoint = tuple[int, str, str]
@@ -37,7 +39,9 @@ def resumed_digest(server: Server, folder: Path, name: str) -> str:
     return str(ended["digest"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in FEW else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_some_crash_points(server: Server, tmp_path: Path, name: str) -> None:
     """Processes that really crash leave the predicted state."""
     rng = random.Random(f"{SEED} {name}")
