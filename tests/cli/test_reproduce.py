@@ -45,6 +45,7 @@ def test_dry_run_lists_runs_and_writes_nothing(run: Run, tmp_path: Path) -> None
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_experiment_is_run_once_drawn_and_checked(run: Run, tmp_path: Path) -> None:
     command = ("reproduce", "figure-7", *SMOKE, str(tmp_path / "r"), "--out", str(tmp_path / "o"), "--json")
     facts = json.loads(run(*command).out)

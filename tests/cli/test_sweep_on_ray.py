@@ -131,7 +131,7 @@ def kill_driver(setup: Setup, folder: Path, moment: int) -> None:
 KILLS = (kill_worker, kill_node, kill_driver)
 
 
-@pytest.mark.parametrize("kill", [kill_worker, kill_node, pytest.param(kill_driver, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kill", [kill_worker, *(pytest.param(k, marks=pytest.mark.slow) for k in KILLS[1:])])
 def test_lost_jobs_continue_elsewhere(setup: Setup, tmp_path: Path, kill: Any) -> None:
     kill(setup, tmp_path, moment=40)
 
@@ -143,7 +143,8 @@ def test_kill_at_any_moment(setup: Setup, tmp_path: Path, number: int) -> None:
     KILLS[number % 3](setup, tmp_path, moment=moment)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stop_signal_saves_all_runs(setup: Setup, tmp_path: Path, number: signal.Signals) -> None:
     job, _ = sweeps.jobs_in(tmp_path)
     with setup.start(tmp_path) as sweep:

@@ -113,6 +113,7 @@ def disturb(spec: RunSpec, start: Callable[[], Iterator[Event]], disturbance: Ca
                 disturbance()
 
 
+@pytest.mark.slow
 def test_stopped_and_killed_run_has_the_same_result(records: Path, tmp_path: Path) -> None:
     folder, spec = tmp_path / "run", spec_of("er")
     with pytest.raises(Stopped, match=r"stopped by SIGTERM and saved.*--processes 2`"):
