@@ -18,9 +18,9 @@ from PIL import Image
 from everlearn import learners, streams
 from everlearn.evaluation import protocols
 from everlearn.evaluation.protocols.multiple_choice import (
+    exemplar_matching,
     make_questions,
     match_pixels,
-    memory_chooser,
     score_choices,
 )
 from everlearn.learners import Learner
@@ -405,8 +405,8 @@ LENGTHS = [20, 20]
 
 def _multiple_choice(learner: Learner, stream: Stream) -> list[Any]:
     questions = make_questions(stream, N_TASKS, n_choices=(2, 5), n_trials=6)
-    with memory_chooser(learner) as chooser:
-        scores = score_choices(chooser, questions)
+    with exemplar_matching(learner) as answer:
+        scores = score_choices(answer, questions)
     return [*scores, *score_choices(match_pixels, questions)]
 
 

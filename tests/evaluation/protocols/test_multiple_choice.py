@@ -9,9 +9,9 @@ from everlearn.evaluation.protocols.multiple_choice import (
     MultipleChoice,
     MultipleChoiceResult,
     Question,
+    exemplar_matching,
     make_questions,
     match_pixels,
-    memory_chooser,
     pool_scores,
     score_choices,
 )
@@ -86,7 +86,7 @@ def test_learner_chooses_by_memory_and_is_restored() -> None:
         [Question(q.choices[q.answer : q.answer + 1], q.choices, q.answer) for q in some]
         for some in make_questions(STREAM, 1, n_choices=(3, 5), n_trials=5)
     ]
-    with memory_chooser(learner) as choose:
+    with exemplar_matching(learner) as choose:
         scores = score_choices(choose, questions)
     assert [each.n_correct for each in scores] == [5, 5], "the queries are stored images"
     assert digest(learner.state()) == before

@@ -34,7 +34,7 @@ class Question:
     answer: int  # index of the correct choice
 
 
-Chooser = Callable[[Question], int | None]
+AnswerFunction = Callable[[Question], int | None]
 """Returns the index of a choice; None for no answer."""
 
 
@@ -64,11 +64,11 @@ class ChoiceScore(base.Result):
 
 
 class MultipleChoiceResult(base.Result):
-    """Scores of all choosers on the same questions."""
+    """Scores of all methods on the same questions."""
 
     stream: str  # its id
     trials: int  # questions per number of choices
-    scores: Mapping[str, tuple[ChoiceScore, ...]]  # for each chooser a score per number of choices
+    scores: Mapping[str, tuple[ChoiceScore, ...]]  # for each method a score per number of choices
     n_requests: int | None = None  # answers requested from a vision-language model; None without one
     n_cached: int | None = None  # answers of the model that were stored before
     cost: float | None = None  # price of the requested answers
@@ -97,15 +97,15 @@ class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
     def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> MultipleChoiceResult:
         client, usage = self.client(), dict[str, Any]()
         questions = make_questions(stream, n_tasks, n_choices=self.n_choices, n_trials=self.n_trials)
-        choosers: dict[str, Chooser] = {PIXEL_MATCHING: match_pixels}
+        methods: dict[str, AnswerFunction] = {PIXEL_MATCHING: match_pixels}
         with ExitStack() as stack:
             if learner is not None:
-                choosers[context["learner_name"]] = stack.enter_context(memory_chooser(learner))
+                methods[context["learner_name"]] = stack.enter_context(exemplar_matching(learner))
             if client is not None:
-                choosers[client.model] = client
+                methods[client.model] = client
             scores = {
                 name: score_choices(choose, questions, context["progress"], name)
-                for name, choose in choosers.items()
+                for name, choose in methods.items()
             }
         if client is not None:
             cost = round(client.cost, 6)
@@ -128,12 +128,12 @@ def make_questions(
 
 
 def score_choices(
-    choose: Chooser,
+    choose: AnswerFunction,
     questions: Sequence[Sequence[Question]],
     progress: base.Progress = lambda *_: None,
     name: str = "",
 ) -> tuple[ChoiceScore, ...]:
-    """The scores of a chooser, one for each list of questions with equally many choices."""
+    """The scores of a method, one for each list of questions with equally many choices."""
     total, done, scores = sum(map(len, questions)), 0, []
     for same_n in questions:
         answers = []
@@ -154,8 +154,8 @@ def match_pixels(question: Question) -> int:
 
 
 @contextmanager
-def memory_chooser(learner: Any) -> Iterator[Chooser]:
-    """A chooser that stores the choices as exemplars and predicts the query; the learner is restored."""
+def exemplar_matching(learner: Any) -> Iterator[AnswerFunction]:
+    """A method that stores the choices as exemplars and predicts the query; the learner is restored."""
     require(learner, EditsMemory)
 
     def choose(question: Question) -> int:
@@ -170,7 +170,7 @@ def memory_chooser(learner: Any) -> Iterator[Chooser]:
 
 
 def pool_scores(results: Sequence[MultipleChoiceResult]) -> dict[str, list[ChoiceScore]]:
-    """The scores of each chooser, summed over results."""
+    """The scores of each method, summed over results."""
     sums: dict[str, dict[int, list[int]]] = {}
     for name, scores in (item for result in results for item in result.scores.items()):
         for score in scores:
