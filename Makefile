@@ -28,6 +28,7 @@ demo: $(READY)   ## train three learners; minutes, ends with a figure
 	$(BIN)/python examples/demo.py
 
 test: $(PEERS)   ## the test suite
+	$(BIN)/python tools/compile_kernels.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 check: $(READY)  ## format, lint, types, layers, vocabulary

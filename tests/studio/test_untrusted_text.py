@@ -136,10 +136,12 @@ def test_names_of_classes_and_files_are_text(
 
 
 def test_parameters_of_the_address_are_text(browser: Browser, shared_studio: Studio) -> None:
-    for text in SCRIPTS[:8]:
-        with open_page(browser, shared_studio, f"#/runs?record={text}") as page:
+    with open_page(browser, shared_studio, f"#/runs?record={SCRIPTS[0]}") as page:
+        for text in SCRIPTS[1:8]:
             page.locator("h1").wait_for()
-            check_no_script_ran(page)
+            page.evaluate("address => location.assign(address)", f"#/runs?record={text}")
+        page.locator("h1").wait_for()
+        check_no_script_ran(page)
 
 
 def test_error_messages_are_text(browser: Browser, shared_studio: Studio) -> None:
