@@ -121,11 +121,21 @@ export class RunFigures {
     const select = { "aria-label": "Run whose score matrix is shown", onchange };
     const title = h("span", {}, "Score matrix ", names.length > 1 ? h("select", select, names.map(option)) : "");
     const link = (format) => url("downloads/scores", { ...theme(), record: this.scoresOf, format });
-    const focused = this.scores.contains(document.activeElement) && document.activeElement.tagName;
     const noScores = h("p", {}, "No evaluation yet; each task adds a row.");
-    const caption = h("figcaption", {}, title, downloads("Score matrix", link));
-    fill(this.scores, caption, scores.rows.length ? scoreMatrix(scores) : noScores);
-    if (focused) this.scores.querySelector(focused)?.focus();
+    const matrix = scores.rows.length ? scoreMatrix(scores) : noScores;
+    // The caption stays in place during live updates: a link that is replaced during a click is not followed.
+    const key = JSON.stringify([this.scoresOf, names.map((name) => this.title(name))]);
+    const [caption, shown] = this.scores.children;
+    if (shown && this.scores.dataset.key === key) {
+      const focused = shown.contains(document.activeElement);
+      shown.replaceWith(matrix);
+      if (focused) matrix.querySelector("canvas")?.focus();
+    } else {
+      const focused = caption?.contains(document.activeElement) && document.activeElement.tagName;
+      this.scores.dataset.key = key;
+      fill(this.scores, h("figcaption", {}, title, downloads("Score matrix", link)), matrix);
+      if (focused) this.scores.querySelector(focused)?.focus();
+    }
   }
 }
 
