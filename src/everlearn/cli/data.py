@@ -38,17 +38,15 @@ def fetch(name: str, /, *, to: Folder = None, console: ConsoleArg) -> Result:
     from everlearn.streams.images.fetch import fetch as download
 
     source, root = data_source(name), (data_folder() if to is None else check_path(to).absolute())
-    found = source.find(root) if root.is_dir() else None
-    if found is not None and found == root / source.folders[0]:
-        found = found if all((found / file.name).exists() for file in source.files if not file.is_archive) else None
     with console.progress(f"Fetching {name}") as update:
 
         def progress(done: int, total: int | None, note: str) -> None:
             update(done // MEGABYTE, None if total is None else -(-total // MEGABYTE), f"MB of {note}")
 
-        folder = found or download(source, root, progress)
-    unverified = [] if found else [file.name for file in source.files if file.md5 is None]
-    data = {"dataset": name, "folder": str(folder), "downloaded": found is None, "unverified": unverified}
+        folder, downloaded = download(source, root, progress)
+    unverified = [file.name for file in downloaded if file.md5 is None]
+    names = [file.name for file in downloaded]
+    data = {"dataset": name, "folder": str(folder), "downloaded": names, "unverified": unverified}
     return Result(data, lambda: _message(data))
 
 
@@ -57,7 +55,9 @@ def _entry(source: DataSource, root: Path) -> dict[str, Any]:
     return {
         "streams": list(source.streams),
         "found": None if found is None else str(found),
-        "advice": None if found is not None else f"`everlearn data fetch {source.name}`, or {source.advice(root)}",
+        "advice": None
+        if found is not None
+        else f"`everlearn data fetch {source.name}`, or {source.advice(root)}",
     }
 
 
@@ -72,5 +72,7 @@ def _table(data: dict[str, Any]) -> "RenderableType":
 def _message(data: dict[str, Any]) -> str:
     if not data["downloaded"]:
         return f"{data['dataset']} is already in {data['folder']}"
-    unverified = f"; no checksum is published for {', '.join(data['unverified'])}" if data["unverified"] else ""
+    unverified = (
+        f"; no checksum is published for {', '.join(data['unverified'])}" if data["unverified"] else ""
+    )
     return f"{data['dataset']} is in {data['folder']}{unverified}"

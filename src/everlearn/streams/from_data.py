@@ -89,8 +89,8 @@ def from_huggingface(
 ) -> Stream:
     """A stream of a Hugging Face dataset: a path on this machine, a `Dataset` or a `DatasetDict`.
 
-    Of a path, images are decoded when they are needed, and the record of a run contains the path. A dataset in
-    memory is read once and copied into the record.
+    Of a path, images are decoded when they are needed, and the record of a run contains the path. A dataset
+    in memory is read once and copied into the record.
 
     Args:
         dataset: a folder of `save_to_disk` or of Parquet files, a .parquet file, or a dataset in memory.
@@ -163,7 +163,9 @@ def _pairs(dataset: Any, name: str) -> tuple[list[Array], list[int]]:
         try:
             labels.append(operator.index(item[1]))
         except TypeError:
-            raise BadInput(f"item {i} of {name} has the label {item[1]!r}; it must be a whole number") from None
+            raise BadInput(
+                f"item {i} of {name} has the label {item[1]!r}; it must be a whole number"
+            ) from None
         images.append(to_array(item[0]))
     return images, labels
 

@@ -8,8 +8,8 @@ The settings of a stream contain no pixels. Those of arrays in memory contain th
 * `add_content_folder(folder)` makes `spec.build()` find them there, also in another process; the content is
   verified when it is read.
 
-The file has the layout that `everlearn.streams.arrays(data=...)` reads: images, labels, names, and test_images
-and test_labels if there are any (also val_images and val_labels).
+The file has the layout that `everlearn.streams.arrays(data=...)` reads: images, labels, names, and if there
+are any test_images and test_labels (also val_images and val_labels).
 """
 
 import io
@@ -106,8 +106,8 @@ def find_content(content: str) -> Arrays:
         paths = [folder / _file_name(content) for folder in _FOLDERS]
         if not (found := [path for path in paths if path.is_file()]):
             raise BadInput(
-                f"the arrays of this stream (content {content[:DIGITS]}) are not in memory; pass the same arrays "
-                "to from_arrays again, or open the record that contains them"
+                f"the arrays of this stream (content {content[:DIGITS]}) are not in memory; pass the same "
+                "arrays to from_arrays again, or open the record that contains them"
             )
         arrays = read_arrays(found[-1])
         if arrays.content != content:
@@ -120,7 +120,7 @@ def find_content(content: str) -> Arrays:
 
 
 def save_content(spec: StreamSettings, folder: Path) -> None:
-    """Write the arrays in memory of a stream into a folder, unless they are there; other streams have none."""
+    """Write the arrays in memory of a stream into a folder, unless they are there or it has none."""
     content = getattr(spec, "content", None)
     if content is None or (path := folder / _file_name(content)).exists():
         return
@@ -169,7 +169,8 @@ def arrays_of(parts: Mapping[str, Any]) -> Arrays:
     """Validated arrays from images and labels, test_images and test_labels, and names; see `Arrays.parts`."""
     from everlearn.streams.images.validation import check_classes, check_images, check_labels
 
-    images, labels = [], []
+    images: list[Pixels] = []
+    labels: list[IntArray] = []
     for part in PARTS:
         prefix = "" if part == "train" else f"{part}_"
         given, targets = parts.get(f"{prefix}images"), parts.get(f"{prefix}labels")
@@ -181,8 +182,8 @@ def arrays_of(parts: Mapping[str, Any]) -> Arrays:
         labels.append(check_labels(targets, len(images[-1]), f"{prefix}labels", f"{prefix}images"))
         if images[-1].shape[1:] != images[0].shape[1:]:
             raise BadInput(
-                f"{prefix}images have the shape {images[-1].shape[1:]}, but images have {images[0].shape[1:]}; "
-                "give all the same size and channels"
+                f"{prefix}images have the shape {images[-1].shape[1:]}, but images have "
+                f"{images[0].shape[1:]}; give all the same size and channels"
             )
     names = parts.get("names")
     checked = check_classes(labels, None if names is None else [str(name) for name in np.asarray(names)])

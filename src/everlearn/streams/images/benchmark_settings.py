@@ -33,7 +33,7 @@ class BenchmarkSettings(FullSizeSettings):
     split: Split = (0.8, 0.0, 0.2)
     """train, val and test images per class: counts or fractions; test images of a dataset stay test images"""
     class_order: Literal["natural", "icarl"] | tuple[int, ...] = "natural"
-    """natural (that of the dataset), icarl (random with seed 1993, as in iCaRL and PyCIL), or all class ids"""
+    """natural (that of the dataset), icarl (random with seed 1993, as in PyCIL), or all class ids"""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
@@ -130,7 +130,9 @@ class SplitCifar10Settings(BenchmarkSettings):
     def open(self) -> "Dataset":
         from everlearn.streams.images.cifar import open_cifar
 
-        return open_cifar(self.data, self.source_name, drawn_size=self.resolved_drawn_size, rgb=self.in_colour)
+        return open_cifar(
+            self.data, self.source_name, drawn_size=self.resolved_drawn_size, rgb=self.in_colour
+        )
 
 
 class SplitCifar100Settings(SplitCifar10Settings):
@@ -163,8 +165,8 @@ class SplitTinyImageNetSettings(BenchmarkSettings):
 class ImageNetRSettings(BenchmarkSettings):
     """Split ImageNet-R (Wang et al., 2022): ten tasks of twenty classes, 224 pixels.
 
-    The published lists imagenet-r_train.yaml and imagenet-r_test.yaml are used if they are beside the classes,
-    or folders train and test; otherwise a random fifth of each class is for testing.
+    The published list imagenet-r_test.yaml is used if it is beside the classes, or folders train and test;
+    otherwise a random fifth of each class is for testing.
     """
 
     kind = "imagenet-r"

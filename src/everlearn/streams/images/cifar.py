@@ -50,9 +50,9 @@ def _read(folder: Path, name: str) -> Arrays:
 def _read_batch(path: Path, key: bytes) -> tuple[Any, Any]:
     """Images (n, 32, 32, 3) and labels."""
     content = _mapping(path)
-    pixels, labels = content.get(b"data"), content.get(key)
+    pixels, labels = (content.get(name, ()) for name in (b"data", key))
     is_valid = isinstance(pixels, np.ndarray) and pixels.dtype == np.uint8 and isinstance(labels, list)
-    if not is_valid or pixels.shape != (len(labels), 3 * SIZE * SIZE):
+    if not is_valid or np.shape(pixels) != (len(labels), 3 * SIZE * SIZE):
         raise _damaged(path, f"it has no images and {key.decode()}")
     images = pixels.reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(images), np.array(labels, np.int64)
@@ -76,7 +76,7 @@ def _damaged(path: Path, reason: str) -> BadInput:
     return BadInput(f"{str(path)!r} is not a file of CIFAR ({reason}); replace it with the published one")
 
 
-class ArrayUnpickler(pickle.Unpickler):  # noqa: S301  # find_class refuses everything else
+class ArrayUnpickler(pickle.Unpickler):  # find_class refuses everything else
     """Reads plain values and numpy arrays; a pickle that names anything else is refused."""
 
     def find_class(self, module: str, name: str) -> Any:

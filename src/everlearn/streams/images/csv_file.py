@@ -9,7 +9,11 @@ from everlearn.errors import BadInput, unknown
 from everlearn.streams.images.dataset import FileDataset, LabelledFile, read_file
 from everlearn.streams.images.folder import SPLIT_FOLDERS, prepare_image
 
-DEFAULT_COLUMNS = {"image": ("image", "path", "file", "filename"), "label": ("label", "class"), "split": ("split",)}
+DEFAULT_COLUMNS = {
+    "image": ("image", "path", "file", "filename"),
+    "label": ("label", "class"),
+    "split": ("split",),
+}
 
 
 def open_csv(path: Path, *, columns: Mapping[str, str | None], drawn_size: int, rgb: bool) -> FileDataset:

@@ -129,7 +129,10 @@ class FileDataset(Dataset):
         _check_groups(groups, source)
         names = order or sorted(groups, key=label_order(groups))
         return cls(
-            files={name: [file for split in SPLIT_ORDER for file in groups[name].get(split, ())] for name in names},
+            files={
+                name: [file for split in SPLIT_ORDER for file in groups[name].get(split, ())]
+                for name in names
+            },
             n_val=[len(groups[name].get("val", ())) for name in names],
             n_test=[len(groups[name].get("test", ())) for name in names],
             read=read,
@@ -171,8 +174,8 @@ def check_testable(dataset: Dataset) -> None:
     for c in range(dataset.n_classes):
         if dataset.n_images(c) < 2:
             raise BadInput(
-                f"class {dataset.class_name(c)!r} has only one image, so there is none for testing; add images, "
-                "give test images, or set n_poses=100 to show each image in 100 poses"
+                f"class {dataset.class_name(c)!r} has only one image, so there is none for testing; add "
+                "images, give test images, or set n_poses=100 to show each image in 100 poses"
             )
 
 

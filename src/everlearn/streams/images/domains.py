@@ -47,7 +47,8 @@ class PermutedSource(Source):
         return self._permute(self._source.exemplars(class_ids % self._n), class_ids // self._n)
 
     def _permute(self, images: Images, domains: IntArray) -> Images:
-        pixels = images.reshape(len(images), self.image_shape[0] * self.image_shape[1], -1)
+        height, width, *channels = self.image_shape
+        pixels = images.reshape(len(images), height * width, *channels)
         permuted = pixels.copy()
         for domain in np.unique(domains[domains >= self._n_fixed]).tolist():
             order = rng_at(self._seed, "pixel permutation", domain).permutation(pixels.shape[1])

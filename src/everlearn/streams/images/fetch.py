@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from everlearn import files
@@ -34,13 +34,27 @@ Progress = Callable[[int, int | None, str], None]
 """Called with the bytes so far, the total if it is known, and the name of the file."""
 
 
-def fetch(source: DataSource, root: Path, progress: Progress) -> Path:
-    """Download a dataset into a folder of datasets, unless it is there; returns its folder.
+class DownloadFailed(BadInput):
+    """A file that cannot be downloaded."""
+
+
+class Fetched(NamedTuple):
+    """The folder of a dataset, and the files that were downloaded for it."""
+
+    folder: Path
+    files: list[RemoteFile]
+
+
+def fetch(source: DataSource, root: Path, progress: Progress) -> Fetched:
+    """Download what a dataset lacks in a folder of datasets.
 
     Files appear under their names only when they are complete and have the published checksum.
     """
-    folder = root / source.folders[0]
+    folder, downloaded = root / source.folders[0], []
     files.make_folder(root)
+    found = source.find(root)
+    if found is not None and found != folder:
+        return Fetched(found, [])
     with files.FolderLock(root, name=None):
         for file in source.files:
             target = (root if file.is_archive else folder) / file.name
@@ -49,13 +63,14 @@ def fetch(source: DataSource, root: Path, progress: Progress) -> Path:
             files.make_folder(target.parent)
             try:
                 download(file, target, progress)
-            except BadInput as error:
+            except DownloadFailed as error:
                 raise BadInput(f"{error}; otherwise {source.advice(root)}") from None
             if file.is_archive:
                 progress(0, None, f"unpacking {file.name}")
                 unpack(target, folder)
                 files.remove(target)
-    return folder
+            downloaded.append(file)
+    return Fetched(folder, downloaded)
 
 
 def address(file: RemoteFile) -> str:
@@ -76,7 +91,9 @@ def download(file: RemoteFile, target: Path, progress: Progress) -> None:
     if file.md5 is not None and _md5(part) != file.md5:
         files.remove(part)
         if not was_resumed:
-            raise BadInput(f"the checksum of {url} is not the published one {file.md5}; try again later")
+            raise DownloadFailed(
+                f"the checksum of {url} is not the published one {file.md5}; try again later"
+            )
         return download(file, target, progress)  # the partial file was damaged or of another version
     with files.os_error_context(target):
         files.disk.rename(part, target)
@@ -96,14 +113,14 @@ def _complete(url: str, part: Path, name: str, progress: Progress) -> None:
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and size:
                 return  # nothing is left to download
             if error.code < http.HTTPStatus.INTERNAL_SERVER_ERROR:
-                raise BadInput(f"{url} cannot be downloaded ({error})") from None
+                raise DownloadFailed(f"{url} cannot be downloaded ({error})") from None
             reason = error
         except BROKEN as error:
             reason = getattr(error, "reason", None) or error
         grew = part.exists() and part.stat().st_size > size
         n_failed = 0 if grew else n_failed + 1
         if n_failed == MAX_ATTEMPTS:
-            raise BadInput(f"{url} cannot be downloaded ({reason}); check the network and try again")
+            raise DownloadFailed(f"{url} cannot be downloaded ({reason}); check the network and try again")
         time.sleep(0 if grew else RETRY_SECONDS)
 
 
@@ -119,7 +136,9 @@ def _append(url: str, part: Path, size: int, name: str, progress: Progress) -> b
         length = response.headers.get("Content-Length")
         total = None if length is None else done + int(length)
         if (total or 0) > MAX_BYTES:
-            raise BadInput(f"{url} has {total:,} bytes, more than {MAX_BYTES:,}; it is not the published file")
+            raise BadInput(
+                f"{url} has {total:,} bytes, more than {MAX_BYTES:,}; it is not the published file"
+            )
         with files.os_error_context(part), part.open("r+b" if done else "wb") as out:
             out.seek(done)
             for chunk in _chunks(response):
@@ -155,7 +174,9 @@ def unpack(archive: Path, folder: Path) -> None:
         with files.os_error_context(folder):
             _extract_zip(archive, staging) if zipfile.is_zipfile(archive) else _extract_tar(archive, staging)
         if not (staging / folder.name).is_dir():
-            raise BadInput(f"{str(archive)!r} contains no folder {folder.name!r}; it is not the published file")
+            raise BadInput(
+                f"{str(archive)!r} contains no folder {folder.name!r}; it is not the published file"
+            )
         with files.os_error_context(folder):
             files.disk.rename(staging / folder.name, folder)
         files.sync_folder(folder.parent)
@@ -173,7 +194,7 @@ def _extract_zip(path: Path, folder: Path) -> None:
             is_link = stat.S_ISLNK(member.external_attr >> 16)
             if is_link or name.is_absolute() or ".." in name.parts or ":" in name.parts[0]:
                 raise BadInput(f"{str(path)!r} contains the unsafe path {member.filename!r}; do not use it")
-        archive.extractall(folder)
+        archive.extractall(folder)  # noqa: S202  # all paths are checked
 
 
 def _extract_tar(path: Path, folder: Path) -> None:
@@ -182,7 +203,7 @@ def _extract_tar(path: Path, folder: Path) -> None:
     with tarfile.open(path) as archive:
         _check_size(path, sum(member.size for member in archive.getmembers()))
         try:
-            archive.extractall(folder, filter="data")
+            archive.extractall(folder, filter="data")  # the filter refuses unsafe paths
         except tarfile.FilterError as error:
             raise BadInput(f"{str(path)!r} contains an unsafe path ({error}); do not use it") from None
 

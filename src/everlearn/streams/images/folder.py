@@ -1,4 +1,4 @@
-"""Folders of images: one sub-folder per class, perhaps in folders train, val and test; or one image per class."""
+"""Folders of images: one sub-folder per class (or folders train, val and test of them), or one image each."""
 
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,9 @@ def _split_files(tree: FileTree) -> list[LabelledFile]:
     splits = {name: SPLIT_FOLDERS[name] for name in tree.folders() if name in SPLIT_FOLDERS}
     if "train" not in splits or len(splits) == 1 or any(tree.images(name) for name in splits):
         return []
-    folders = [(f"{name}/{label}", label, split) for name, split in splits.items() for label in tree.folders(name)]
+    folders = [
+        (f"{name}/{label}", label, split) for name, split in splits.items() for label in tree.folders(name)
+    ]
     return [
         LabelledFile(file, readable(label), split)
         for folder, label, split in folders

@@ -38,8 +38,8 @@ def read_splits(path: Path) -> "dict[str, datasets.Dataset]":
     except Exception as error:  # the library and pyarrow raise many types of errors
         reason = " ".join(str(error).split())[:200]
         raise BadInput(
-            f"{str(path)!r} cannot be read as a Hugging Face dataset ({reason}); give a folder of save_to_disk "
-            "or of Parquet files"
+            f"{str(path)!r} cannot be read as a Hugging Face dataset ({reason}); give a folder of "
+            "save_to_disk or of Parquet files"
         ) from None
     return splits_of(found)
 

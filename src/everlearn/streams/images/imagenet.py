@@ -31,7 +31,7 @@ def open_tiny_imagenet(data: Path | None, *, drawn_size: int, rgb: bool) -> File
 
 
 def open_imagenet_r(data: Path | None, *, drawn_size: int, rgb: bool) -> FileDataset:
-    """ImageNet-R: folders of classes with the published lists if they are there, or folders train and test."""
+    """ImageNet-R: folders of classes, with the published list if it is there, or folders train and test."""
     root = SOURCES["imagenet-r"].locate(data)
     if (root / "train").is_dir():
         return open_folder(root, drawn_size=drawn_size, rgb=rgb)

@@ -19,7 +19,7 @@ from everlearn.streams.settings import (
     ImageSize,
     check_drawn_size,
 )
-from everlearn.streams.source import SplitSizes, check_split
+from everlearn.streams.source import Source, SplitSizes, check_split
 
 # Readers are imported in the methods that need them: settings must not load compiled code or decoders.
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class ImageSettings(ScenarioSettings):
     def dataset(self) -> "Dataset":
         """Open the dataset."""
 
-    def source(self) -> "ImageSource":
+    def source(self) -> Source:
         from everlearn.streams.images.source import make_source
 
         return make_source(self)

@@ -215,10 +215,13 @@ def split_all(ids: IntArray, sizes: SplitSizes) -> Splits:
 
 def limit_splits(train: IntArray, val: IntArray, test: IntArray, sizes: SplitSizes) -> Splits:
     """The splits of a dataset that has all three; only counts reduce them."""
-    limits = sizes if isinstance(sizes[0], int) else (None,) * 3
-    parts = dict(zip(("train", "val", "test"), (train, val, test), strict=True))
-    kept = {name: part[:limit] for (name, part), limit in zip(parts.items(), limits, strict=True)}
-    return {**kept, "held_out": train[:0]}
+    limits = [int(size) if isinstance(size, int) else None for size in sizes]
+    return {
+        "train": train[: limits[0]],
+        "val": val[: limits[1]],
+        "test": test[: limits[2]],
+        "held_out": train[:0],
+    }
 
 
 def split_train_val(train_val: IntArray, test: IntArray, sizes: SplitSizes, n: int | None = None) -> Splits:

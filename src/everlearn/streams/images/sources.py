@@ -72,7 +72,9 @@ def data_source(name: str) -> DataSource:
 
 
 def _idx_files(url: str, sums: tuple[str, str, str, str]) -> tuple[RemoteFile, ...]:
-    names = [f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+    names = [
+        f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+    ]
     return tuple(RemoteFile(url + name, md5) for name, md5 in zip(names, sums, strict=True))
 
 
@@ -137,7 +139,7 @@ SOURCES = {
             streams=("split-cifar10",),
             folders=("cifar-10-batches-py", "cifar10"),
             markers=("data_batch_1", "train", "cifar10.zip"),
-            content="the files of cifar-10-python.tar.gz (data_batch_1 etc.), or folders train/CLASS and test/CLASS,",
+            content="the files of cifar-10-python.tar.gz, or folders train/CLASS and test/CLASS,",
             files=(RemoteFile(f"{_CIFAR}cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a", True),),
         ),
         DataSource(
@@ -145,7 +147,7 @@ SOURCES = {
             streams=("split-cifar100",),
             folders=("cifar-100-python", "cifar100"),
             markers=("train", "cifar100.zip"),
-            content="the files of cifar-100-python.tar.gz (train, test, meta), or folders train/CLASS and test/CLASS,",
+            content="the files of cifar-100-python.tar.gz, or folders train/CLASS and test/CLASS,",
             files=(RemoteFile(f"{_CIFAR}cifar-100-python.tar.gz", "eb9058c3a382ffc7106e4002c42a8d85", True),),
         ),
         DataSource(
@@ -156,7 +158,9 @@ SOURCES = {
             content="the folders train and val of tiny-imagenet-200.zip",
             files=(
                 RemoteFile(
-                    "http://cs231n.stanford.edu/tiny-imagenet-200.zip", "90528d7ca1a48142e341f4ef8d21d0de", True
+                    "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+                    "90528d7ca1a48142e341f4ef8d21d0de",
+                    True,
                 ),
             ),
         ),
@@ -165,7 +169,7 @@ SOURCES = {
             streams=("imagenet-r",),
             folders=("imagenet-r",),
             markers=("n01443537", "train"),
-            content="the class folders of imagenet-r.tar (n01443537 etc.), or folders train/CLASS and test/CLASS,",
+            content="the class folders of imagenet-r.tar, or folders train/CLASS and test/CLASS,",
             files=(
                 RemoteFile(
                     "https://people.eecs.berkeley.edu/~hendrycks/imagenet-r.tar",

@@ -31,8 +31,8 @@ def check_images(images: Any, name: str = "images") -> Pixels:
     if isinstance(images, Sequence) and len(shapes := {np.shape(image) for image in images}) > 1:
         first, second = sorted(shapes)[:2]
         raise BadInput(
-            f"{name} have different sizes, such as {first} and {second}; resize them to one size, or save them "
-            "as files and use from_folder, which fits them to image_size"
+            f"{name} have different sizes, such as {first} and {second}; resize them to one size, or save "
+            "them as files and use from_folder, which fits them to image_size"
         )
     array = to_numpy(images)
     if array.ndim not in (3, 4) or array.dtype.kind not in "buif":
@@ -67,8 +67,8 @@ def _check_values(array: npt.NDArray[Any], highest: int, name: str) -> None:
     low, high = array.min().item(), array.max().item()
     if low < 0 or high > highest:
         raise BadInput(
-            f"{name} have values from {low} to {high}; integers must be in 0..255 and floats in 0..1 (remove a "
-            "normalization, or divide by the highest value)"
+            f"{name} have values from {low} to {high}; integers must be in 0..255 and floats in 0..1 "
+            "(remove a normalization, or divide by the highest value)"
         )
 
 
@@ -83,8 +83,8 @@ def check_labels(labels: Any, n_images: int, name: str = "labels", of: str = "im
         )
     if array.dtype.kind not in "ui":
         raise BadInput(
-            f"{name} are of the type {array.dtype}, such as {array[0].item()!r}; give whole numbers from 0, for "
-            "example numpy.unique(labels, return_inverse=True)[1]"
+            f"{name} are of the type {array.dtype}, such as {array[0].item()!r}; give whole numbers "
+            "from 0, for example numpy.unique(labels, return_inverse=True)[1]"
         )
     if array.min() < 0:
         raise BadInput(f"{name} contain {array.min()}; labels must not be negative, remove unlabelled images")
