@@ -153,7 +153,7 @@ def _open(path: Path, modified: int, size: int) -> Arrays:
 def read_arrays(path: Path) -> Arrays:
     """The validated arrays in an .npz file; pickled objects are refused."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             found = {name: file[name] for name in file.files} if hasattr(file, "files") else {}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise BadInput(
@@ -186,7 +186,7 @@ def arrays_of(parts: Mapping[str, Any]) -> Arrays:
                 f"{images[0].shape[1:]}; give all the same size and channels"
             )
     names = parts.get("names")
-    checked = check_classes(labels, None if names is None else [str(name) for name in np.asarray(names)])
+    checked = check_classes(labels, None if names is None else [str(name) for name in names])
     n_val, n_test = len(images[1]), len(images[2])
     return Arrays(np.concatenate(images), np.concatenate(labels), checked, n_val, n_test)
 

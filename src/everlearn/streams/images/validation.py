@@ -35,10 +35,10 @@ def check_images(images: Any, name: str = "images") -> Pixels:
             "them as files and use from_folder, which fits them to image_size"
         )
     array = to_numpy(images)
-    if array.ndim not in (3, 4) or array.dtype.kind not in "buif":
-        raise BadInput(f"{name} have the shape {array.shape} and type {array.dtype}; give numbers {SHAPES}")
     if not array.size:
         raise BadInput(f"{name} are empty, with the shape {array.shape}; give at least one image")
+    if array.ndim not in (3, 4) or array.dtype.kind not in "buif":
+        raise BadInput(f"{name} have the shape {array.shape} and type {array.dtype}; give numbers {SHAPES}")
     return _to_bytes(_channels_last(array, name), name)
 
 
