@@ -110,6 +110,7 @@ def _complete(url: str, part: Path, name: str, progress: Progress) -> None:
                 return
             reason: object = "the connection was closed"
         except urllib.error.HTTPError as error:
+            error.close()
             if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and size:
                 return  # nothing is left to download
             if error.code < http.HTTPStatus.INTERNAL_SERVER_ERROR:
