@@ -55,6 +55,7 @@ def write_csv(folder: Path) -> Path:
 def write_huggingface(folder: Path) -> Path:
     import datasets
 
+    datasets.disable_progress_bars()
     names = datasets.ClassLabel(names=[f"kind {label}" for label in range(N_CLASSES)])
     features = datasets.Features({"image": datasets.Image(), "label": names})
     splits = {}
