@@ -91,7 +91,10 @@ class Harmful:
         ([1], "it contains no dictionary"),
         ({b"data": np.zeros((2, 3072), np.uint8)}, "it has no images and fine_labels"),
         ({b"data": np.zeros((2, 30), np.uint8), b"fine_labels": [0, 1]}, "it has no images and fine_labels"),
-        ({b"data": np.zeros((2, 3072)), b"fine_labels": [0, 1]}, "it has no images and fine_labels"),
+        (
+            {b"data": np.zeros((2, 3072)), b"fine_labels": [0, 1]},
+            "it contains an array of .f8., not of bytes",
+        ),
         (
             {b"data": np.zeros((2, 3072), np.uint8), b"fine_labels": [0, 11]},
             "its labels are not exactly 0 to 9",

@@ -1,7 +1,5 @@
 """CIFAR-10 and CIFAR-100: the published pickle files, or folders of images."""
 
-import io
-import pickle
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from everlearn.errors import BadInput
 from everlearn.streams.images.arrays import ArrayDataset, Arrays
 from everlearn.streams.images.dataset import Dataset
 from everlearn.streams.images.folder import open_folder
+from everlearn.streams.images.plain_pickle import read_plain_pickle
 from everlearn.streams.images.sources import SOURCES
 
 SIZE = 32
@@ -22,7 +21,6 @@ FILES = {
 }
 """The files for training, for testing, and with the names of classes."""
 KEYS = {"cifar10": (b"labels", b"label_names"), "cifar100": (b"fine_labels", b"fine_label_names")}
-_MULTIARRAY = ("numpy.core.multiarray", "numpy._core.multiarray")
 
 
 def open_cifar(data: Path | None, name: str, *, drawn_size: int, rgb: bool) -> Dataset:
@@ -62,7 +60,7 @@ def _mapping(path: Path) -> dict[bytes, Any]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise _damaged(path, f"it has more than {MAX_BYTES} bytes")
-        content = ArrayUnpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load()
+        content = read_plain_pickle(path.read_bytes())
     except BadInput:
         raise
     except Exception as error:  # a damaged pickle raises any type of error
@@ -74,20 +72,3 @@ def _mapping(path: Path) -> dict[bytes, Any]:
 
 def _damaged(path: Path, reason: str) -> BadInput:
     return BadInput(f"{str(path)!r} is not a file of CIFAR ({reason}); replace it with the published one")
-
-
-class ArrayUnpickler(pickle.Unpickler):  # find_class refuses everything else
-    """Reads plain values and numpy arrays; a pickle that names anything else is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """The classes and functions that a numpy array needs."""
-        if module in _MULTIARRAY and name == "_reconstruct":
-            return _reconstruct
-        if module == "numpy" and name in ("ndarray", "dtype"):
-            return getattr(np, name)
-        raise pickle.UnpicklingError(f"it contains {module}.{name}, which is not an array")
-
-
-def _reconstruct(subtype: type, shape: tuple[int, ...], dtype: bytes) -> Any:
-    """An empty array, which the pickle then fills."""
-    return np.ndarray.__new__(np.ndarray, (0,), "b")
