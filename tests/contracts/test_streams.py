@@ -9,10 +9,12 @@ import pytest
 from everlearn import streams
 from everlearn.streams import SPLITS, Batch, Stream, Task
 from everlearn.streams.scenario_stream import balanced_sample
-from tests.golden.adapter import REAL_STREAMS, SMALL, STREAMS
+from tests.golden.adapter import REAL_STREAMS, SMALL, STREAMS, with_files
+from tests.golden.datasets import WRITERS
 
-# Streams that need no files, and those of Omniglot.
+# Streams that need no files, those of small files, and those of Omniglot.
 CASES = {name: settings for name, settings in STREAMS.items() if "data" not in settings}
+FROM_FILES = {name: settings for name, settings in STREAMS.items() if settings["stream"] in WRITERS}
 REAL = {name: settings for name, settings in REAL_STREAMS.items() if settings["stream"] == "omniglot"}
 needs_data = pytest.mark.skipif(not os.environ.get("EVERLEARN_DATA"), reason="EVERLEARN_DATA is not set")
 N_TASKS = 5
@@ -26,9 +28,12 @@ class Case(NamedTuple):
     tasks: list[Task]
 
 
-@pytest.fixture(scope="module", params=[*CASES, *(pytest.param(name, marks=needs_data) for name in REAL)])
-def case(request):
-    settings = {**CASES, **REAL}[request.param]
+@pytest.fixture(
+    scope="module", params=[*CASES, *FROM_FILES, *(pytest.param(name, marks=needs_data) for name in REAL)]
+)
+def case(request, tmp_path_factory):
+    settings = {**CASES, **FROM_FILES, **REAL}[request.param]
+    settings = with_files(settings, tmp_path_factory.mktemp("data"))
     stream = streams.build(settings)
     return Case(settings, stream, list(stream.take(N_TASKS)))
 

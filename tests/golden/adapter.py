@@ -31,6 +31,7 @@ from everlearn.runs.events import TrainStep
 from everlearn.serialization import image_from_json
 from everlearn.streams import Batch, PairSampler, Stream, Task
 from everlearn.streams.exports import FORMATS, export, load
+from tests.golden import datasets
 
 SPLITS = ("train", "val", "test", "held_out", "exemplars")
 PURPOSE_ARGUMENT = "purpose"
@@ -285,7 +286,9 @@ ENVIRONMENTS = {
 }
 OMNIGLOT = {"stream": "omniglot", "image_size": 16, "classes_per_task": 3}
 IMAGES = {"stream": "folder", "image_size": 16, "classes_per_task": 2}
-FILES = "the folder of images that write_images makes"
+FILES = "the files that with_files makes"
+BENCHMARK = {"classes_per_task": 2, "split": (0.6, 0.2, 0.2)}
+DOMAINS = {"classes_per_task": 10, "split": (0.6, 0.2, 0.2)}
 
 STREAMS: dict[str, dict[str, Any]] = {
     "sprites": {**SMALL, "seed": 3},
@@ -321,6 +324,13 @@ STREAMS: dict[str, dict[str, Any]] = {
                    "first_classes": 2, "scenario": "nic"},
     "core50 ni": {"stream": "core50", "data": FILES, "image_size": 16, "classes_per_task": 1,
                   "scenario": "ni"},
+    **{kind: {**BENCHMARK, "stream": kind, "data": FILES} for kind in datasets.WRITERS},
+    "imagenet-r": {**BENCHMARK, "stream": "imagenet-r", "data": FILES, "image_size": 24},
+    "permuted-mnist": {**DOMAINS, "stream": "permuted-mnist", "data": FILES},
+    "rotated-mnist": {**DOMAINS, "stream": "rotated-mnist", "data": FILES, "n_tasks": 5},
+    "split-cifar100, icarl": {
+        **BENCHMARK, "stream": "split-cifar100", "data": FILES, "class_order": "icarl",
+    },
 }  # fmt: skip
 REAL_STREAMS: dict[str, dict[str, Any]] = {
     "omniglot": OMNIGLOT,
@@ -342,11 +352,15 @@ def has_real_data() -> bool:
 
 
 def build_stream(settings: Mapping[str, Any], files: Path | None = None) -> Stream:
-    made = dict(settings)
-    if made.get("data") == FILES:
-        assert files is not None
-        made["data"] = write_core50(files) if made["stream"] == "core50" else write_images(files)
-    return streams.build(made)
+    return streams.build(settings if files is None else with_files(settings, files))
+
+
+def with_files(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The settings, with the files that they need written to a folder."""
+    if settings.get("data") != FILES:
+        return dict(settings)
+    writers = {"core50": write_core50, "folder": write_images, **datasets.WRITERS}
+    return {**settings, "data": writers[settings["stream"]](folder)}
 
 
 def write_images(folder: Path) -> Path:

@@ -52,6 +52,7 @@ COMMANDS = {
     "report": ("records:report", "Write an HTML report of runs."),
     "pretrain": ("pretrain:pretrain", "Pretrain a backbone."),
     "learners": ("learners:learners", "List the learners, or the settings of one."),
+    "data": ("data:app", "List and download published datasets."),
     "memory": ("memory:app", "List and edit exemplar memories."),
     "evaluate": ("protocols:app", "Evaluate a trained learner on a protocol."),
     "ablate": ("ablate:ablate", "Ablate each component of a method."),

@@ -9,6 +9,18 @@ from typing import TYPE_CHECKING
 
 from everlearn.lazy import lazy_package
 from everlearn.streams.environments import EnvironmentSettings, environments
+from everlearn.streams.from_data import from_arrays, from_csv, from_folder, from_huggingface, from_torch
+from everlearn.streams.images.benchmark_settings import (
+    imagenet_r,
+    permuted_mnist,
+    rotated_mnist,
+    split_cifar10,
+    split_cifar100,
+    split_fashion,
+    split_mnist,
+    split_tiny_imagenet,
+)
+from everlearn.streams.images.data_settings import arrays, csv, huggingface
 from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
 from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
 from everlearn.streams.scenario_stream import ScenarioStream

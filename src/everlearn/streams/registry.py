@@ -21,6 +21,17 @@ _STREAMS = {
     "omniglot": ("everlearn.streams.images", "OmniglotSettings"),
     "folder": ("everlearn.streams.images", "FolderSettings"),
     "core50": ("everlearn.streams.images", "Core50Settings"),
+    "arrays": ("everlearn.streams.images", "ArraySettings"),
+    "csv": ("everlearn.streams.images", "CsvSettings"),
+    "huggingface": ("everlearn.streams.images", "HuggingFaceSettings"),
+    "split-mnist": ("everlearn.streams.images", "SplitMnistSettings"),
+    "permuted-mnist": ("everlearn.streams.images", "PermutedMnistSettings"),
+    "rotated-mnist": ("everlearn.streams.images", "RotatedMnistSettings"),
+    "split-fashion": ("everlearn.streams.images", "SplitFashionSettings"),
+    "split-cifar10": ("everlearn.streams.images", "SplitCifar10Settings"),
+    "split-cifar100": ("everlearn.streams.images", "SplitCifar100Settings"),
+    "split-tiny-imagenet": ("everlearn.streams.images", "SplitTinyImageNetSettings"),
+    "imagenet-r": ("everlearn.streams.images", "ImageNetRSettings"),
 }
 
 

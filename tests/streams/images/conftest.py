@@ -14,6 +14,7 @@ def real_data() -> Path:
 
 
 @pytest.fixture
-def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """EVERLEARN_DATA is not set."""
+def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No folder of datasets is set, and there is none at the default place."""
     monkeypatch.delenv("EVERLEARN_DATA", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

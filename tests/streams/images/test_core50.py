@@ -104,7 +104,7 @@ def test_everlearn_data_and_spec(tree, monkeypatch):
 
 
 def test_incomplete_trees_are_rejected(tree, tmp_path):
-    with pytest.raises(BadInput, match="contains no folder s1"):
+    with pytest.raises(BadInput, match=r"core50 is not in .*; copy the folders s1"):
         core50(data=tmp_path / "core50_128x128" / "s2")
     for path in (tree / "s4" / "o10").iterdir():
         path.unlink()

@@ -1,12 +1,12 @@
 import os
-import unicodedata
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.streams.images.folder import data_root, first_folder, listed, open_folder
+from everlearn.streams.images.folder import open_folder
+from everlearn.streams.images.settings import FolderSettings
 
 from .files import png, write_tree
 
@@ -99,53 +99,49 @@ def test_pipes_are_ignored(tmp_path):
     assert open_folder(tmp_path, drawn_size=8).n_images(0) == 1
 
 
-def test_setting_overrides_the_environment_variable(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path))
-    assert data_root(None, "mnist") == tmp_path
-    assert data_root(tmp_path / "here", "mnist") == tmp_path / "here"
+def write_splits(root, files):
+    """Class folders in folders of splits; each image has its own colour."""
+    write_tree(root, {file: png(Image.new("RGB", (6, 6), (i, 0, 0))) for i, file in enumerate(files)})
 
 
-def test_relative_setting_is_searched_in_both(tmp_path, monkeypatch):
-    for folder in ("common/icons", "here/icons", "common/other"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path / "common"))
-    monkeypatch.chdir(tmp_path / "here")
-    relative = type(tmp_path)
-    assert data_root(relative("icons"), "x").resolve() == tmp_path / "here/icons"
-    assert data_root(relative("other"), "x") == tmp_path / "common/other"
+def test_folders_of_splits(tmp_path):
+    write_splits(
+        tmp_path,
+        ["train/a/1.png", "train/a/2.png", "train/b/1.png", "val/a/1.png", "test/a/1.png", "test/b/1.png"],
+    )
+    write_splits(tmp_path, ["icons/a.png"])
+    dataset = open_folder(tmp_path, drawn_size=8)
+    assert names(dataset) == ["a", "b"]
+    counts = [(dataset.n_images(c), dataset.n_val(c), dataset.n_test(c)) for c in range(2)]
+    assert counts == [(4, 1, 1), (2, 0, 1)]
+    images = dataset.load(np.zeros(4, np.int64), np.arange(4))
+    assert [int(images[i][0, 0, 0]) for i in range(4)] == [0, 1, 3, 4]
+    source = FolderSettings(data=tmp_path).source()
+    assert [source.pool(0, split).tolist() for split in ("val", "test")] == [[2], [3]]
+    assert sorted(source.pool(0, "train")) == [0, 1]
+    assert len(FolderSettings(data=tmp_path, split=(1, 0, 1)).source().pool(0, "train")) == 1
 
 
-@pytest.mark.usefixtures("no_data")
-def test_missing_setting():
-    with pytest.raises(BadInput, match=r"the folder of mnist is not given; set EVERLEARN_DATA or data="):
-        data_root(None, "mnist")
+def test_validation_images_are_test_images_if_there_are_none(tmp_path):
+    write_splits(tmp_path, ["train/a/1.png", "validation/a/1.png"])
+    dataset = open_folder(tmp_path, drawn_size=8)
+    assert (dataset.n_val(0), dataset.n_test(0)) == (0, 1)
 
 
-def test_folder_that_does_not_exist(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path / "gone"))
-    with pytest.raises(BadInput, match=r"EVERLEARN_DATA is .*gone"):
-        data_root(None, "mnist")
-    with pytest.raises(BadInput, match=r"data is .*nowhere"):
-        data_root(tmp_path / "nowhere", "mnist")
+def test_class_folder_named_train(tmp_path):
+    write_splits(tmp_path, ["train/1.png", "test/1.png", "car/1.png"])
+    assert names(open_folder(tmp_path, drawn_size=8)) == ["car", "test", "train"]
 
 
-def test_first_folder(tmp_path):
-    for name in ("b", "a"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file.gz").touch()
-    assert first_folder(tmp_path, ("a", "b"), ("file", "file.gz")) == tmp_path / "a"
-    assert first_folder(tmp_path / "b", ("a",), ("file.gz",)) == tmp_path / "b"
-    assert first_folder(tmp_path, ("a",), ("other",)) is None
+def test_class_without_images_in_a_split(tmp_path):
+    write_splits(tmp_path, ["train/a/1.png", "train/b/1.png", "test/a/1.png"])
+    with pytest.raises(BadInput, match=r"class 'b' of .* has no test images; add some or remove the class"):
+        open_folder(tmp_path, drawn_size=8)
 
 
-def test_listed_is_sorted_and_without_hidden_files(tmp_path):
-    composed, decomposed = unicodedata.normalize("NFC", "éa"), unicodedata.normalize("NFD", "éb")
-    for name in ("b", "B", "10", "9", ".hidden", decomposed, composed):
-        (tmp_path / name).touch()
-    assert [entry.name for entry in listed(tmp_path)] == ["10", "9", "B", "b", composed, decomposed]
-
-
-def test_unreadable_folder(tmp_path):
-    with pytest.raises(BadInput, match="cannot be read"):
-        listed(tmp_path / "gone")
+def test_real_folders_of_splits(real_data):
+    if not (real_data / "grocery").is_dir():
+        pytest.skip("EVERLEARN_DATA has no folder grocery")
+    dataset = open_folder(real_data / "grocery", drawn_size=64)
+    n_val, n_test = (sum(map(count, range(81))) for count in (dataset.n_val, dataset.n_test))
+    assert (dataset.n_classes, n_val, n_test) == (81, 296, 2485)

@@ -33,7 +33,7 @@ def test_files_are_read_once(tmp_path):
 
 def test_torchvision_layout(tmp_path):
     write_mnist(tmp_path, name="FashionMNIST/raw", suffix="")
-    assert open_mnist(tmp_path, "fashion").class_name(9) == "ankle boot"
+    assert open_mnist(tmp_path, "fashion-mnist").class_name(9) == "ankle boot"
 
 
 def test_missing_dataset(tmp_path):
@@ -70,7 +70,7 @@ def test_different_image_sizes(tmp_path):
         open_mnist(tmp_path)
 
 
-@pytest.mark.parametrize(("name", "pixel_mean"), [("mnist", 0.1307), ("fashion", 0.2860)])
+@pytest.mark.parametrize(("name", "pixel_mean"), [("mnist", 0.1307), ("fashion-mnist", 0.2860)])
 def test_real_files(real_data, name, pixel_mean):
     dataset = open_mnist(real_data, name)
     counts = [dataset.n_images(c) - dataset.n_test(c) for c in range(10)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.streams.images import omniglot
+from everlearn.streams.images import tree
 from everlearn.streams.images.omniglot import open_omniglot
 
 from .files import omniglot_members, write_tree, write_zip
@@ -92,7 +92,7 @@ def test_damaged_member(tmp_path):
 
 def test_oversized_member(tmp_path, monkeypatch):
     write_zip(tmp_path / "images_background.zip", omniglot_members("images_background"))
-    monkeypatch.setattr(omniglot, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(tree, "MAX_FILE_BYTES", 10)
     with pytest.raises(BadInput, match=r"claims .* bytes"):
         open_omniglot(tmp_path).load(*ALL)
 

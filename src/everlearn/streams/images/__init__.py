@@ -1,9 +1,21 @@
-"""Streams of real images: MNIST, Fashion-MNIST, Omniglot, CORe50 and folders of images.
+"""Streams of real images: the standard benchmarks, and a user's own arrays, folders, tables and datasets.
 
 Files are validated before use. Images are shown as they are or under known factors.
 """
 
 from everlearn.lazy import lazy_package
+from everlearn.streams.images.benchmark_settings import (
+    BenchmarkSettings,
+    ImageNetRSettings,
+    PermutedMnistSettings,
+    RotatedMnistSettings,
+    SplitCifar10Settings,
+    SplitCifar100Settings,
+    SplitFashionSettings,
+    SplitMnistSettings,
+    SplitTinyImageNetSettings,
+)
+from everlearn.streams.images.data_settings import ArraySettings, CsvSettings, HuggingFaceSettings
 from everlearn.streams.images.settings import (
     Core50Settings,
     FashionSettings,

@@ -12,11 +12,12 @@ from everlearn.errors import BadInput
 from everlearn.factors import FactorSpace
 from everlearn.rng import IntArray
 from everlearn.streams.images.dataset import FileDataset, read_file
-from everlearn.streams.images.folder import data_root, first_folder, image_files, listed, prepare_image
+from everlearn.streams.images.folder import prepare_image
 from everlearn.streams.images.settings import Core50Settings
 from everlearn.streams.images.source import Canvas, DatasetSource, Splits, class_order
+from everlearn.streams.images.sources import SOURCES
+from everlearn.streams.images.tree import image_files, listed
 
-FOLDERS = ("core50_128x128", "core50", "core50_imgs")
 TEST_SESSIONS = (3, 7, 10)
 """The test sessions of the official protocol."""
 
@@ -39,11 +40,7 @@ class SessionSource(DatasetSource):
 
 def make_source(settings: Core50Settings) -> SessionSource:
     """The source for settings; files are indexed, not decoded."""
-    wanted = "CORe50 (s1/o1/C_01_01_000.png etc.)"
-    base = data_root(settings.data, wanted)
-    root = first_folder(base, FOLDERS, ("s1",))
-    if root is None:
-        raise BadInput(f"{str(base)!r} contains no folder s1; give the one that contains {wanted}")
+    root = SOURCES["core50"].locate(settings.data)
     folders = _numbered(root, "s")
     objects = _objects(root, folders)
     files, lengths = {}, []

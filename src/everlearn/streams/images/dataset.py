@@ -1,10 +1,11 @@
 """Datasets of images: the protocol, and datasets of files that are decoded on first use."""
 
+import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from everlearn.streams.images.decode import MAX_FILE_BYTES, decode
 Pixels = npt.NDArray[np.uint8]
 
 CACHE_BYTES = 2**28
+SPLIT_ORDER = ("train", "val", "test")
 
 
 class Dataset(Protocol):
@@ -34,6 +36,10 @@ class Dataset(Protocol):
 
     def n_test(self, class_id: int) -> int:
         """The number of its last images that are test images of the dataset; 0 if it has no test split."""
+
+    def n_val(self, class_id: int) -> int:
+        """The number of the images before these that are for validation; 0 if the dataset does not say."""
+        return 0
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
         """One image per row."""
@@ -66,10 +72,19 @@ class ImageCache:
         return image
 
 
+class LabelledFile(NamedTuple):
+    """An image file, its class and its split."""
+
+    name: str
+    label: str
+    split: str = "train"
+
+
 class FileDataset(Dataset):
     """A dataset of image files, by the name of each class; recently used images are kept in memory.
 
-    `read` gives the bytes of a file, `prepare` the image to keep of its decoded pixels (H, W, 4).
+    `read` gives the bytes of a file, `prepare` the image to keep of its decoded pixels (H, W, 4). The last
+    `n_test` files of each class are test images, the `n_val` files before them validation images.
     """
 
     n_classes: int = 0
@@ -80,12 +95,49 @@ class FileDataset(Dataset):
         files: Mapping[str, Sequence[str]],
         read: Callable[[str], bytes],
         prepare: Callable[[Pixels], Pixels],
+        n_val: Sequence[int] | None = None,
+        n_test: Sequence[int] | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         self._names, self._files = tuple(files), tuple(tuple(group) for group in files.values())
         self._read, self._prepare = read, prepare
         self._cache = ImageCache(cache_bytes)
         self.n_classes = len(self._names)
+        none = (0,) * self.n_classes
+        self._n_val, self._n_test = tuple(n_val or none), tuple(n_test or none)
+
+    @classmethod
+    def of_files(
+        cls,
+        files: Iterable[LabelledFile],
+        *,
+        source: str,
+        read: Callable[[str], bytes],
+        prepare: Callable[[Pixels], Pixels],
+        order: Sequence[str] = (),
+    ) -> Self:
+        """From files with labels and splits; classes have the given order, or that of numbers or names.
+
+        Validation images of a dataset without test images are its test images. Errors name the source.
+        """
+        found = list(files)
+        if not any(file.split == "test" for file in found):
+            found = [file._replace(split="test") if file.split == "val" else file for file in found]
+        groups: dict[str, dict[str, list[str]]] = {label: {} for label in order}
+        for file in found:
+            groups.setdefault(file.label, {}).setdefault(file.split, []).append(file.name)
+        _check_groups(groups, source)
+        names = order or sorted(groups, key=label_order(groups))
+        return cls(
+            files={
+                name: [file for split in SPLIT_ORDER for file in groups[name].get(split, ())]
+                for name in names
+            },
+            n_val=[len(groups[name].get("val", ())) for name in names],
+            n_test=[len(groups[name].get("test", ())) for name in names],
+            read=read,
+            prepare=prepare,
+        )
 
     def class_name(self, class_id: int) -> str:
         return self._names[class_id]
@@ -94,13 +146,49 @@ class FileDataset(Dataset):
         return len(self._files[class_id])
 
     def n_test(self, class_id: int) -> int:
-        return 0
+        return self._n_test[class_id]
+
+    def n_val(self, class_id: int) -> int:
+        return self._n_val[class_id]
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
         def image(file: str) -> Pixels:
             return self._cache.get(file, lambda: self._prepare(decode(self._read(file), file)))
 
         return RawImages.of([image(self._files[c][i]) for c, i in zip(class_ids, indices, strict=True)])
+
+
+def label_order(labels: Iterable[str]) -> Callable[[str], tuple[int, str]]:
+    """The sort key of class names: by number if all are numbers, otherwise by name.
+
+    Example:
+        >>> sorted(["10", "9"], key=label_order(["10", "9"])), sorted(["b10", "b9"], key=label_order(["b9"]))
+        (['9', '10'], ['b10', 'b9'])
+    """
+    are_numbers = all(label.isascii() and label.isdigit() for label in labels)
+    return lambda label: (int(label) if are_numbers else 0, unicodedata.normalize("NFC", label))
+
+
+def check_testable(dataset: Dataset) -> None:
+    """Raise if a class has a single image, so that there is none for testing."""
+    for c in range(dataset.n_classes):
+        if dataset.n_images(c) < 2:
+            raise BadInput(
+                f"class {dataset.class_name(c)!r} has only one image, so there is none for testing; add "
+                "images, give test images, or set n_poses=100 to show each image in 100 poses"
+            )
+
+
+def _check_groups(groups: Mapping[str, Mapping[str, Sequence[str]]], source: str) -> None:
+    if not groups:
+        raise BadInput(f"{source} contains no images; add some")
+    has_test = any("test" in splits for splits in groups.values())
+    for label, splits in groups.items():
+        for split in ("train", "test") if has_test else ("train",):
+            if split not in splits:
+                raise BadInput(
+                    f"class {label!r} of {source} has no {split} images; add some or remove the class"
+                )
 
 
 def read_file(root: Path, name: str) -> bytes:

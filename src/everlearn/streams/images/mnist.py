@@ -14,16 +14,14 @@ from everlearn.errors import BadInput
 from everlearn.rng import IntArray
 from everlearn.streams.images.compose import RawImages
 from everlearn.streams.images.dataset import Dataset, Pixels
-from everlearn.streams.images.folder import data_root, first_folder
+from everlearn.streams.images.sources import SOURCES
 
 UNSIGNED_BYTE = 0x08
 MAX_BYTES = 2**30
 IMAGES, LABELS = "{}-images-idx3-ubyte", "{}-labels-idx1-ubyte"
-# Our layout, then that of torchvision.
-FOLDERS = {"mnist": ("mnist", "MNIST/raw"), "fashion": ("fashion-mnist", "FashionMNIST/raw")}
 CLASSES = {
     "mnist": tuple("0123456789"),
-    "fashion": (
+    "fashion-mnist": (
         *("t-shirt", "trouser", "pullover", "dress", "coat"),
         *("sandal", "shirt", "sneaker", "bag", "ankle boot"),
     ),
@@ -110,16 +108,8 @@ class MnistDataset(Dataset):
 
 
 def open_mnist(data: Path | None = None, name: str = "mnist") -> MnistDataset:
-    """MNIST (the ten digits) or Fashion-MNIST ("fashion", ten kinds of clothes)."""
-    folders, train = FOLDERS[name], IMAGES.format("train")
-    root = data_root(data, folders[0])
-    folder = first_folder(root, folders, (train, f"{train}.gz"))
-    if folder is None:
-        raise BadInput(
-            f"{folders[0]} is not in {str(root)!r}; copy its four files (train and t10k, images-idx3-ubyte "
-            f"and labels-idx1-ubyte, gzipped or not) to {str(root / folders[0])!r}"
-        )
-    return _open(folder.resolve(), CLASSES[name])
+    """MNIST (the ten digits) or Fashion-MNIST ("fashion-mnist", ten kinds of clothes)."""
+    return _open(SOURCES[name].locate(data).resolve(), CLASSES[name])
 
 
 @lru_cache(maxsize=4)

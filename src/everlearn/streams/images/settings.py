@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from math import tau
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -19,7 +19,7 @@ from everlearn.streams.settings import (
     ImageSize,
     check_drawn_size,
 )
-from everlearn.streams.source import SplitSizes, check_split
+from everlearn.streams.source import Source, SplitSizes, check_split
 
 # Readers are imported in the methods that need them: settings must not load compiled code or decoders.
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ class ImageSettings(ScenarioSettings):
         for variant in self.variants:
             if variant not in VARIANTS:
                 raise unknown("variant", variant, VARIANTS)
+        if self.image_size is None:  # the size of arrays, which is known when they are loaded
+            return self
         check_drawn_size(self.resolved_drawn_size, self.image_size)
         if self.n_poses is None and self.held_out:
             raise BadInput("held_out requires n_poses; set n_poses too, or remove held_out")
@@ -134,7 +136,7 @@ class ImageSettings(ScenarioSettings):
     def dataset(self) -> "Dataset":
         """Open the dataset."""
 
-    def source(self) -> "ImageSource":
+    def source(self) -> Source:
         from everlearn.streams.images.source import make_source
 
         return make_source(self)
@@ -144,19 +146,21 @@ class MnistSettings(ImageSettings):
     """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black."""
 
     kind = "mnist"
+    source_name: ClassVar[str] = "mnist"
     classes_per_task: Annotated[int, Field(ge=1, le=10)] = 2
     """new classes per task, at most 10"""
 
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.mnist import open_mnist
 
-        return open_mnist(self.data, self.kind)
+        return open_mnist(self.data, self.source_name)
 
 
 class FashionSettings(MnistSettings):
     """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST."""
 
     kind = "fashion"
+    source_name = "fashion-mnist"
 
 
 class OmniglotSettings(ImageSettings):
@@ -170,21 +174,29 @@ class OmniglotSettings(ImageSettings):
         return open_omniglot(self.data)
 
 
-class FolderSettings(ImageSettings):
-    """A folder of images: one sub-folder per class, or one image per class (set `n_poses`)."""
+class FullSizeSettings(ImageSettings):
+    """A stream of images that fill the canvas unless they move."""
 
-    kind = "folder"
     drawn_size: DrawnSize | None = None
     """longer side of an image on the canvas in pixels; default: image_size, or 7/16 of it if it moves"""
-    rgb: bool = True
-    """colour images instead of gray ones"""
-    background: Annotated[int, Field(ge=0, le=255)] = 255
-    """gray level of the canvas, visible beside and through images: 0 is black, 255 white"""
 
     @property
     def resolved_drawn_size(self) -> int:
         moves = {"moving", "posed"} & {*self.variants} or any(getattr(self, name) for name in FACTOR_NAMES)
         return super().resolved_drawn_size if moves or self.drawn_size else self.image_size
+
+
+class FolderSettings(FullSizeSettings):
+    """A folder of images: one sub-folder per class, or one image per class (set `n_poses`).
+
+    The class folders may be in folders train, val and test. A zip file is read like a folder.
+    """
+
+    kind = "folder"
+    rgb: bool = True
+    """colour images instead of gray ones"""
+    background: Annotated[int, Field(ge=0, le=255)] = 255
+    """gray level of the canvas, visible beside and through images: 0 is black, 255 white"""
 
     def dataset(self) -> "Dataset":
         from everlearn.streams.images.folder import open_folder

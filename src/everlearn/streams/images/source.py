@@ -145,6 +145,9 @@ class DatasetSource(ImageSource):
         n, n_test = self.dataset.n_images(class_id), self.dataset.n_test(class_id)
         rng = rng_at(self.seed, "picture split", class_id)  # check-words: allow
         train_val, test = rng.permutation(n - n_test), n - n_test + rng.permutation(n_test)
+        if n_val := self.dataset.n_val(class_id):
+            is_val = train_val >= n - n_test - n_val
+            return limit_splits(train_val[~is_val], train_val[is_val], test, self.split)
         return split_train_val(train_val, test, self.split) if n_test else split_all(train_val, self.split)
 
     def _factors(self, class_ids: IntArray, image_ids: IntArray) -> Factors:
@@ -192,6 +195,9 @@ class ReorderedDataset(Dataset):
     def n_test(self, class_id: int) -> int:
         return self._dataset.n_test(int(self._order[class_id]))
 
+    def n_val(self, class_id: int) -> int:
+        return self._dataset.n_val(int(self._order[class_id]))
+
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
         return self._dataset.load(np.asarray(self._order[class_ids]), indices)
 
@@ -205,6 +211,17 @@ def split_all(ids: IntArray, sizes: SplitSizes) -> Splits:
     size = sizes[2]
     n_test = min(size if isinstance(size, int) else ceil(round(size * len(ids), 6)), len(ids) - 1)
     return split_train_val(ids[n_test:], ids[:n_test], sizes, n=len(ids))
+
+
+def limit_splits(train: IntArray, val: IntArray, test: IntArray, sizes: SplitSizes) -> Splits:
+    """The splits of a dataset that has all three; only counts reduce them."""
+    limits = [int(size) if isinstance(size, int) else None for size in sizes]
+    return {
+        "train": train[: limits[0]],
+        "val": val[: limits[1]],
+        "test": test[: limits[2]],
+        "held_out": train[:0],
+    }
 
 
 def split_train_val(train_val: IntArray, test: IntArray, sizes: SplitSizes, n: int | None = None) -> Splits:

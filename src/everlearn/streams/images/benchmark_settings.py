@@ -1,0 +1,193 @@
+"""Settings of the standard benchmarks of continual learning, with the tasks and splits of the literature.
+
+All training images are for training and all test images for testing; there are no validation images unless
+`split` is set. Classes come in the order of the dataset unless `class_order` is set.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from everlearn.errors import BadInput
+from everlearn.streams.images.settings import FullSizeSettings
+from everlearn.streams.registry import builder
+from everlearn.streams.scenarios.settings import ScenarioName
+from everlearn.streams.settings import Count, ImageSize
+from everlearn.streams.source import SplitSizes, check_split
+
+if TYPE_CHECKING:
+    from everlearn.streams.images.dataset import Dataset
+    from everlearn.streams.source import Source
+
+ANGLES = tuple(18.0 * task for task in range(10))
+"""Degrees of ten tasks, spaced evenly in the range from 0 to 180 of Lopez-Paz and Ranzato (2017)."""
+
+Split = Annotated[SplitSizes, AfterValidator(check_split)]
+Angle = Annotated[float, Field(ge=-360, le=360)]
+
+
+class BenchmarkSettings(FullSizeSettings):
+    """The classes of a dataset in tasks of equal size."""
+
+    split: Split = (0.8, 0.0, 0.2)
+    """train, val and test images per class: counts or fractions; test images of a dataset stay test images"""
+    class_order: Literal["natural", "icarl"] | tuple[int, ...] = "natural"
+    """natural (that of the dataset), icarl (random with seed 1993, as in PyCIL), or all class ids"""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.shuffled_classes and self.class_order != "natural":
+            raise BadInput("shuffled_classes and class_order both set the order of classes; give one of them")
+        return self
+
+    @abstractmethod
+    def open(self) -> "Dataset":
+        """Open the dataset with its classes in their natural order."""
+
+    def dataset(self) -> "Dataset":
+        from everlearn.streams.images.class_orders import reorder
+
+        return reorder(self.open(), self.class_order)
+
+
+class SplitMnistSettings(BenchmarkSettings):
+    """Split MNIST (Zenke et al., 2017): five tasks of two digits, 28 pixels."""
+
+    kind = "split-mnist"
+    source_name: ClassVar[str] = "mnist"
+    classes_per_task: Annotated[int, Field(ge=1, le=10)] = 2
+    """new classes per task, at most 10"""
+    image_size: ImageSize = 28
+    """height and width in pixels, 16 to 512"""
+
+    def open(self) -> "Dataset":
+        from everlearn.streams.images.mnist import open_mnist
+
+        return open_mnist(self.data, self.source_name)
+
+
+class SplitFashionSettings(SplitMnistSettings):
+    """Split Fashion-MNIST: five tasks of two kinds of clothes, 28 pixels."""
+
+    kind = "split-fashion"
+    source_name = "fashion-mnist"
+
+
+class PermutedMnistSettings(SplitMnistSettings):
+    """Permuted MNIST (Goodfellow et al., 2013): the ten digits in each task, under a random order of pixels.
+
+    The first task is MNIST as it is, as in Goodfellow et al. and Zenke et al. (2017); Lopez-Paz and Ranzato
+    (2017) permute it too. Any number of tasks is possible.
+    """
+
+    kind = "permuted-mnist"
+    n_tasks: Count = 10
+    """number of tasks"""
+    classes_per_task: Annotated[int, Field(ge=1, le=10)] = 10
+    """new classes per task, at most 10"""
+    scenario: ScenarioName = "domain-incremental"
+    """domain-incremental (the same ten labels in each task), or any other"""
+    permute_first: bool = False
+    """permute the pixels of the first task too"""
+
+    def source(self) -> "Source":
+        from everlearn.streams.images.domains import PermutedSource
+        from everlearn.streams.images.source import make_source
+
+        return PermutedSource(make_source(self), seed=self.seed, permute_first=self.permute_first)
+
+
+class RotatedMnistSettings(SplitMnistSettings):
+    """Rotated MNIST (Lopez-Paz and Ranzato, 2017): the ten digits in each task, rotated by a fixed angle."""
+
+    kind = "rotated-mnist"
+    classes_per_task: Annotated[int, Field(ge=1, le=10)] = 10
+    """new classes per task, at most 10"""
+    scenario: ScenarioName = "domain-incremental"
+    """domain-incremental (the same ten labels in each task), or any other"""
+    angles: Annotated[tuple[Angle, ...], Field(min_length=1)] = ANGLES
+    """the angle of each task in degrees, clockwise"""
+
+    def source(self) -> "Source":
+        from everlearn.streams.images.domains import rotated_source
+
+        return rotated_source(self)
+
+
+class SplitCifar10Settings(BenchmarkSettings):
+    """Split CIFAR-10: five tasks of two classes, 32 pixels."""
+
+    kind = "split-cifar10"
+    source_name: ClassVar[str] = "cifar10"
+    classes_per_task: Count = 2
+    """new classes per task"""
+    image_size: ImageSize = 32
+    """height and width in pixels, 16 to 512"""
+    rgb: bool = True
+    """colour images instead of gray ones"""
+
+    def open(self) -> "Dataset":
+        from everlearn.streams.images.cifar import open_cifar
+
+        return open_cifar(
+            self.data, self.source_name, drawn_size=self.resolved_drawn_size, rgb=self.in_colour
+        )
+
+
+class SplitCifar100Settings(SplitCifar10Settings):
+    """Split CIFAR-100 (Rebuffi et al., 2017): ten tasks of ten classes, 32 pixels.
+
+    The usual class order of class-incremental learning is class_order="icarl".
+    """
+
+    kind = "split-cifar100"
+    source_name = "cifar100"
+    classes_per_task: Count = 10
+    """new classes per task"""
+
+
+class SplitTinyImageNetSettings(BenchmarkSettings):
+    """Split Tiny-ImageNet: ten tasks of twenty classes, 64 pixels; the validation images are for testing."""
+
+    kind = "split-tiny-imagenet"
+    classes_per_task: Count = 20
+    """new classes per task"""
+    rgb: bool = True
+    """colour images instead of gray ones"""
+
+    def open(self) -> "Dataset":
+        from everlearn.streams.images.imagenet import open_tiny_imagenet
+
+        return open_tiny_imagenet(self.data, drawn_size=self.resolved_drawn_size, rgb=self.in_colour)
+
+
+class ImageNetRSettings(BenchmarkSettings):
+    """Split ImageNet-R (Wang et al., 2022): ten tasks of twenty classes, 224 pixels.
+
+    The published list imagenet-r_test.yaml is used if it is beside the classes, or folders train and test;
+    otherwise a random fifth of each class is for testing.
+    """
+
+    kind = "imagenet-r"
+    classes_per_task: Count = 20
+    """new classes per task"""
+    image_size: ImageSize = 224
+    """height and width in pixels, 16 to 512"""
+    rgb: bool = True
+    """colour images instead of gray ones"""
+
+    def open(self) -> "Dataset":
+        from everlearn.streams.images.imagenet import open_imagenet_r
+
+        return open_imagenet_r(self.data, drawn_size=self.resolved_drawn_size, rgb=self.in_colour)
+
+
+split_mnist = builder(SplitMnistSettings)
+split_fashion = builder(SplitFashionSettings)
+permuted_mnist = builder(PermutedMnistSettings)
+rotated_mnist = builder(RotatedMnistSettings)
+split_cifar10 = builder(SplitCifar10Settings)
+split_cifar100 = builder(SplitCifar100Settings)
+split_tiny_imagenet = builder(SplitTinyImageNetSettings)
+imagenet_r = builder(ImageNetRSettings)
