@@ -52,6 +52,8 @@ COMMANDS = {
     "report": ("records:report", "Write an HTML report of runs."),
     "pretrain": ("pretrain:pretrain", "Pretrain a backbone."),
     "learners": ("learners:learners", "List the learners, or the settings of one."),
+    "new": ("development:new", "Write a file with a learner or stream of your own."),
+    "check": ("development:check", "Check a learner or stream of your own."),
     "memory": ("memory:app", "List and edit exemplar memories."),
     "evaluate": ("protocols:app", "Evaluate a trained learner on a protocol."),
     "ablate": ("ablate:ablate", "Ablate each component of a method."),
@@ -108,6 +110,7 @@ def _launch(
         debug: Show the traceback of an error.
     """
     console = Console(as_json=json)
+    _add_outside_protocol(words)
     command, bound, injected = app.parse_args(words, exit_on_error=False, print_error=False)
     bound.arguments.update(dict.fromkeys(injected, console))
     result = command(*bound.args, **bound.kwargs)
@@ -115,6 +118,19 @@ def _launch(
         return 0
     console.show(result)
     return result.exit_code
+
+
+def _add_outside_protocol(words: Sequence[str]) -> None:
+    """Make `everlearn evaluate NAME` a command if NAME is a protocol from outside the package."""
+    if words[:1] != ("evaluate",) or len(words) < 2 or words[1].startswith("-"):
+        return
+    from everlearn.evaluation import protocols
+
+    name = words[1]
+    if name not in protocols.REGISTRY.builtin and protocols.REGISTRY.knows(name):
+        from everlearn.cli.protocols import add_protocol
+
+        add_protocol(name)
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 from everlearn.streams.environments import EnvironmentSettings, environments
 from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
-from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
+from everlearn.streams.registry import (
+    REGISTRY,
+    build,
+    from_json,
+    from_mapping,
+    from_toml,
+    names,
+    settings_class,
+    with_reference,
+)
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings
