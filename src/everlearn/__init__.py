@@ -49,3 +49,4 @@ __version__ = "0.1.0"
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)
+__all__.append("__version__")

@@ -159,14 +159,12 @@ def recorded_sources() -> dict[str, dict[str, str]]:
 
 
 def find_file(name: str) -> Path:
-    """The file of a reference: where a record has it from, or relative to the current folder."""
-    known = [
-        Path(source.file) for reference, source in _recorded.items() if reference.partition(":")[0] == name
-    ]
-    path = next((each for each in known if each.is_file()), Path(name).expanduser())
-    if path.is_file():
-        return path.resolve()
-    before = f" (it was {known[0]})" if known else ""
+    """The file of a reference: relative to the current folder, or where a record has it from."""
+    same = [Path(each.file) for reference, each in _recorded.items() if reference.partition(":")[0] == name]
+    for path in (Path(name).expanduser(), *same):
+        if path.is_file():
+            return path.resolve()
+    before = f" (it was {same[0]})" if same else ""
     raise BadInput(f"there is no file {name!r} in {Path.cwd()}{before}; check the path, or restore the file")
 
 

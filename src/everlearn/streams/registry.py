@@ -93,6 +93,7 @@ class FunctionSettings(StreamSettings):
             raise BadInput(
                 f"{self.reference} gave {type(stream).__name__}; it must give an everlearn.streams.Stream"
             )
+        stream.spec = self
         return stream
 
 

@@ -147,11 +147,11 @@ def samples_for_evaluation(trial: StreamTrial) -> None:
 STREAM_CHECKS: Sequence[Callable[[StreamTrial], None]] = (
     is_described,
     is_pure,
-    is_rebuilt_from_its_settings,
     splits_are_disjoint,
     tasks_are_complete,
     labels_recur_as_declared,
     samples_for_evaluation,
+    is_rebuilt_from_its_settings,
 )
 """All checks; the docstring of each states the promise."""
 
