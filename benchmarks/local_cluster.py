@@ -14,7 +14,6 @@ from typing import Self
 
 import psutil
 
-RAY = Path(sys.executable).with_name("ray")
 HEAD, OTHER = "127.0.0.2", "127.0.0.3"
 STARTED = "Ray runtime started"
 QUICK = {
@@ -30,9 +29,11 @@ class LocalCluster:
 
     Args:
         hidden: a folder that is empty on the second node.
+        python: the Python of its workers.
     """
 
-    def __init__(self, *, hidden: Path | None = None) -> None:
+    def __init__(self, *, hidden: Path | None = None, python: Path = Path(sys.executable)) -> None:
+        self._ray = [str(python), "-c", "from ray.scripts.scripts import main; main()"]
         # Socket paths have at most 107 characters, which a folder of pytest would exceed.
         self._folder, self._hidden = Path(tempfile.mkdtemp(prefix="el-", dir="/tmp")), hidden
         token = self._folder / "token"
@@ -72,7 +73,7 @@ class LocalCluster:
 
     def _start(self, host: str, *words: str) -> None:
         share = ("--num-cpus=1", "--memory=2000000000", "--object-store-memory=80000000")
-        command = [str(RAY), "start", "--block", f"--node-ip-address={host}", *share, *words]
+        command = [*self._ray, "start", "--block", f"--node-ip-address={host}", *share, *words]
         if host == OTHER and self._hidden is not None:
             mount = 'mount -t tmpfs none "$0" && exec "$@"'
             command = ["unshare", "--mount", "sh", "-c", mount, str(self._hidden), *command]

@@ -47,7 +47,7 @@ def spec_of(folder: Path) -> runs.RunSpec:
 
 def accuracy(folder: Path) -> float:
     """Accuracy in percent on all test images after the last task."""
-    *_, last = runs.Record(folder).scores()
+    *_, last = runs.Record(folder).evaluations()
     return float(100.0 * sum(last["n_correct"]) / sum(last["n_images"]))
 
 

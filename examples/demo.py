@@ -35,7 +35,7 @@ def main(n_tasks: int = 20, factor_values: int = 4) -> None:
         while is_running:
             is_running = bool(wait(jobs, timeout=0.5).not_done)
             for record in runs.list_records(FOLDER):  # records can be read during a run
-                name, accuracy = record.folder.name, average_accuracy(record.score_table())
+                name, accuracy = record.folder.name, average_accuracy(record.scores)
                 text = f"{name:<6}average accuracy {accuracy:.3f}"
                 progress.update(bars[name], completed=record.n_tasks_done, description=text)
     for job in jobs:

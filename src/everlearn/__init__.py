@@ -1,49 +1,52 @@
 """A continual-learning library and benchmark.
 
-Packages, in the order of the data flow:
+`run` trains a learner on a stream and gives a `Record`; `resume` continues it; `compare` makes a table of
+records. Packages, in the order of the data flow:
 
 * ``factors``, ``shapes``, ``rendering``, ``streams``: ground-truth factors, outlines, pixels, tasks;
 * ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
 * ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
-* ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes.
+* ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes;
+* ``testing``: checks of learners and streams of your own.
 
-Importing this package imports none of them; a package is imported on first use.
+Importing this package imports none of them; a name is imported on first use.
 """
 
-import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+from everlearn.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from everlearn import (
+        errors,
+        evaluation,
+        factors,
+        files,
+        learners,
+        memory,
+        networks,
+        papers,
+        plotting,
+        registry,
+        rendering,
+        reports,
+        rng,
+        runs,
+        serialization,
+        settings,
+        shapes,
+        streams,
+        studio,
+        testing,
+    )
+    from everlearn.api import Record, compare, resume, run
+    from everlearn.errors import BadInput
+    from everlearn.learners import Learner, setting
+    from everlearn.runs import RunSpec
+    from everlearn.streams import Batch, Stream, Task
 
 __version__ = "0.1.0"
 
-_PACKAGES = (
-    "errors",
-    "rng",
-    "files",
-    "settings",
-    "serialization",
-    "plotting",
-    "factors",
-    "shapes",
-    "rendering",
-    "streams",
-    "memory",
-    "networks",
-    "learners",
-    "evaluation",
-    "runs",
-    "reports",
-    "papers",
-    "studio",
-)
-
-__all__ = ["__version__", *_PACKAGES]
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name in _PACKAGES:
-        return importlib.import_module(f"everlearn.{name}")
-    raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)
+__all__.append("__version__")

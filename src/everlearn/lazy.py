@@ -34,7 +34,9 @@ def _imports(package: str) -> tuple[dict[str, str], dict[str, str]]:
 
     def names(nodes: list[ast.stmt]) -> dict[str, str]:
         froms = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-        inside = [node for node in froms if f"{node.module}.".startswith(f"{package}.")]
+        inside = [
+            node for node in froms if f"{node.module}.".startswith(f"{package}.") and node.module != __name__
+        ]
         return {alias.name: str(node.module) for node in inside for alias in node.names}
 
     return names(body), names(guarded)

@@ -96,7 +96,7 @@ class UniformStream(Stream):
 
     id, n_tasks, image_shape = "uniform/test-v1", 3, (16, 16)
 
-    def _task(self, k: int) -> Task:
+    def load_task(self, k: int) -> Task:
         images = np.full((100, 16, 16), 255 * (1 - k % 2), np.uint8)
         batch = Batch(images, np.arange(100) % 2, Factors(scale=np.ones(100)))
         return Task(k, (0, 1), lambda split: batch, lambda: batch[:2], name=("white", "black")[k % 2])

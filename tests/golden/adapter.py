@@ -528,10 +528,10 @@ def run_with_a_stop(spec: RunSpec, folder: Path) -> Record:
 def logs(made: Record) -> dict[str, list[dict[str, Any]]]:
     return {
         "events": list(made.events()),
-        "scores": list(made.scores()),
+        "scores": list(made.evaluations()),
         "probes": list(made.probes()),
     }
 
 
 def score_matrix(made: Record) -> Any:
-    return [[row["n_correct"], row["n_images"]] for row in made.scores() if row["n_batches"] is None]
+    return [[row["n_correct"], row["n_images"]] for row in made.evaluations() if row["n_batches"] is None]

@@ -20,4 +20,4 @@ class Flat(Backbone):
 
 @pytest.fixture(autouse=True)
 def _flat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BACKBONES, "flat", Flat)
+    monkeypatch.setitem(BACKBONES.builtin, "flat", f"{__name__}:Flat")  # type: ignore[arg-type]

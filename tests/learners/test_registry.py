@@ -17,7 +17,7 @@ UNBOUNDED = ("reconstruction_weight",)
 @pytest.mark.parametrize("name", learners.names())
 def test_table_matches_the_class(name: str) -> None:
     found = learners.learner_class(name)
-    assert inspect.getdoc(found).splitlines()[0].rstrip(".") == learners.description(name)  # type: ignore[union-attr]
+    assert inspect.getdoc(found).splitlines()[0].rstrip(".") == learners.entry(name).description  # type: ignore[union-attr]
     entry = learners.LEARNERS[name]
     assert getattr(learners, entry.class_name) is found
     assert (entry.supervision, entry.supports_data_parallel) == (

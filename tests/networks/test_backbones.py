@@ -6,7 +6,7 @@ from everlearn.networks.backbones import BACKBONES, make_backbone, split_layers
 from everlearn.networks.tensors import n_channels
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", BACKBONES.names())
 def test_seed_determines_the_weights(name: str) -> None:
     first, same, other = (make_backbone(name, (32, 32), seed).state_dict() for seed in (0, 0, 1))
     assert all(torch.equal(first[key], same[key]) for key in first)
@@ -36,7 +36,7 @@ def test_unknown_backbone_is_refused() -> None:
         make_backbone("poled", (32, 32), seed=0)
 
 
-@pytest.mark.parametrize("name", BACKBONES)
+@pytest.mark.parametrize("name", BACKBONES.names())
 @pytest.mark.parametrize("image_shape", [(64, 64), (28, 28, 3)], ids=["gray", "color"])
 def test_split_layers_in_sequence_are_the_network(name: str, image_shape: tuple[int, ...]) -> None:
     net = make_backbone(name, image_shape, seed=0).eval()

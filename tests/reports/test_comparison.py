@@ -42,7 +42,7 @@ def test_single_seed_has_no_interval(runs: dict[str, Record]) -> None:
 
 def test_csv_contains_the_rows(runs: dict[str, Record]) -> None:
     comparison = compare([runs["naive"], runs["er-0"], runs["er-1"]])
-    read = list(csv.DictReader(io.StringIO(comparison.csv())))
+    read = list(csv.DictReader(io.StringIO(comparison.to_csv())))
     assert [row["learner"] for row in read] == [row["learner"] for row in comparison.rows]
     for text, row in zip(read, comparison.rows, strict=True):
         assert float(text["average_accuracy"]) == row["average_accuracy"]

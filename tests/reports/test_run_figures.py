@@ -64,7 +64,7 @@ def test_factor_errors_of_learners_that_estimate_factors(runs: dict[str, Record]
         panels = RUN_FIGURES["factors"](group([runs["naive"], runs["dcl"]]), LIGHT).axes
     drawn = [[line for line in axes.get_lines() if len(line.get_xdata())] for axes in panels]
     assert [len(lines) for lines in drawn] == [1, 1, 1]
-    errors = [row["factor_errors"]["angle"] for row in runs["dcl"].scores()]
+    errors = [row["factor_errors"]["angle"] for row in runs["dcl"].evaluations()]
     assert drawn[1][0].get_ydata() == pytest.approx(errors)
 
 

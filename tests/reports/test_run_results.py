@@ -17,7 +17,7 @@ from .conftest import recorded
 def test_measures_of_a_record(runs: dict[str, Record]) -> None:
     found = RunResults.from_record(runs["naive"])
     measures = found.measures()
-    table = runs["naive"].score_table()
+    table = runs["naive"].scores
     ended = [event for event in runs["naive"].events() if event["event"] == "task-ended"]
     assert found.n_tasks == len(ended) == 3
     assert measures["average_accuracy"] == average_accuracy(table)
@@ -96,7 +96,7 @@ def test_learning_curve_area(tmp_path: Path) -> None:
     settings = {"evaluation.every_n_batches": 1, "batch_size": 2, "n_tasks": 2, "learner.width": 4}
     run = recorded(tmp_path / "run", "dcl", **settings)
     curves = {0: [0.0], 1: [0.0]}
-    for row in run.scores():
+    for row in run.evaluations():
         if row["n_batches"] is not None and row["n_batches"] <= 10:
             place = row["eval_tasks"].index(row["task"])
             curves[row["task"]].append(row["n_correct"][place] / row["n_images"][place])

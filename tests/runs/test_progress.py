@@ -21,7 +21,7 @@ def test_reader_has_progress_after_every_task(tmp_path: Path) -> None:
         assert (progress is not None) == isinstance(event, TaskEnded)
         found += [] if progress is None else [progress]
     assert [(each.done, each.n_tasks) for each in found] == [(1, 2), (2, 2)]
-    last = list(saved.scores())[-1]
+    last = list(saved.evaluations())[-1]
     assert found[-1].accuracy == pytest.approx(sum(last["n_correct"]) / sum(last["n_images"]))
     assert found[-1] == read_progress(saved)
 

@@ -25,10 +25,10 @@ def test_record_of_a_finished_run(tmp_path: Path) -> None:
     assert (found.spec, found.spec_hash) == (tiny().to_mapping(), tiny().hash)
     assert [row["task"] for row in found.seconds()] == [0, 1, 2, 3]
     assert [event["event"] for event in found.events()][-1] == "run-ended"
-    table = found.score_table()
+    table = found.scores
     assert table.n_tasks == 4
     assert 0.0 <= average_accuracy(table) <= 1.0
-    final = list(found.scores())[-1]
+    final = list(found.evaluations())[-1]
     accuracies = np.divide(final["n_correct"], final["n_images"])
     assert np.asarray(table)[3, final["eval_tasks"]].tolist() == accuracies.tolist()
 
@@ -41,7 +41,7 @@ def test_record_of_an_unfinished_run(interrupted: Interrupt) -> None:
 def test_record_of_a_run_that_has_not_started(tmp_path: Path) -> None:
     record(tiny(), tmp_path / "run")
     found = Record(tmp_path / "run")
-    assert (found.is_finished, found.n_tasks_done, found.machine, len(found.score_table())) == (
+    assert (found.is_finished, found.n_tasks_done, found.machine, len(found.scores)) == (
         False,
         0,
         {},
@@ -54,7 +54,7 @@ def test_reading_does_not_import_torch(interrupted: Interrupt) -> None:
     code = (
         "import sys; from everlearn import runs\n"
         f"r = runs.Record({str(interrupted())!r})\n"
-        "assert r.digest and len(r.score_table())\n"
+        "assert r.digest and len(r.scores)\n"
         "print(r.checkpoints.numbers(), len(runs.list_records(r.folder.parent)), 'torch' in sys.modules)\n"
     )
     output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

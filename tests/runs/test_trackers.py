@@ -19,7 +19,9 @@ def test_tensorboard_logs_scalars_and_does_not_change_the_run(tmp_path: Path, di
     assert Record(tmp_path / "run").digest == digest
     board = accumulator.EventAccumulator(str(tmp_path / "board")).Reload()
     assert {"accuracy", "train/distance", "memory_bytes"} <= set(board.Tags()["scalars"])
-    expected = [sum(row["n_correct"]) / sum(row["n_images"]) for row in Record(tmp_path / "run").scores()]
+    expected = [
+        sum(row["n_correct"]) / sum(row["n_images"]) for row in Record(tmp_path / "run").evaluations()
+    ]
     assert [point.value for point in board.Scalars("accuracy")] == pytest.approx(expected)
 
 

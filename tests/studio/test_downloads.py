@@ -70,7 +70,7 @@ def test_the_score_matrix_is_downloaded_in_all_formats(studio: Studio, records: 
     table = rows(studio.get("/api/downloads/scores", record="dcl", format="csv").text)
     expected = [
         (row.after + 1, task + 1, score)
-        for row in Record(records / "dcl").score_table().rows()
+        for row in Record(records / "dcl").scores.rows()
         for task, score in zip(row.tasks.tolist(), row.scores.tolist(), strict=True)
     ]
     assert [(int(row["after"]), int(row["on"]), float(row["accuracy"])) for row in table] == expected

@@ -86,7 +86,7 @@ def test_forgetting_is_the_drop_from_the_best_accuracy(tmp_path: Path, trained_r
 
 def test_the_score_matrix(shared_studio: Studio, trained_records: Path) -> None:
     rows = shared_studio.get("/api/records/scores", record="dcl").json()["rows"]
-    table = Record(trained_records / "dcl").score_table()
+    table = Record(trained_records / "dcl").scores
     assert rows[0][1] is None
     assert rows[1] == pytest.approx(list(table.rows())[-1].scores.tolist(), abs=1e-4)
 

@@ -53,6 +53,8 @@ COMMANDS = {
     "pretrain": ("pretrain:pretrain", "Pretrain a backbone."),
     "learners": ("learners:learners", "List the learners, or the settings of one."),
     "data": ("data:app", "List and download published datasets."),
+    "new": ("development:new", "Write a file with a learner or stream of your own."),
+    "check": ("development:check", "Check a learner or stream of your own."),
     "memory": ("memory:app", "List and edit exemplar memories."),
     "evaluate": ("protocols:app", "Evaluate a trained learner on a protocol."),
     "ablate": ("ablate:ablate", "Ablate each component of a method."),
@@ -109,6 +111,7 @@ def _launch(
         debug: Show the traceback of an error.
     """
     console = Console(as_json=json)
+    _add_outside_protocol(words)
     command, bound, injected = app.parse_args(words, exit_on_error=False, print_error=False)
     bound.arguments.update(dict.fromkeys(injected, console))
     result = command(*bound.args, **bound.kwargs)
@@ -116,6 +119,19 @@ def _launch(
         return 0
     console.show(result)
     return result.exit_code
+
+
+def _add_outside_protocol(words: Sequence[str]) -> None:
+    """Make `everlearn evaluate NAME` a command if NAME is a protocol from outside the package."""
+    if words[:1] != ("evaluate",) or len(words) < 2 or words[1].startswith("-"):
+        return
+    from everlearn.evaluation import protocols
+
+    name = words[1]
+    if name not in protocols.REGISTRY.builtin and protocols.REGISTRY.knows(name):
+        from everlearn.cli.protocols import add_protocol
+
+        add_protocol(name)
 
 
 def main(words: Sequence[str] | None = None) -> int:

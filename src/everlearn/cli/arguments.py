@@ -63,7 +63,7 @@ class StreamOptions:
     """Options for the most common settings of a stream."""
 
     stream: Annotated[Text, Parameter(group=STREAM)] = None
-    """Kind of stream; default: sprites. `everlearn stream list` shows all."""
+    """Kind of stream, also as file.py:function; default: sprites. `everlearn stream list` shows all."""
     image_size: Annotated[Value, Parameter(group=STREAM)] = None
     """Width and height of images in pixels."""
     classes_per_task: Annotated[Value, Parameter(group=STREAM)] = None
@@ -133,7 +133,7 @@ class RunChoice(StreamOptions):
     spec: SpecFile = None
     """A .toml or .json file, such as a record's spec.json; other options take precedence."""
     learner: Annotated[Text, Parameter(group=LEARNER)] = None
-    """The learner; default: dcl. `everlearn learners` lists all."""
+    """The learner, also as file.py:Class or package.module:Class; default: dcl."""
     backbone: Annotated[Text, Parameter(group=LEARNER)] = None
     """The network, for learners that have a choice, such as small or resnet18."""
     memory_size: Annotated[Value, Parameter(group=LEARNER)] = None

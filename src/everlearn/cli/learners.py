@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from everlearn.cli.output import NONE, Result, settings_table, table
-from everlearn.errors import unknown
-from everlearn.learners import LEARNERS, settings_class
+from everlearn.learners import LEARNERS, REGISTRY, entry, settings_class
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,11 +15,13 @@ def learners(name: str | None = None, /) -> Result:
     """List the learners, or all settings of one.
 
     Args:
-        name: The learner whose settings are listed.
+        name: The learner whose settings are listed: a name, package.module:Class or file.py:Class.
     """
     if name is not None:
         return _settings(name)
     data = {each: _data(entry) for each, entry in LEARNERS.items()}
+    for each, point in REGISTRY.installed.items():  # listed without importing them
+        data[each] = {"description": f"from {point.value}", "supervision": NONE, "data_parallel": False}
     titles = ("learner", "method", "supervision", "data-parallel")
     return Result({"learners": data}, lambda: table(titles, [_row(each, data[each]) for each in data]))
 
@@ -40,9 +41,7 @@ def _row(name: str, data: dict[str, Any]) -> tuple[str, ...]:
 def _settings(name: str) -> Result:
     from everlearn.settings import describe
 
-    if name not in LEARNERS:
-        raise unknown("learner", name, LEARNERS)
-    data = {"learner": name, **_data(LEARNERS[name]), "settings": describe(settings_class(name))}
+    data = {"learner": name, **_data(entry(name)), "settings": describe(settings_class(name))}
     return Result(data, lambda: _details(data))
 
 

@@ -164,7 +164,7 @@ def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result]) -> None:
+def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result], name: str) -> None:
     """Add the command of a protocol, with its options as parameters and its description as help."""
     signature = inspect.signature(command)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -180,7 +180,7 @@ def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result]
     command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     command.__annotations__ |= {each.name: each.annotation for each in options}
     command.__doc__ = f"{inspect.getdoc(protocol)}\n\n{inspect.getdoc(command)}"
-    app.command(command, name=protocol.name)
+    app.command(command, name=name)
 
 
 def _annotation(name: str, field: "FieldInfo") -> Any:
@@ -192,7 +192,13 @@ def _annotation(name: str, field: "FieldInfo") -> Any:
     return Annotated[annotation, Parameter(group=MODEL)] if name in VLMOptions.model_fields else annotation
 
 
+def add_protocol(name: str) -> None:
+    """Add the command of a protocol from outside the package, by its name."""
+    protocol = protocols.get(name)
+    _add_command(protocol, _evaluate(protocol), name)
+
+
 _OWN_COMMANDS = {MultipleChoice.name: _multiple_choice, OnlineOffline.name: _online_offline}
-for _name in protocols.names():
+for _name in protocols.REGISTRY.builtin:
     _protocol = protocols.get(_name)
-    _add_command(_protocol, _OWN_COMMANDS.get(_name) or _evaluate(_protocol))
+    _add_command(_protocol, _OWN_COMMANDS.get(_name) or _evaluate(_protocol), _name)

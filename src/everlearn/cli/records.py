@@ -110,19 +110,22 @@ def _curve(results: "reports.RunResults") -> str:
 
 
 def compare(
-    *runs: Path, csv: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None
+    *runs: Path,
+    metric: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="NAME")] = (),
+    csv: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
 ) -> Result:
     """Compare runs in a table; runs that differ only in seeds form one row with a confidence interval.
 
     Args:
         runs: Records, or folders of records.
+        metric: A further metric of the score table, repeatable, such as my_metrics.py:my_metric.
         csv: A .csv file to write the table to.
     """
     if csv is not None:
         files.check_output(csv, [".csv"])
-    comparison = reports.compare(_records(runs))
+    comparison = reports.compare(_records(runs), metric)
     if csv is not None:
-        files.write(csv, comparison.csv().encode())
+        files.write(csv, comparison.to_csv().encode())
     return Result({"rows": comparison.rows, "csv": None if csv is None else str(csv)}, comparison.table)
 
 

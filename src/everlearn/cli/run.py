@@ -79,7 +79,7 @@ def resume(record: Path, /, *, processes: Processes = 1, console: ConsoleArg) ->
     if _follow():
         return None
     saved = runs.Record(record)
-    with runs.process_group(runs.RunSpec.from_mapping(saved.spec), processes=processes):
+    with runs.process_group(runs.RunSpec.from_record(saved), processes=processes):
         stopped = run_events(runs.resume(record), saved, console)
     return _result(saved, stopped)
 

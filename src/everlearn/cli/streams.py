@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -39,7 +39,9 @@ def list_(kind: str | None = None, /) -> Result:
     from everlearn.settings import describe, first_line
 
     if kind is None:
-        kinds = {each: first_line(streams.settings_class(each).__doc__) for each in streams.names()}
+        registry = streams.REGISTRY
+        kinds = {each: first_line(streams.settings_class(each).__doc__) for each in registry.builtin}
+        kinds |= {name: f"from {point.value}" for name, point in registry.installed.items()}
         return Result({"kinds": kinds}, lambda: table(("kind", "stream"), kinds.items()))
     settings = describe(streams.settings_class(kind))
     return Result({"kind": kind, "settings": settings}, lambda: settings_table(settings))
@@ -81,7 +83,7 @@ def show(
 def export(
     choice: StreamChoice = ANY_STREAM,
     *,
-    to: Literal["npz", "png", "parquet", "webdataset"],
+    to: str,
     out: Annotated[Path, Out],
     tasks: str = "0:10",
     workers: OptionalInt = None,
@@ -95,7 +97,7 @@ def export(
 
     Args:
         choice: The stream.
-        to: The format.
+        to: The format: npz, png, parquet, webdataset, or a codec such as my_format.py:MyCodec.
         out: The folder.
         tasks: Tasks: a number, a list such as 0,5,7 or a range without its end such as 0:10.
         workers: Worker processes; default: none on this machine, as many as fit on a cluster.

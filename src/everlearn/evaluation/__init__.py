@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from everlearn.evaluation.disentanglement import DCI, dci, factor_vae_score, mig, sap
     from everlearn.evaluation.intervals import Interval, bootstrap_interval, mean_interval, wilson_interval
     from everlearn.evaluation.metrics import (
+        METRICS,
         Cost,
         accuracy_curve,
         angle_error,

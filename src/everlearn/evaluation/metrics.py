@@ -8,6 +8,7 @@ import numpy.typing as npt
 from everlearn.errors import BadInput
 from everlearn.evaluation.scores import Row, ScoreTable, as_table, mean_without_nan
 from everlearn.factors import Factors
+from everlearn.registry import Registry
 from everlearn.rng import FloatArray, IntArray
 
 FACTOR_LABELS = {"scale": "scale (relative)", "angle": "angle (radians)", "position": "position (half image)"}
@@ -173,6 +174,25 @@ def _vector(name: str, values: npt.ArrayLike, n_tasks: int) -> FloatArray:
 
 def _mean(values: FloatArray) -> float:
     return mean_without_nan(values.tolist())
+
+
+METRICS = Registry(
+    kind="metric",
+    group="everlearn.metrics",
+    builtin={
+        metric.__name__: f"{__name__}:{metric.__name__}"
+        for metric in (
+            average_accuracy,
+            average_incremental_accuracy,
+            forgetting,
+            avalanche_forgetting,
+            backward_transfer,
+        )
+    },
+    expected="a function of a score table that gives a number",
+    accepts=callable,
+)
+"""Metrics by name: functions of a score table, also of installed packages, by import string or by file."""
 
 
 @dataclass(frozen=True)

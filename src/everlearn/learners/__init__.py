@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 from everlearn.learners.registry import (
     LEARNERS,
+    REGISTRY,
     build,
     complete,
-    description,
+    entry,
     learner_class,
     names,
     settings_class,

@@ -1,11 +1,11 @@
 """Learners by name: classes, settings and construction."""
 
-import importlib
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import BadInput
+from everlearn.registry import Registry
+from everlearn.settings import first_line
 
 if TYPE_CHECKING:
     from everlearn.learners.base import Learner
@@ -60,31 +60,45 @@ LEARNERS = {name: LearnerEntry(*row) for name, row in _TABLE.items()}
 """The learners of the package by short name."""
 
 
+def _is_learner(component: Any) -> bool:
+    from everlearn.learners.base import Learner
+
+    return isinstance(component, type) and issubclass(component, Learner)
+
+
+REGISTRY = Registry(
+    kind="learner",
+    group="everlearn.learners",
+    builtin={name: f"everlearn.learners.{each.module}:{each.class_name}" for name, each in LEARNERS.items()},
+    expected="a subclass of everlearn.learners.Learner",
+    accepts=_is_learner,
+)
+
+
 def names() -> list[str]:
-    """The short names of all learners.
+    """The short names of all learners, of this and of installed packages.
 
     Example:
         >>> {"a-gem", "cwr*", "der++"} <= set(names())
         True
     """
-    return sorted(LEARNERS)
+    return sorted(REGISTRY.names())
 
 
-def description(name: str) -> str:
-    """One line about a learner."""
-    return LEARNERS[name].description
+def entry(name: str) -> LearnerEntry:
+    """What a list says about a learner; imports it only if it is not built in."""
+    if name in LEARNERS:
+        return LEARNERS[name]
+    cls = learner_class(name)
+    supervision, parallel = cls.supervision, cls.supports_data_parallel
+    return LearnerEntry(cls.__module__, cls.__name__, supervision, parallel, first_line(cls.__doc__))
 
 
 def learner_class(name: str) -> "type[Learner]":
-    """The class with a short name; its module is imported now."""
-    if name not in LEARNERS:
-        raise unknown("learner", name, names())
-    entry = LEARNERS[name]
-    module = importlib.import_module(f"everlearn.learners.{entry.module}")
-    return getattr(module, entry.class_name)
+    """The class of a learner: a short name, "package.module:Class" or "file.py:Class"; imported now."""
+    return REGISTRY.get(name)
 
 
-@cache
 def settings_class(name: str) -> "type[Settings]":
     """The settings of a learner as a pydantic model, without image_shape and seed.
 

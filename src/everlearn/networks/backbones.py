@@ -4,15 +4,16 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import BadInput
 from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
+from everlearn.registry import Registry
 
 POOLED_SIZE = 32
 """Pixels per side, about, that `PooledNet` averages larger images down to."""
@@ -208,25 +209,55 @@ def with_renorm(net: Backbone) -> Backbone:
     return net
 
 
-BACKBONES: dict[str, Callable[[tuple[int, ...]], Backbone]] = {
-    "small": SmallNet,
-    "pooled": PooledNet,
-    "resnet18": ResNet18,
-    "mlp": MLP,
-    "mobile": MobileNet,
-    "small-renorm": lambda shape: with_renorm(SmallNet(shape)),
-    "pooled-renorm": lambda shape: with_renorm(PooledNet(shape)),
-    "pooled-relu-renorm": lambda shape: with_renorm(PooledNet(shape, normalized=False)),
-    "resnet18-renorm": lambda shape: with_renorm(ResNet18(shape)),
+def small_renorm(image_shape: tuple[int, ...]) -> Backbone:
+    """`SmallNet` with batch renormalization."""
+    return with_renorm(SmallNet(image_shape))
+
+
+def pooled_renorm(image_shape: tuple[int, ...]) -> Backbone:
+    """`PooledNet` with batch renormalization."""
+    return with_renorm(PooledNet(image_shape))
+
+
+def pooled_relu_renorm(image_shape: tuple[int, ...]) -> Backbone:
+    """`PooledNet` with batch renormalization and without its last normalization."""
+    return with_renorm(PooledNet(image_shape, normalized=False))
+
+
+def resnet18_renorm(image_shape: tuple[int, ...]) -> Backbone:
+    """`ResNet18` with batch renormalization."""
+    return with_renorm(ResNet18(image_shape))
+
+
+_NAMES = {
+    "small": "SmallNet",
+    "pooled": "PooledNet",
+    "resnet18": "ResNet18",
+    "mlp": "MLP",
+    "mobile": "MobileNet",
+    "small-renorm": "small_renorm",
+    "pooled-renorm": "pooled_renorm",
+    "pooled-relu-renorm": "pooled_relu_renorm",
+    "resnet18-renorm": "resnet18_renorm",
 }
+BACKBONES = Registry(
+    kind="backbone",
+    group="everlearn.backbones",
+    builtin={name: f"{__name__}:{function}" for name, function in _NAMES.items()},
+    expected="a class or function that takes image_shape and gives a torch module with n_features",
+    accepts=callable,
+)
+"""Backbones by name: those of this module, of installed packages, and any by import string or file."""
 
 
 def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbone:
-    """A new backbone by name; the same seed gives the same weights."""
-    if name not in BACKBONES:
-        raise unknown("backbone", name, BACKBONES)
+    """A new backbone by name or reference; the same seed gives the same weights."""
+    build = BACKBONES.get(name)
     with seeded(seed):
-        return BACKBONES[name](image_shape)
+        backbone = build(image_shape)
+    if not isinstance(backbone, nn.Module) or not isinstance(getattr(backbone, "n_features", None), int):
+        raise BadInput(f"{name} gave {type(backbone).__name__}; it must give a torch module with n_features")
+    return cast(Backbone, backbone)
 
 
 def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:

@@ -3,22 +3,27 @@
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from everlearn.evaluation import formatting
+from everlearn.errors import import_optional
+from everlearn.evaluation import METRICS, Interval, ScoreTable, formatting
 from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
 from everlearn.evaluation.intervals import interval_over
+from everlearn.reports.figures import Plot, plot
 from everlearn.reports.groups import Group, group
 from everlearn.runs.run_record import Record
+from everlearn.settings import first_line
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
 Section = Literal["run", "results", "cost"]
+Metric = Callable[[ScoreTable], float]
 
 
 class Column(NamedTuple):
@@ -108,6 +113,18 @@ BRIEF = (
     "changes found", "time", "weights", "memory",
 )  # fmt: skip
 """Columns in a terminal."""
+TEXT_WIDTH = 120
+LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "±": r"$\pm$",
+    "→": r"$\to$",
+    "Δ": r"$\Delta$",
+    "×": r"$\times$",
+    "–": "--",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
 
 
 @dataclass(frozen=True)
@@ -115,22 +132,24 @@ class Comparison:
     """Groups of runs with equal settings, by decreasing accuracy."""
 
     groups: tuple[Group, ...]
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # further columns
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group as JSON values; None for undefined numbers."""
-        return [_row(group) for group in self.groups]
+        return [_row(group, self.metrics) for group in self.groups]
 
     def columns(self) -> list[Column]:
         """The columns that are not empty."""
-        return [column for column in COLUMNS if any(column.cell(group) != DASH for group in self.groups)]
+        own = [_metric_column(name, metric) for name, metric in self.metrics.items()]
+        return [each for each in (*COLUMNS, *own) if any(each.cell(group) != DASH for group in self.groups)]
 
     def table(self) -> "Table":
         """The table for a terminal."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
-        columns = [column for column in self.columns() if column.heading in BRIEF]
+        columns = self.brief_columns()
         table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for column in columns:
             side: JustifyMethod = "left" if column.heading == "learner" else "right"
@@ -139,7 +158,44 @@ class Comparison:
             table.add_row(*(column.cell(each) for column in columns))
         return table
 
-    def csv(self) -> str:
+    def plot(self, name: str = "accuracy", *, style: str = "light") -> Plot:
+        """A figure of these runs, such as "accuracy" or "forgetting"."""
+        return plot(name, self.groups, style=style)
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=TEXT_WIDTH, file=io.StringIO())
+        console.print(self.table())
+        return str(console.file.getvalue()).rstrip()  # type: ignore[attr-defined]  # it is a StringIO
+
+    def _repr_html_(self) -> str:
+        columns = self.columns()
+        head = "".join(f'<th title="{escape(each.meaning)}">{escape(each.heading)}</th>' for each in columns)
+        rows = ("".join(f"<td>{escape(each.cell(group))}</td>" for each in columns) for group in self.groups)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_pandas(self) -> Any:
+        """All rows as a pandas data frame; needs pandas."""
+        return import_optional("pandas", "pip install pandas").DataFrame(self.rows)
+
+    def to_latex(self) -> str:
+        """The table of a terminal in LaTeX, with the rules of booktabs."""
+        columns = self.brief_columns()
+        lines = [" & ".join(_latex(each.heading) for each in columns)]
+        lines += [" & ".join(_latex(each.cell(group)) for each in columns) for group in self.groups]
+        head, *body = (rf"{line} \\" for line in lines)
+        sides = "l" + "r" * (len(columns) - 1)
+        table = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+        return "\n".join([*table, r"\end{tabular}"]) + "\n"
+
+    def brief_columns(self) -> list[Column]:
+        """The columns of a terminal."""
+        shown = {*BRIEF, *self.metrics}
+        return [column for column in self.columns() if column.heading in shown]
+
+    def to_csv(self) -> str:
         """All rows as comma-separated values; empty cells for undefined numbers."""
         rows, text = self.rows, io.StringIO()
         writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
@@ -150,15 +206,31 @@ class Comparison:
         return text.getvalue()
 
 
-def compare(records: Sequence[Record]) -> Comparison:
+def compare(records: Sequence[Record], metrics: Sequence[str] = ()) -> Comparison:
     """Compare runs; those that differ in their seeds only become one row with Student's 95 % intervals.
 
-    `_low` and `_high` in the rows are the bounds of the intervals.
+    `_low` and `_high` in the rows are the bounds of the intervals. Metrics are functions of a score table,
+    named as in `everlearn.evaluation.METRICS`, or such as "my_metrics.py:my_metric".
     """
-    return Comparison(tuple(group(records)))
+    own = {name.rpartition(":")[2]: METRICS.get(name) for name in metrics}
+    return Comparison(tuple(group(records)), own)
 
 
-def _row(group: Group) -> dict[str, Any]:
+def _latex(text: str) -> str:
+    """Text with LaTeX's special characters escaped."""
+    return "".join(LATEX.get(letter, letter) for letter in text)
+
+
+def _metric_column(name: str, metric: Metric) -> Column:
+    meaning = first_line(metric.__doc__) or "a metric of the score table"
+    return Column(name, meaning, lambda group: format_score(_over_seeds(group, metric)), "results")
+
+
+def _over_seeds(group: Group, metric: Metric) -> Interval | None:
+    return interval_over([float(metric(run.scores)) for run in group.runs])
+
+
+def _row(group: Group, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     started = [run.started for run in group.runs]
     row: dict[str, Any] = {
         "name": group.name,
@@ -171,7 +243,8 @@ def _row(group: Group) -> dict[str, Any]:
         "seeds": [run.record.spec["seed"] for run in group.runs],
         "records": [str(run.record.folder) for run in group.runs],
     }
-    for name, interval in group.intervals.items():
+    own = {name: _over_seeds(group, metric) for name, metric in metrics.items()}
+    for name, interval in {**group.intervals, **own}.items():
         bounded = interval if interval and interval.n > 1 else None
         row[name] = interval and interval.mean
         row[f"{name}_low"], row[f"{name}_high"] = bounded and bounded.low, bounded and bounded.high

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,32 @@ def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str
         raise unknown("style", style, STYLES)
     files.check_output(path, ENDINGS)
     return write(drawing, group(records), path, STYLES[style])
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure that a notebook shows and `save` writes to a file."""
+
+    name: str
+    figure: Figure
+
+    def save(self, path: Path | str) -> Path:
+        """Write the figure to a .svg, .pdf or .png file."""
+        path = Path(path)
+        files.check_output(path, ENDINGS)
+        files.write(path, encode_figure(self.figure, path.suffix[1:].lower()))
+        return path
+
+    def _repr_svg_(self) -> str:
+        return encode_figure(self.figure, "svg").decode()
+
+
+def plot(name: str, groups: Groups, *, style: str = "light") -> Plot:
+    """A figure of groups of records, one of `captions()`, as an object."""
+    if style not in STYLES:
+        raise unknown("style", style, STYLES)
+    with use_style(STYLES[style]):
+        return Plot(name, get_drawing(name)(groups, STYLES[style]))
 
 
 def get_drawing(name: str) -> Drawing:

@@ -50,7 +50,7 @@ class RunResults:
     def from_record(cls, record: Record) -> "RunResults":
         """Read a record."""
         seconds = math.fsum(row["seconds"] for row in record.seconds())
-        results = cls(record, tuple(map(_evaluation, record.scores())), seconds)
+        results = cls(record, tuple(map(_evaluation, record.evaluations())), seconds)
         keys = ("task", "environment", "n_batches", "results")
         results.probe_results = tuple(ProbeResults(*(row[key] for key in keys)) for row in record.probes())
         known: set[int] = set()

@@ -30,6 +30,7 @@ from everlearn.networks.distributed import (
     shutdown_workers,
     world_size,
 )
+from everlearn.registry import add_sources, recorded_sources
 from everlearn.rendering.render import available_cpus
 from everlearn.runs.child_process import ChildProcess
 from everlearn.runs.events import Event, RunEnded
@@ -243,7 +244,9 @@ def _exit_reason(children: Sequence[ChildProcess]) -> str:
 def broadcast_run(run: RunState) -> None:
     """Rank 0: send the state of a run to the other ranks, if there are any."""
     if world_size() > 1:
-        broadcast_bytes(pack({"spec": run.spec.to_mapping(), "state": run.state()}))
+        broadcast_bytes(
+            pack({"spec": run.spec.to_mapping(), "sources": recorded_sources(), "state": run.state()})
+        )
 
 
 def follow_rank_0() -> None:
@@ -251,6 +254,7 @@ def follow_rank_0() -> None:
     with StopSignal() as stop, suppress(ShutDown):
         while True:
             received = unpack(broadcast_bytes(b""))
+            add_sources(received["sources"])
             run = RunState(RunSpec.from_mapping(received["spec"]))
             run.load(received["state"])
             for event in run.events():

@@ -14,7 +14,16 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.networks.distributed import world_size
 from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
-from everlearn.runs.events import EvaluationProgress, Event, Probed, RunEnded, Scored, TaskEnded, TrainStep
+from everlearn.runs.events import (
+    EvaluationProgress,
+    Event,
+    Probed,
+    RunEnded,
+    RunStarted,
+    Scored,
+    TaskEnded,
+    TrainStep,
+)
 from everlearn.runs.loop import RunState, memory_error_context
 from everlearn.runs.run_record import (
     EVENTS,
@@ -75,7 +84,7 @@ def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Ite
         check_name(name)
     check_can_create(path)
     run = RunState(spec)
-    lock = create_record(path, spec.to_json(), name)
+    lock = create_record(path, spec.to_json(), name, spec.sources())
     return _record_events(Record(path), run, lock)
 
 
@@ -89,7 +98,7 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    return _record_events(saved, RunState(RunSpec.from_mapping(saved.spec)), RecordLock(saved.folder))
+    return _record_events(saved, RunState(RunSpec.from_record(saved)), RecordLock(saved.folder))
 
 
 def _record_events(saved: Record, run: RunState, lock: RecordLock) -> Iterator[Event]:
@@ -185,6 +194,7 @@ class Recorder:
             # A checkpoint must not reach the disk before the names of the logs that it refers to.
             files.sync_folder(self.record.folder)
             self.number = self._restore()
+            self._check_data()
             self._write_machine()
         except BaseException:
             self._close()
@@ -218,7 +228,7 @@ class Recorder:
             state = {
                 "run": self.run.state(),
                 "logs": {name: log.mark() for name, log in self.logs.items()},
-                "machine": machine(self.run.spec.device),
+                "machine": self._machine(),
                 "exact": self.exact,
                 "seconds": time.monotonic() - self._task_started,
             }
@@ -261,6 +271,15 @@ class Recorder:
         for name, log in self.logs.items():
             log.rewind(state["logs"][name])
 
+    def _check_data(self) -> None:
+        """Raise an error if a resumed run would continue with other images."""
+        started = next((each for each in self.record.events() if each["event"] == RunStarted.kind), None)
+        if started is not None and started["fingerprint"] != self.run.stream.fingerprint():
+            raise BadInput(
+                f"the images of {started['stream']} have changed since {self.record.folder} was started; "
+                "restore the data, or start a new record"
+            )
+
     def _restart(self) -> None:
         """Delete log lines from before the first checkpoint, which is saved after the first task."""
         n_ended = sum(event["event"] == TaskEnded.kind for event in read_log(self.logs[EVENTS].path))
@@ -270,13 +289,17 @@ class Recorder:
             log.rewind(START)
 
     def _is_same_machine(self, saved: dict[str, Any]) -> bool:
-        changed = differences(saved, machine(self.run.spec.device))
+        changed = differences(saved, self._machine())
         if changed:
             warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
 
+    def _machine(self) -> dict[str, Any]:
+        sources = {name: source["sha256"] for name, source in self.run.spec.sources().items()}
+        return {**machine(self.run.spec.device), **({"source": sources} if sources else {})}
+
     def _write_machine(self) -> None:
-        values = {**machine(self.run.spec.device), "exact": self.exact}
+        values = {**self._machine(), "exact": self.exact}
         files.write(self.record.folder / MACHINE, json.dumps(values, indent=1).encode() + b"\n")
 
     def _log_seconds(self, task: int) -> None:

@@ -2,6 +2,7 @@
 
 spec.json        specification of the run
 name.txt         name given by the user, if any
+sources.json     files and hashes of a learner, stream or backbone from outside the package, if any
 events.jsonl     events, one per line
 scores.jsonl     accuracy on past tasks, one evaluation per line
 probes.jsonl     probe results, one evaluation per line; only for learners without a classifier
@@ -12,10 +13,11 @@ protocols/       results of evaluation protocols
 """
 
 import hashlib
+import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,12 +30,12 @@ from everlearn.runs.events import RunEnded, TaskEnded
 from everlearn.runs.storage import RESTORE, Checkpoints, read_log, read_log_reversed
 from everlearn.settings import check_format, differences, read_json
 
-SPEC, NAME, MACHINE = "spec.json", "name.txt", "machine.json"
+SPEC, NAME, SOURCES, MACHINE = "spec.json", "name.txt", "sources.json", "machine.json"
 EVENTS, SCORES, PROBES, SECONDS = "events.jsonl", "scores.jsonl", "probes.jsonl", "seconds.jsonl"
 REPRODUCIBLE_LOGS = (EVENTS, SCORES, PROBES)
 """Logs that are equal for equal runs; the other files depend on the machine."""
 PROTOCOLS = "protocols"
-CREATION_FILES = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new"}
+CREATION_FILES = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new", SOURCES, f".{SOURCES}.new"}
 """What an interrupted creation of a record may leave."""
 MAX_NAME = 200
 MAX_SLUG = 60
@@ -72,6 +74,12 @@ class Record:
         return check_name(path.read_text("utf-8", errors="replace").strip()) if path.is_file() else ""
 
     @property
+    def sources(self) -> dict[str, Any]:
+        """Where components from outside the package come from, by reference."""
+        path = self.folder / SOURCES
+        return _read_json(path) if path.is_file() else {}
+
+    @property
     def spec_hash(self) -> str:
         """Hash of the spec file."""
         return files.sha256((self.folder / SPEC).read_bytes().strip())
@@ -80,7 +88,7 @@ class Record:
         """Logged events, in order."""
         return read_log(self.folder / EVENTS)
 
-    def scores(self) -> Iterator[dict[str, Any]]:
+    def evaluations(self) -> Iterator[dict[str, Any]]:
         """Evaluations on past tasks, in order."""
         return read_log(self.folder / SCORES)
 
@@ -92,10 +100,11 @@ class Record:
         """Duration of each task, in order."""
         return read_log(self.folder / SECONDS)
 
-    def score_table(self) -> ScoreTable:
+    @property
+    def scores(self) -> ScoreTable:
         """Accuracy on task j after training on task i."""
         table = ScoreTable()
-        for row in self.scores():
+        for row in self.evaluations():
             if row["n_batches"] is None:
                 table.set_row(
                     Row.from_counts(row["task"], row["eval_tasks"], row["n_correct"], row["n_images"])
@@ -175,7 +184,9 @@ def has_record(folder: Path) -> bool:
     return (folder / SPEC).is_file()
 
 
-def create_record(folder: Path, spec: str, name: str | None = None) -> RecordLock:
+def create_record(
+    folder: Path, spec: str, name: str | None = None, sources: Mapping[str, Any] | None = None
+) -> RecordLock:
     """Create a record with its spec and return its lock, which is held.
 
     If several processes try, one succeeds. It keeps the lock, because the others take it to check the folder.
@@ -186,6 +197,8 @@ def create_record(folder: Path, spec: str, name: str | None = None) -> RecordLoc
     check_can_create(folder)
     if name is not None:
         files.write(folder / NAME, name.encode() + b"\n")
+    if sources:
+        files.write(folder / SOURCES, json.dumps(sources, indent=1).encode() + b"\n")
     files.write(folder / SPEC, spec.encode() + b"\n")
     return lock
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
 
@@ -12,9 +12,14 @@ from everlearn import learners, streams
 from everlearn.errors import BadInput
 from everlearn.files import sha256
 from everlearn.learners import Learner
+from everlearn.networks.backbones import BACKBONES
+from everlearn.registry import add_sources, is_reference
 from everlearn.rng import MAX_SEED
 from everlearn.settings import FORMAT, Settings, check_format, from_dotted, read_json, read_toml, write_toml
 from everlearn.streams.settings import StreamSettings
+
+if TYPE_CHECKING:
+    from everlearn.runs.run_record import Record
 
 SECTIONS = ("stream", "learner", "evaluation")
 
@@ -105,6 +110,12 @@ class RunSpec(Settings):
         return cls(**{name: value for name, value in settings.items() if name != "format"})
 
     @classmethod
+    def from_record(cls, record: "Record") -> Self:
+        """The spec of a record; components from outside are searched where they were when it was created."""
+        add_sources(record.sources)
+        return cls.from_mapping(record.spec)
+
+    @classmethod
     def from_json(cls, text: str) -> Self:
         """Read a spec from JSON."""
         return cls.from_mapping(read_json(text, "the spec"))
@@ -136,6 +147,17 @@ class RunSpec(Settings):
         """Hash of the whole spec."""
         return sha256(self.to_json().encode())
 
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Where the components from outside the package come from, by reference."""
+        backbone = self.learner.settings.get("backbone")
+        references = {
+            self.learner.name: learners.REGISTRY,
+            self.stream.reference or self.stream.kind: streams.REGISTRY,
+            **({backbone: BACKBONES} if isinstance(backbone, str) and is_reference(backbone) else {}),
+        }
+        found = {name: registry.source(name) for name, registry in references.items()}
+        return {name: source._asdict() for name, source in found.items() if source is not None}
+
     def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
         """Build an untrained learner for images of a shape."""
         with self._device():
@@ -158,7 +180,7 @@ class RunSpec(Settings):
     def _read_stream(cls, stream: Any) -> Any:
         if isinstance(stream, str):
             stream = {"stream": stream}
-        return streams.from_mapping(stream) if isinstance(stream, Mapping) else stream
+        return streams.from_mapping(stream) if isinstance(stream, Mapping) else streams.with_reference(stream)
 
     @field_validator("learner", mode="before")
     @classmethod

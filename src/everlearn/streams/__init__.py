@@ -22,7 +22,16 @@ from everlearn.streams.images.benchmark_settings import (
 )
 from everlearn.streams.images.data_settings import arrays, csv, huggingface
 from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
-from everlearn.streams.registry import build, from_json, from_mapping, from_toml, names, settings_class
+from everlearn.streams.registry import (
+    REGISTRY,
+    build,
+    from_json,
+    from_mapping,
+    from_toml,
+    names,
+    settings_class,
+    with_reference,
+)
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import ScenarioSettings
 from everlearn.streams.settings import StreamSettings

@@ -1,11 +1,14 @@
 """The registry of streams: settings classes by name, imported on first use."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, cast, get_type_hints
+from functools import cache
+from typing import Any, ClassVar, ParamSpec, cast, get_type_hints
 
-from everlearn.errors import BadInput, unknown
+from pydantic import create_model
+
+from everlearn.errors import BadInput
+from everlearn.registry import Registry
 from everlearn.settings import read_json, read_toml
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.stream import Stream
@@ -35,17 +38,82 @@ _STREAMS = {
 }
 
 
+def _is_stream(component: Any) -> bool:
+    return callable(component)  # a function is called with its settings, and must give a stream
+
+
+REGISTRY = Registry(
+    kind="stream",
+    group="everlearn.streams",
+    builtin={name: f"{module}:{class_name}" for name, (module, class_name) in _STREAMS.items()},
+    expected="a subclass of everlearn.streams.StreamSettings or a function that builds a Stream",
+    accepts=_is_stream,
+)
+
+
 def names() -> tuple[str, ...]:
-    """The names of all streams."""
-    return tuple(_STREAMS)
+    """The names of all streams, of this and of installed packages."""
+    return tuple(REGISTRY.names())
 
 
 def settings_class(name: str) -> type[StreamSettings]:
-    """The settings class of a stream; its docstring and fields document the settings."""
-    if name not in _STREAMS:
-        raise unknown("stream", name, _STREAMS)
-    module, class_name = _STREAMS[name]
-    return cast("type[StreamSettings]", getattr(importlib.import_module(module), class_name))
+    """The settings class of a stream; its docstring and fields document the settings.
+
+    A stream from outside is a subclass of `StreamSettings`, or a function or class that builds a `Stream`,
+    whose arguments are the settings.
+    """
+    component = REGISTRY.get(name)
+    if name in REGISTRY.builtin:
+        return cast("type[StreamSettings]", component)
+    return _outside(component, name)
+
+
+@cache
+def _outside(component: Any, reference: str) -> type[StreamSettings]:
+    if inspect.isclass(component) and issubclass(component, StreamSettings):
+        model: type[StreamSettings] = type(component.__name__, (component,), {"__doc__": component.__doc__})
+    else:
+        model = _model_of_function(component, reference)
+    model.reference = reference
+    return model
+
+
+def _model_of_function(function: Any, reference: str) -> type[StreamSettings]:
+    """Settings whose fields are the arguments of a function that builds a stream."""
+    fields: dict[str, Any] = {}
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    for name, each in inspect.signature(function).parameters.items():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
+            raise BadInput(f"{reference} has the argument {each}; settings are named arguments with defaults")
+        fields[name] = (hints.get(name, Any), ... if each.default is each.empty else each.default)
+    model = create_model(
+        function.__name__, __base__=FunctionSettings, __doc__=inspect.getdoc(function), **fields
+    )
+    model.kind, model.function = function.__name__.replace("_", "-"), staticmethod(function)
+    return model
+
+
+class FunctionSettings(StreamSettings):
+    """The arguments of a function that builds a stream."""
+
+    function: ClassVar[Any]
+
+    def build(self) -> Stream:
+        stream = self.function(**{name: getattr(self, name) for name in type(self).model_fields})
+        if not isinstance(stream, Stream):
+            raise BadInput(
+                f"{self.reference} gave {type(stream).__name__}; it must give an everlearn.streams.Stream"
+            )
+        stream.spec = self
+        return stream
+
+
+def with_reference(settings: Any) -> Any:
+    """Settings from outside the package as an instance of a class that says how to find them again."""
+    cls = type(settings)
+    if not isinstance(settings, StreamSettings) or cls.reference or settings.kind in REGISTRY.builtin:
+        return settings
+    return settings_class(REGISTRY.reference(cls)).model_construct(**dict(settings))
 
 
 def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:

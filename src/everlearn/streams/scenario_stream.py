@@ -39,7 +39,7 @@ class ScenarioStream(Stream):
         samples = balanced_sample(self.source, self.scenario.seen_classes(n_tasks), size=size, seed=seed)
         return replace(self._load(samples), tasks=self.scenario.first_test_task(samples.class_ids))
 
-    def _task(self, k: int) -> Task:
+    def load_task(self, k: int) -> Task:
         classes = self.scenario.classes(k)
         # If two classes share a label, the exemplar is that of the class the task is tested on.
         labels, first = np.unique(self._label_map.labels(classes), return_index=True)

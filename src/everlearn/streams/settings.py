@@ -2,7 +2,7 @@
 
 import json
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
@@ -51,13 +51,16 @@ class StreamSettings(Settings):
     optional setting has the default None, because TOML has no null.
     """
 
+    reference: ClassVar[str | None] = None
+    """How the stream is found if it is not built in: an import string or a file."""
+
     @abstractmethod
     def build(self) -> "Stream":
         """Build the stream."""
 
     def to_mapping(self) -> dict[str, Any]:
         """The settings as a dictionary, with the name of the stream under "stream"."""
-        return {"stream": self.kind, **self.model_dump(mode="json")}
+        return {"stream": self.reference or self.kind, **self.model_dump(mode="json")}
 
     def to_json(self) -> str:
         """The settings as JSON; `everlearn.streams.from_json` reads them."""

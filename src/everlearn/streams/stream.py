@@ -4,7 +4,7 @@ import hashlib
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, islice
 from typing import Any, Literal, cast
@@ -184,19 +184,28 @@ class Stream(ABC):
     labels_recur: bool = True
 
     @abstractmethod
-    def _task(self, k: int) -> Task:
+    def load_task(self, k: int) -> Task:
         """Task k, which exists."""
 
-    @abstractmethod
     def eval_sample(self, n_tasks: int, size: int = 1000, seed: int = 0) -> Batch:
         """A class-balanced sample of at most `size` test images of the first `n_tasks` tasks, with task ids.
 
-        It depends only on its arguments, and its cost does not depend on `n_tasks`.
+        It depends only on its arguments. This implementation loads the test images of all these tasks;
+        streams with many tasks override it.
         """
+        tests = [(task.index, task.test) for task in self.take(n_tasks)]
+        tasks = np.concatenate([np.full(len(test), k, np.int64) for k, test in tests])
+        whole = Batch.concatenate([test for _, test in tests])
+        order = rng_at(seed, "evaluation sample of loaded tasks", n_tasks).permutation(len(whole))
+        n_before = np.zeros(len(whole), np.int64)  # images of the same class and task before each image
+        for _, rows in _groups(tasks[order], whole.labels[order]):
+            n_before[rows] = np.arange(len(rows))
+        chosen = np.sort(order[np.argsort(n_before, kind="stable")[:size]])
+        return replace(whole[chosen], tasks=tasks[chosen])
 
     def task(self, k: int) -> Task:
         """Task k, counted from 0."""
-        return self._task(self._check_index(k))
+        return self.load_task(self._check_index(k))
 
     def _check_index(self, k: int) -> int:
         n_tasks = MAX_TASKS if self.n_tasks is None else self.n_tasks
@@ -228,6 +237,13 @@ class Stream(ABC):
         """A short hash of pixels, labels and factors of some tasks; default: the first two."""
         indices = islice(self._indices(), FINGERPRINT_TASKS) if tasks is None else tasks
         return fingerprint_of(self.id, map(self.task, indices))
+
+
+def _groups(*keys: IntArray) -> Iterator[tuple[tuple[int, ...], IntArray]]:
+    """The rows of each combination of keys."""
+    pairs, which = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    for number, pair in enumerate(pairs.tolist()):
+        yield tuple(pair), np.flatnonzero(which.reshape(-1) == number)
 
 
 def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:

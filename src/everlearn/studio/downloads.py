@@ -60,7 +60,7 @@ def curve_figure(
 
 def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> bytes:
     """The score matrix of a record, as an image file."""
-    scores = record.score_table()
+    scores = record.scores
     table, n_tasks = mean_table([scores]), scores.n_tasks
     if not n_tasks:
         raise BadInput("there is no data to plot: no task has been evaluated yet")
@@ -115,7 +115,7 @@ def scores_csv(record: Record) -> str:
         ("record", "name", "after", "on", "accuracy"),
         (
             (*_names(record), row.after + 1, task + 1, score)
-            for row in record.score_table().rows()
+            for row in record.scores.rows()
             for task, score in zip(row.tasks.tolist(), row.scores.tolist(), strict=True)
         ),
     )

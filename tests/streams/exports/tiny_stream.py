@@ -32,7 +32,7 @@ class TinyStream(Stream):
         self.n_tasks = self.spec.n_tasks
         self.drawn: list[int] = []
 
-    def _task(self, k: int) -> Task:
+    def load_task(self, k: int) -> Task:
         def load(split: Split) -> Batch:
             n = 0 if split == "held_out" and not self.spec.held_out else ROWS[split]
             return self._batch(k, list(ROWS).index(split), n)

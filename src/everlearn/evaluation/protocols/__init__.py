@@ -1,6 +1,7 @@
 """Protocols: evaluations of a trained learner beyond accuracy per task.
 
-Every module of this package besides `base` is a protocol; it is imported only when it is used.
+Every module of this package besides `base` is a protocol; it is imported only when it is used. Other packages
+add protocols with entry points in the group "everlearn.protocols".
 
 Example:
     >>> names()[:3]
@@ -9,32 +10,54 @@ Example:
     'OneShot'
 """
 
-import importlib
 import inspect
 import pkgutil
-from functools import cache
 from typing import Any
 
-from everlearn.errors import unknown
 from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
+from everlearn.registry import Registry
 
-__all__ = ["Context", "Group", "Protocol", "Result", "Table", "evaluate", "figure_names", "get", "names"]
+__all__ = [
+    "REGISTRY",
+    "Context",
+    "Group",
+    "Protocol",
+    "Result",
+    "Table",
+    "evaluate",
+    "figure_names",
+    "get",
+    "names",
+]
+
+_MODULES = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+
+
+def _is_protocol(component: Any) -> bool:
+    return inspect.isclass(component) and issubclass(component, Protocol) and component is not Protocol
+
+
+def _class_name(module: str) -> str:
+    return "".join(word.capitalize() for word in module.split("_"))
+
+
+REGISTRY = Registry(
+    kind="protocol",
+    group="everlearn.protocols",
+    builtin={name.replace("_", "-"): f"{__name__}.{name}:{_class_name(name)}" for name in _MODULES},
+    expected="a subclass of everlearn.evaluation.protocols.Protocol",
+    accepts=_is_protocol,
+)
 
 
 def names() -> list[str]:
-    """The names of all protocols, without importing them."""
-    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    return [name.replace("_", "-") for name in modules]
+    """The names of all protocols, of this and of installed packages, without importing them."""
+    return REGISTRY.names()
 
 
-@cache
 def get(name: str) -> type[Protocol[Any]]:
-    """The protocol of a name."""
-    if name not in names():
-        raise unknown("protocol", name, names())
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    classes = (each for _, each in inspect.getmembers(module, inspect.isclass) if issubclass(each, Protocol))
-    return next(each for each in classes if not inspect.isabstract(each))
+    """The protocol of a name, an import string or a file."""
+    return REGISTRY.get(name)
 
 
 def figure_names() -> dict[str, str]:

@@ -34,7 +34,7 @@ def full(run: RunResults) -> Curve:
 
 def _counts(run: RunResults) -> Iterator[tuple[int, int, int]]:
     """Number of tasks learned, correct predictions and images at each evaluation after a task."""
-    for scored in run.record.scores():
+    for scored in run.record.evaluations():
         if scored["n_batches"] is None:
             yield scored["task"] + 1, sum(scored["n_correct"]), sum(scored["n_images"])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.errors import BadInput
+from everlearn.registry import is_reference
 from everlearn.runs.run_record import (
     Record,
     check_can_create,
@@ -56,7 +57,7 @@ class Job:
     def create_record(self) -> None:
         """Create the record if it does not exist."""
         if self.record() is None:
-            create_record(self.folder, self.spec.to_json(), self.name).release()
+            create_record(self.folder, self.spec.to_json(), self.name, self.spec.sources()).release()
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,16 @@ def pending_commands(job: Job) -> tuple[Command, ...]:
     if record is None or not record.is_finished:
         return (Command("training", ("resume", folder)), *protocols.values())
     results = record.protocol_results() if protocols else {}
-    return tuple(command for name, command in protocols.items() if name not in results)
+    return tuple(command for name, command in protocols.items() if _result_name(name) not in results)
+
+
+def _result_name(protocol: str) -> str:
+    """The name of a protocol's result in a record; the protocol itself may be named by a file."""
+    if not is_reference(protocol):
+        return protocol
+    from everlearn.evaluation import protocols
+
+    return protocols.get(protocol).name
 
 
 def check_jobs(jobs: Iterable[Job]) -> Sequence[Job]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.errors import unknown
 from everlearn.files import sha256
+from everlearn.registry import Registry
 from everlearn.streams.exports.codec import (
     Codec,
     PartKey,
@@ -24,7 +24,6 @@ from everlearn.streams.exports.codec import (
     to_rows,
 )
 from everlearn.streams.exports.manifest import PartRecord
-from everlearn.streams.exports.parquet import Parquet
 from everlearn.streams.stream import Batch
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -133,13 +132,25 @@ class WebDataset(Codec):
         return from_rows(images, rows, part)
 
 
-_CODECS: dict[str, type[Codec]] = {"npz": Npz, "png": Png, "parquet": Parquet, "webdataset": WebDataset}
-
-FORMATS = tuple(_CODECS)
+FORMATS = Registry(
+    kind="format",
+    group="everlearn.formats",
+    builtin={
+        "npz": f"{__name__}:Npz",
+        "png": f"{__name__}:Png",
+        "parquet": "everlearn.streams.exports.parquet:Parquet",
+        "webdataset": f"{__name__}:WebDataset",
+    },
+    expected="a class with suffix, encode and decode, as everlearn.streams.exports.Codec",
+    accepts=lambda component: (
+        isinstance(component, type)
+        and all(hasattr(component, name) for name in ("suffix", "encode", "decode"))
+    ),
+)
+"""Export formats by name: those of the package, of installed packages, and any by import string or file."""
 
 
 def codec(name: str) -> Codec:
     """The codec of a format."""
-    if name not in _CODECS:
-        raise unknown("format", name, FORMATS)
-    return _CODECS[name]()
+    made: Codec = FORMATS.get(name)()
+    return made

@@ -19,7 +19,8 @@ PLAN = "plan.json"
 README = "README.md"
 UNFINISHED = "unfinished"
 
-FormatName = Literal["npz", "png", "parquet", "webdataset"]
+FormatName = Annotated[str, Field(max_length=500)]
+"""A name or reference of `everlearn.streams.exports.FORMATS`."""
 PartName = Literal["train", "val", "test", "held_out", "exemplars"]
 PARTS: tuple[PartName, ...] = ("train", "val", "test", "held_out", "exemplars")
 

@@ -66,14 +66,14 @@ class ExportedStream(Stream):
             counts.setdefault(k, {})[label] = each + (rank < n_extra)
         samples = []
         for k, of_task in sorted(counts.items()):
-            test = self._task(k).test
+            test = self.load_task(k).test
             order = rng_at(seed, "probe rows", k).permutation(len(test))
             rows = [order[test.labels[order] == label][:n] for label, n in of_task.items()]
             sample = test[np.sort(np.concatenate(rows))]
             samples.append(replace(sample, tasks=np.full(len(sample), k, np.int64)))
         return Batch.concatenate(samples)
 
-    def _task(self, k: int) -> Task:
+    def load_task(self, k: int) -> Task:
         return read_task(self._folder, self._records[k], self._codec)
 
 

@@ -53,7 +53,7 @@ def record_curves(record: OneRecord, task_range: TaskRange) -> dict[str, Any]:
 @router.get("/records/scores")
 def score_matrix(record: OneRecord) -> dict[str, Any]:
     """Accuracy on each task (column) after each task (row); means over blocks if there are many tasks."""
-    table = mean_table([record.score_table()])
+    table = mean_table([record.scores])
     rows = [[None if math.isnan(cell) else round(cell, 4) for cell in row] for row in table.tolist()]
     return {"n_tasks": record.n_tasks_done, "rows": rows}
 
