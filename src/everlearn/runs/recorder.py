@@ -36,7 +36,6 @@ from everlearn.runs.run_record import (
     check_can_create,
     check_folder,
     check_name,
-    create_record,
 )
 from everlearn.runs.signals import StepTimeout, StopSignal
 from everlearn.runs.spec import RunSpec
@@ -84,7 +83,7 @@ def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Ite
         check_name(name)
     check_can_create(path)
     run = RunState(spec)
-    lock = create_record(path, spec.to_json(), name, spec.sources())
+    lock = spec.create_record(path, name)
     return _record_events(Record(path), run, lock)
 
 

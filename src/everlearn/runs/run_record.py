@@ -7,6 +7,7 @@ events.jsonl     events, one per line
 scores.jsonl     accuracy on past tasks, one evaluation per line
 probes.jsonl     probe results, one evaluation per line; only for learners without a classifier
 seconds.jsonl    duration of each task
+data-*.npz       images of a stream that was made from arrays in memory
 machine.json     versions and hardware, and whether the result is exactly reproducible
 checkpoint/      states to resume from
 protocols/       results of evaluation protocols
@@ -17,7 +18,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,9 @@ REPRODUCIBLE_LOGS = (EVENTS, SCORES, PROBES)
 """Logs that are equal for equal runs; the other files depend on the machine."""
 PROTOCOLS = "protocols"
 CREATION_FILES = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new", SOURCES, f".{SOURCES}.new"}
-"""What an interrupted creation of a record may leave."""
+"""What an interrupted creation of a record may leave, and data."""
+DATA = re.compile(r"\.?data-[0-9a-f]{12}\.npz(\.new)?")
+"""Images that existed only in memory when the run was started."""
 MAX_NAME = 200
 MAX_SLUG = 60
 
@@ -185,9 +188,15 @@ def has_record(folder: Path) -> bool:
 
 
 def create_record(
-    folder: Path, spec: str, name: str | None = None, sources: Mapping[str, Any] | None = None
+    folder: Path,
+    spec: str,
+    name: str | None = None,
+    sources: Mapping[str, Any] | None = None,
+    save_data: Callable[[Path], None] | None = None,
 ) -> RecordLock:
     """Create a record with its spec and return its lock, which is held.
+
+    `save_data` writes images that exist only in memory.
 
     If several processes try, one succeeds. It keeps the lock, because the others take it to check the folder.
     """
@@ -199,6 +208,8 @@ def create_record(
         files.write(folder / NAME, name.encode() + b"\n")
     if sources:
         files.write(folder / SOURCES, json.dumps(sources, indent=1).encode() + b"\n")
+    if save_data is not None:
+        save_data(folder)
     files.write(folder / SPEC, spec.encode() + b"\n")
     return lock
 
@@ -214,7 +225,7 @@ def check_can_create(folder: Path) -> None:
                 f"{folder} already has a record; continue it with `everlearn resume {folder}` or "
                 "choose another folder"
             )
-        if names - CREATION_FILES:
+        if any(each not in CREATION_FILES and not DATA.fullmatch(each) for each in names):
             raise BadInput(f"{folder} has other files; choose a new folder for the record")
         above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):

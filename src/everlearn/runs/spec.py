@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
@@ -16,10 +17,13 @@ from everlearn.networks.backbones import BACKBONES
 from everlearn.registry import add_sources, is_reference
 from everlearn.rng import MAX_SEED
 from everlearn.settings import FORMAT, Settings, check_format, from_dotted, read_json, read_toml, write_toml
+from everlearn.streams.images.arrays import add_content_folder, save_content
 from everlearn.streams.settings import StreamSettings
 
 if TYPE_CHECKING:
-    from everlearn.runs.run_record import Record
+    from pathlib import Path
+
+    from everlearn.runs.run_record import Record, RecordLock
 
 SECTIONS = ("stream", "learner", "evaluation")
 
@@ -113,6 +117,8 @@ class RunSpec(Settings):
     def from_record(cls, record: "Record") -> Self:
         """The spec of a record; components from outside are searched where they were when it was created."""
         add_sources(record.sources)
+        if record.spec["stream"].get("content"):
+            add_content_folder(record.folder)
         return cls.from_mapping(record.spec)
 
     @classmethod
@@ -157,6 +163,12 @@ class RunSpec(Settings):
         }
         found = {name: registry.source(name) for name, registry in references.items()}
         return {name: source._asdict() for name, source in found.items() if source is not None}
+
+    def create_record(self, folder: "Path", name: str | None = None) -> "RecordLock":
+        """Create the record of this run, with all that is needed to find its components and data again."""
+        from everlearn.runs.run_record import create_record
+
+        return create_record(folder, self.to_json(), name, self.sources(), partial(save_content, self.stream))
 
     def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
         """Build an untrained learner for images of a shape."""

@@ -14,7 +14,6 @@ from everlearn.runs.run_record import (
     check_can_create,
     check_folder,
     check_name,
-    create_record,
     has_record,
 )
 from everlearn.runs.spec import RunSpec
@@ -57,7 +56,7 @@ class Job:
     def create_record(self) -> None:
         """Create the record if it does not exist."""
         if self.record() is None:
-            create_record(self.folder, self.spec.to_json(), self.name, self.spec.sources()).release()
+            self.spec.create_record(self.folder, self.name).release()
 
 
 @dataclass(frozen=True)
