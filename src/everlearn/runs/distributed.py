@@ -38,6 +38,7 @@ from everlearn.runs.loop import RunState
 from everlearn.runs.signals import StopSignal
 from everlearn.runs.spec import RunSpec
 from everlearn.serialization import pack, unpack
+from everlearn.streams.images.arrays import add_content_folder, content_folders
 
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
@@ -244,9 +245,8 @@ def _exit_reason(children: Sequence[ChildProcess]) -> str:
 def broadcast_run(run: RunState) -> None:
     """Rank 0: send the state of a run to the other ranks, if there are any."""
     if world_size() > 1:
-        broadcast_bytes(
-            pack({"spec": run.spec.to_mapping(), "sources": recorded_sources(), "state": run.state()})
-        )
+        places = {"sources": recorded_sources(), "folders": content_folders()}
+        broadcast_bytes(pack({"spec": run.spec.to_mapping(), "places": places, "state": run.state()}))
 
 
 def follow_rank_0() -> None:
@@ -254,7 +254,9 @@ def follow_rank_0() -> None:
     with StopSignal() as stop, suppress(ShutDown):
         while True:
             received = unpack(broadcast_bytes(b""))
-            add_sources(received["sources"])
+            add_sources(received["places"]["sources"])
+            for folder in received["places"]["folders"]:
+                add_content_folder(Path(folder))
             run = RunState(RunSpec.from_mapping(received["spec"]))
             run.load(received["state"])
             for event in run.events():

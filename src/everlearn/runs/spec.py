@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
@@ -17,7 +16,6 @@ from everlearn.networks.backbones import BACKBONES
 from everlearn.registry import add_sources, is_reference
 from everlearn.rng import MAX_SEED
 from everlearn.settings import FORMAT, Settings, check_format, from_dotted, read_json, read_toml, write_toml
-from everlearn.streams.images.arrays import add_content_folder, save_content
 from everlearn.streams.settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -118,6 +116,8 @@ class RunSpec(Settings):
         """The spec of a record; components from outside are searched where they were when it was created."""
         add_sources(record.sources)
         if record.spec["stream"].get("content"):
+            from everlearn.streams.images.arrays import add_content_folder
+
             add_content_folder(record.folder)
         return cls.from_mapping(record.spec)
 
@@ -168,7 +168,15 @@ class RunSpec(Settings):
         """Create the record of this run, with all that is needed to find its components and data again."""
         from everlearn.runs.run_record import create_record
 
-        return create_record(folder, self.to_json(), name, self.sources(), partial(save_content, self.stream))
+        return create_record(folder, self.to_json(), name, self.sources(), self._save_data)
+
+    def _save_data(self, folder: "Path") -> None:
+        """Write images that exist only in memory."""
+        if getattr(self.stream, "content", None):
+            from everlearn.streams.images.arrays import add_content_folder, save_content
+
+            save_content(self.stream, folder)
+            add_content_folder(folder)
 
     def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
         """Build an untrained learner for images of a shape."""

@@ -135,6 +135,11 @@ def add_content_folder(folder: Path) -> None:
         _FOLDERS.append(path)
 
 
+def content_folders() -> list[str]:
+    """The folders that were added, for other processes."""
+    return [str(folder) for folder in _FOLDERS]
+
+
 def _file_name(content: str) -> str:
     return f"data-{content[:DIGITS]}.npz"
 
