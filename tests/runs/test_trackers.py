@@ -1,50 +1,74 @@
-import re
+"""Trackers with the real packages; tests of those that are not installed are skipped."""
+
+import json
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs import Record, record, to_tensorboard, to_wandb
-from everlearn.runs.events import Scored
+from everlearn.runs import Record, RunSpec, record, recorder, resume, track
+from everlearn.runs.events import Event, Scored, TaskEnded, TrainStep
+from everlearn.runs.trackers import Curves
 
-from .conftest import finish, tiny
+from .conftest import finish, run_until, tiny
 
-
-def test_tensorboard_logs_scalars_and_does_not_change_the_run(tmp_path: Path, digest: str) -> None:
-    accumulator = pytest.importorskip(
-        "tensorboard.backend.event_processing.event_accumulator", exc_type=ImportError
-    )
-    finish(to_tensorboard(record(tiny(), tmp_path / "run"), tmp_path / "board"))
-    assert Record(tmp_path / "run").digest == digest
-    board = accumulator.EventAccumulator(str(tmp_path / "board")).Reload()
-    assert {"accuracy", "train/distance", "memory_bytes"} <= set(board.Tags()["scalars"])
-    expected = [sum(row["n_correct"]) / sum(row["n_images"]) for row in Record(tmp_path / "run").scores()]
-    assert [point.value for point in board.Scalars("accuracy")] == pytest.approx(expected)
-
-
-def test_wandb_logs_scalars_and_does_not_change_the_run(
-    tmp_path: Path, digest: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the real package, offline; its log is read back."""
-    wandb = pytest.importorskip("wandb", exc_type=ImportError)
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
-    events = to_wandb(record(tiny(), tmp_path / "run"), mode="offline")
-    expected = [event.accuracy for event in events if isinstance(event, Scored)]
-    wandb.teardown()
-    assert Record(tmp_path / "run").digest == digest
-    (log,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    content = log.read_bytes()
-    # A name, the tag of protobuf field 16 with a length, then the number in JSON.
-    values = list(map(float, re.findall(rb"accuracy\x82\x01.([0-9.e-]+)", content, re.DOTALL)))
-    assert values == [value for value in expected for _ in ("history", "summary")]
-    assert {b"train/distance", b"memory_bytes"} <= set(re.findall(rb"[a-z_/]{10,}", content))
+Curve = dict[str, list[tuple[int, float]]]
+SPEC = tiny("er", n_tasks=3, batch_size=1, **{"evaluation.every_n_batches": 15})
+"""28 batches per task, so that a point within a task, an evaluation within it, and its end have other steps."""
+IS_LAST: dict[str, Callable[[Event], bool]] = {
+    "within a task": lambda event: isinstance(event, TrainStep) and (event.task, event.batch) == (1, 22),
+    "before an evaluation": lambda event: isinstance(event, TrainStep) and (event.task, event.batch) == (1, 14),
+    "at a logged step": lambda event: isinstance(event, TrainStep) and (event.task, event.batch) == (1, 20),
+    "after a task": lambda event: isinstance(event, TaskEnded),
+}
 
 
-@pytest.mark.parametrize("package", ["tensorboard", "wandb"])
-def test_missing_package_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    track = {"tensorboard": lambda: to_tensorboard(iter(()), tmp_path), "wandb": lambda: to_wandb(iter(()))}
-    with pytest.raises(BadInput, match=rf"needs {package}, .*pip install 'everlearn\[{package}\]'"):
-        track[package]()
+def tensorboard_curves(place: Path) -> Curve:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (folder,) = place.iterdir()
+    board = EventAccumulator(str(folder)).Reload()
+    return {
+        tag: [(point.step, point.value) for point in board.Scalars(tag)] for tag in board.Tags()["scalars"]
+    }
+
+
+def mlflow_curves(place: Path) -> Curve:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri(place))
+    (found,) = client.search_runs([client.get_experiment_by_name("everlearn").experiment_id])
+    return {
+        name: [(point.step, point.value) for point in client.get_metric_history(found.info.run_id, name)]
+        for name in found.data.metrics
+    }
+
+
+def uri(place: Path) -> str:
+    return f"sqlite:///{place}.db"
+
+
+READERS = {"tensorboard": tensorboard_curves, "mlflow": mlflow_curves}
+
+
+@pytest.fixture(params=["tensorboard", "mlflow"])
+def tracker(request: pytest.FixtureRequest) -> str:
+    needed = {"tensorboard": "tensorboard", "mlflow": "mlflow"}[request.param]
+    pytest.importorskip(needed, exc_type=ImportError, reason=f"{needed} is not installed: everlearn[track]")
+    return str(request.param)
+
+
+def tracked(events: Iterator[Event], folder: Path, tracker: str, place: Path) -> Iterator[Event]:
+    return track(events, Record(folder), tracker, uri(place) if tracker == "mlflow" else str(place))
+
+
+def stopped_and_resumed(spec: RunSpec, folder: Path, is_last: Callable[[Event], bool], *args: Any) -> None:
+    """A run that was killed some steps after its last checkpoint, and resumed."""
+    with pytest.MonkeyPatch.context() as patch:
+        events = tracked(record(spec, folder), folder, *args)
+        for event in events:
+            if is_last(event):
+                patch.setattr(recorder, "CHECKPOINT_INTERVAL", 0.0)

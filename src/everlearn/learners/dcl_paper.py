@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, Names, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
+from everlearn.networks.devices import loss_value
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -68,7 +69,7 @@ class DCLPaper(ExemplarLearner):
         minimize(loss, self.optim)
         self.count_flops(len(images), self.forward_flops)
         self.exemplars.cache.clear()
-        return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
+        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
 
     def losses(self, images: Tensor, matrices: Tensor, batch: Batch) -> dict[str, Tensor]:
         """Squared error of the matrix and, with `reconstruction_weight`, of the warped image."""

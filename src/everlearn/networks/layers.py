@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.networks.devices import to_device
 from everlearn.networks.tensors import load_module, module_state, pad_to
 
 MAX_R = 1.25
@@ -54,7 +55,7 @@ class GrowingHead(nn.Module):
     def class_indices(self, labels: Iterable[int]) -> Tensor:
         """The index of each label's logit."""
         indices = [self._index[int(label)] for label in labels]
-        return torch.tensor(indices, dtype=torch.long, device=self.weight.device)
+        return to_device(torch.tensor(indices, dtype=torch.long), self.weight.device)
 
     def resize(self, capacity: int) -> None:
         """Replace the parameters by others with `capacity` rows; new rows are zero."""

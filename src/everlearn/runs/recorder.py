@@ -8,14 +8,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from everlearn import files
 from everlearn.errors import BadInput
+from everlearn.networks.devices import device_info
 from everlearn.networks.distributed import world_size
 from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
 from everlearn.runs.events import EvaluationProgress, Event, Probed, RunEnded, Scored, TaskEnded, TrainStep
-from everlearn.runs.loop import RunState, memory_error_context
+from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState, memory_error_context
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -35,11 +36,13 @@ from everlearn.runs.storage import START, Log, read_log
 from everlearn.serialization import Tree
 from everlearn.settings import differences
 
+if TYPE_CHECKING:
+    import torch
+
 CHECKPOINT_INTERVAL = 60.0
 """Seconds of work that an interruption may cost at most."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
 """Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
-LOG_EVERY_N_BATCHES = 20
 STEP_TIMEOUT = 4.0
 """Seconds that a step may take after a stop signal, so that a run ends within five."""
 
@@ -54,10 +57,6 @@ class Stopped(Exception):
 
 class DamagedCheckpoint(UserWarning):
     """A checkpoint could not be used and an older one was."""
-
-
-class InexactResume(UserWarning):
-    """The run continues with other versions or hardware, so its result may differ in the last bits."""
 
 
 def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[Event]:
@@ -89,7 +88,8 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    return _record_events(saved, RunState(RunSpec.from_mapping(saved.spec)), RecordLock(saved.folder))
+    run = RunState(RunSpec.from_mapping(saved.spec), resumed=saved.last_event is not None)
+    return _record_events(saved, run, RecordLock(saved.folder))
 
 
 def _record_events(saved: Record, run: RunState, lock: RecordLock) -> Iterator[Event]:
@@ -202,7 +202,7 @@ class Recorder:
             self.logs[SCORES].append(event.to_json())
         elif isinstance(event, Probed):
             self.logs[PROBES].append(event.to_json())
-        elif _is_logged(event):
+        elif is_logged(event):
             self.logs[EVENTS].append(event.to_json())
         if isinstance(event, TaskEnded):
             self._log_seconds(event.task)
@@ -218,7 +218,7 @@ class Recorder:
             state = {
                 "run": self.run.state(),
                 "logs": {name: log.mark() for name, log in self.logs.items()},
-                "machine": machine(self.run.spec.device),
+                "machine": machine(self.run.device),
                 "exact": self.exact,
                 "seconds": time.monotonic() - self._task_started,
             }
@@ -270,13 +270,13 @@ class Recorder:
             log.rewind(START)
 
     def _is_same_machine(self, saved: dict[str, Any]) -> bool:
-        changed = differences(saved, machine(self.run.spec.device))
+        changed = differences(saved, machine(self.run.device))
         if changed:
             warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
 
     def _write_machine(self) -> None:
-        values = {**machine(self.run.spec.device), "exact": self.exact}
+        values = {**machine(self.run.device), "exact": self.exact}
         files.write(self.record.folder / MACHINE, json.dumps(values, indent=1).encode() + b"\n")
 
     def _log_seconds(self, task: int) -> None:
@@ -293,7 +293,7 @@ class Recorder:
             log.close()
 
 
-def machine(device: str) -> dict[str, Any]:
+def machine(device: "torch.device") -> dict[str, Any]:
     """Versions and hardware that exact results depend on."""
     import torch
 
@@ -301,12 +301,13 @@ def machine(device: str) -> dict[str, Any]:
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "processes": world_size(),
-        "device": device,
+        **device_info(device),
         "processor": platform.machine(),
     }
 
 
-def _is_logged(event: Event) -> bool:
+def is_logged(event: Event) -> bool:
+    """Whether the logs of a record contain an event."""
     if isinstance(event, TrainStep):
         return event.batch % LOG_EVERY_N_BATCHES == 0
     return not isinstance(event, EvaluationProgress)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.networks import flops_per_image, map_batches, minimize, to_tensor
+from everlearn.networks.devices import loss_value
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
 from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
@@ -202,4 +203,4 @@ class CCIVAE(VAELearner):
         self.optimizer_step(loss, len(batch))
         self.capacity = self.next_capacity(self.capacity, self.n_latents)
         losses = {"loss": loss, "reconstruction": reconstruction.nll, "kl": reconstruction.kl.sum()}
-        return {name: float(x.detach()) for name, x in losses.items()} | {"capacity": self.capacity}
+        return {name: loss_value(x) for name, x in losses.items()} | {"capacity": self.capacity}
