@@ -129,7 +129,7 @@ class RunChoice(StreamOptions):
     device: Text = None
     """auto (default: cuda or mps if there is one), cpu, cuda, cuda:N or mps."""
     amp: Flag = False
-    """Train in mixed precision (bfloat16), which helps on GPUs with tensor cores."""
+    """Train in mixed precision; faster on processors and GPUs with bfloat16, less exact."""
     set: Assignments = ()
     """Any setting, repeatable, such as stream.noise=0.1 or learner.memory_size=500."""
     spec: SpecFile = None

@@ -12,7 +12,7 @@ from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, build_optimizer
 from everlearn.memory import ExemplarMemory
 from everlearn.networks.backbones import make_backbone
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_value, to_device
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.tensors import flops_per_image, map_batches, minimize, seeded, to_tensor
 from everlearn.rng import IntArray
@@ -83,7 +83,7 @@ class Contrastive(Learner):
         self.net.train()
         embeddings = self._embed(np.concatenate([batch.images, exemplars]))
         self.count_flops(len(embeddings), self.forward_flops)
-        n, rows = len(batch), torch.from_numpy(class_of).to(self.device)
+        n, rows = len(batch), to_device(torch.from_numpy(class_of), self.device)
         losses = self._losses(embeddings[:n], embeddings[n:], rows)
         loss = losses["pull"] + self.separation_weight * losses["separation"]
         minimize(loss, self.optim)

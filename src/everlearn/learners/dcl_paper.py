@@ -11,7 +11,7 @@ from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, Names, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_value, to_like
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -64,7 +64,7 @@ class DCLPaper(ExemplarLearner):
             raise BadInput("these images come without factors; dcl-paper needs them, dcl can do without")
         self.add_first_images(batch)
         images = self._tensor(batch.images)
-        losses = self.losses(images, torch.from_numpy(batch.factors.matrices()).to(images), batch)
+        losses = self.losses(images, to_like(batch.factors.matrices(), images), batch)
         loss = torch.stack(list(losses.values())).sum()
         minimize(loss, self.optim)
         self.count_flops(len(images), self.forward_flops)

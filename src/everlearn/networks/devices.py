@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -53,6 +54,11 @@ def to_device(tensor: Tensor, device: torch.device | None) -> Tensor:
     if device is not None and device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
+
+
+def to_like(array: npt.NDArray[Any], other: Tensor) -> Tensor:
+    """An array as a tensor with the type of another tensor, on its device."""
+    return to_device(torch.from_numpy(array).to(other.dtype), other.device)
 
 
 def loss_value(loss: Tensor) -> float | Tensor:

@@ -140,7 +140,7 @@ class BatchRenorm(nn.Module):
 
     def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Scale and shift of a training batch; updates the running statistics."""
-        variance, mean = torch.var_mean(x, dim=[0, *range(2, x.ndim)], correction=0)
+        variance, mean = torch.var_mean(x.float(), dim=[0, *range(2, x.ndim)], correction=0)
         std = (variance + self.eps).sqrt()
         with torch.no_grad():
             if int(self.n_batches) == 0:

@@ -7,11 +7,12 @@ the curves of an uninterrupted one: points that the tracker lacks are taken from
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from everlearn.errors import import_optional, unknown
+from everlearn.errors import BadInput, import_optional, unknown
 from everlearn.runs.events import Event, Probed, RunEnded, Scored, TaskEnded, TrainStep
 from everlearn.runs.recorder import is_logged
 from everlearn.runs.run_record import Record, folder_name
@@ -52,7 +53,7 @@ def track(
         ...     pass
     """
     check_tracker(tracker)
-    return _track(events, record, TRACKERS[tracker], place)
+    return _track(events, record, tracker, place)
 
 
 def check_tracker(tracker: str) -> None:
@@ -246,23 +247,37 @@ TRACKERS: dict[str, Callable[[RunInfo, str | None], Writer]] = {
 }
 
 
-def _track(
-    events: Iterator[Event], record: Record, tracker: Callable[[RunInfo, str | None], Writer], place: str | None
-) -> Iterator[Event]:
+def _track(events: Iterator[Event], record: Record, tracker: str, place: str | None) -> Iterator[Event]:
     first = next(events, None)  # from now on, the logs end where the run continues
     curves = Curves(record.spec["epochs"])
     points = sorted(curves.points(_logged_events(record)), key=lambda point: point[:3])
-    writer, n_points, event = tracker(RunInfo.of(record), place), len(points), first
-    try:
+    n_points, event = len(points), first
+    with _errors_of(tracker, record):
+        writer = TRACKERS[tracker](RunInfo.of(record), place)
         writer.write(0, points)
+    try:
         yield from () if first is None else (first,)
         for event in events:
             new = curves.points([event]) if is_logged(event) else []
-            writer.write(n_points, new)
+            with _errors_of(tracker, record):
+                writer.write(n_points, new)
             n_points += len(new)
             yield event
     finally:
         writer.close(finished=isinstance(event, RunEnded))
+
+
+@contextmanager
+def _errors_of(tracker: str, record: Record) -> Iterator[None]:
+    """Raise errors of a tracker, of which each has its own kinds, with advice."""
+    try:
+        yield
+    except Exception as error:
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise BadInput(
+            f"{tracker} cannot be used ({problem:.200}); check it and continue with `everlearn resume "
+            f"{record.folder} --log {tracker}`, or without --log"
+        ) from error
 
 
 def _logged_events(record: Record) -> list[Event]:
