@@ -146,14 +146,14 @@ def _interrupt_after_a_task() -> None:
         (TINY, ("--retries", "-1"), "retries is -1"),
         (TINY, ("--workers", "two"), "--workers is 'two'; it must be a whole number"),
         (TINY, ("--records", "a.toml"), "a.toml"),
-        (TINY, ("--gpus", "1"), "only a cluster assigns GPUs; add --on ray or --gpus 0"),
+        (TINY, ("--gpus", "1"), "gpus is 1, but this machine has 0 GPUs; use fewer, or --on ray"),
         (TINY, ("--on", "slurm"), "--on is 'slurm'; it must be one of 'ray'"),
         (TINY, ("--address", "127.0.0.2:6379"), "add --on ray, or omit it"),
         (TINY + "[resources]\nthreads = 0", (), "threads is 0"),
         (TINY + "[resources]\nmemory = -1", (), "memory is -1; it must be between 0"),
         (TINY + "[resources]\nthreads = 1.5", (), "resources.threads is 1.5; it must be a number such as 1"),
         (TINY + "[resources]\ncpus = 2", (), "unknown resource 'cpus'; use threads (one CPU each)"),
-        (TINY + "[resources]\ngpus = 2", (), "only a cluster assigns GPUs"),
+        (TINY + "[resources]\ngpus = 2", (), "gpus is 2, but this machine has 0 GPUs"),
     ],
 )
 def test_invalid_sweep_is_rejected(run: Run, text: str, words: tuple[str, ...], message: str) -> None:

@@ -18,9 +18,7 @@ CUDA = torch.device("cuda")
 no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 
 
-@pytest.mark.parametrize(
-    ("there", "expected"), [({"cuda", "mps"}, "cuda"), ({"mps"}, "mps"), (set(), "cpu")]
-)
+@pytest.mark.parametrize(("there", "expected"), [({"cuda", "mps"}, "cuda"), ({"mps"}, "mps"), (set(), "cpu")])
 def test_auto_is_the_fastest_device(there: set[str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "is_available", lambda name: name in {*there, "cpu"})
     assert resolve_device("auto") == torch.device(expected)

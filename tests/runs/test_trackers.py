@@ -14,11 +14,13 @@ from everlearn.runs.events import Event, RunEnded, TaskEnded, TrainStep
 from .conftest import finish, tiny
 
 Curve = dict[str, list[tuple[int, float]]]
-SPEC = tiny("er", n_tasks=3, batch_size=1, **{"evaluation.every_n_batches": 15})
+SPEC = tiny(n_tasks=3, batch_size=1, **{"evaluation.every_n_batches": 15})
 """28 batches per task: losses are logged at 1 and 21, accuracies at 15 and 28."""
 STOPS: dict[str, Callable[[Event], bool]] = {
     "at a logged step": lambda event: isinstance(event, TrainStep) and (event.task, event.batch) == (1, 20),
-    "before an evaluation": lambda event: isinstance(event, TrainStep) and (event.task, event.batch) == (1, 14),
+    "before an evaluation": lambda event: (
+        isinstance(event, TrainStep) and (event.task, event.batch) == (1, 14)
+    ),
     "after a task": lambda event: isinstance(event, TaskEnded),
 }
 
@@ -38,8 +40,8 @@ def mlflow_curves(place: str) -> Curve:
     client = MlflowClient(tracking_uri=place)
     (found,) = client.search_runs([client.get_experiment_by_name("everlearn").experiment_id])
     assert found.info.status == "FINISHED"
-    assert found.data.params["learner.name"] == "er"
-    assert found.data.tags["everlearn.group"] == "er sprites"
+    assert found.data.params["learner.name"] == "nearest"
+    assert found.data.tags["everlearn.group"] == "nearest sprites"
     return {
         name: [(point.step, point.value) for point in client.get_metric_history(found.info.run_id, name)]
         for name in found.data.metrics
@@ -53,9 +55,7 @@ def need(package: str) -> None:
     pytest.importorskip(package, exc_type=ImportError, reason=f"{package} is not installed: everlearn[track]")
 
 
-@pytest.fixture(
-    params=["tensorboard", pytest.param("mlflow", marks=pytest.mark.filterwarnings("ignore"))]
-)
+@pytest.fixture(params=["tensorboard", pytest.param("mlflow", marks=pytest.mark.filterwarnings("ignore"))])
 def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     need(request.param)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database takes seconds to create
@@ -76,7 +76,7 @@ def uninterrupted(tracker: str, tmp_path: Path) -> Curve:
 
 def test_curves_are_those_of_the_record(uninterrupted: Curve, tmp_path: Path) -> None:
     run = Record(tmp_path / "run")
-    assert [step for step, _ in uninterrupted["train/loss"]] == [1, 21, 29, 49, 57, 77]
+    assert [step for step, _ in uninterrupted["train/distance"]] == [1, 21, 29, 49, 57, 77]
     assert [step for step, _ in uninterrupted["within_task/accuracy"]] == [15, 43, 71]
     assert [step for step, _ in uninterrupted["accuracy"]] == [28, 56, 84]
     rows = [row for row in run.scores() if row["n_batches"] is None]
@@ -85,8 +85,10 @@ def test_curves_are_those_of_the_record(uninterrupted: Curve, tmp_path: Path) ->
     assert {"weights_bytes", "memory_bytes", "flops"} <= uninterrupted.keys()
 
 
-@pytest.mark.parametrize("stop", STOPS)
-@pytest.mark.parametrize("extra", [0, 9])
+@pytest.mark.parametrize(
+    ("stop", "extra"),
+    [("at a logged step", 9), ("before an evaluation", 0), ("before an evaluation", 9), ("after a task", 0)],
+)
 def test_resumed_run_continues_its_curves(
     uninterrupted: Curve,
     tracker: str,
@@ -134,7 +136,7 @@ def test_wandb_has_id_group_and_curves(tmp_path: Path, monkeypatch: pytest.Monke
     assert {log.stem for log in logs} == {f"run-{SPEC.hash[:32]}"}
     for log in logs:
         content = log.read_bytes()
-        assert b"er sprites" in content
+        assert b"nearest sprites" in content
         # A name, the tag of protobuf field 16 with a length, then the number in JSON.
         steps = re.findall(rb"batches\x82\x01.([0-9]+)", content, re.DOTALL)
         in_order = list(dict.fromkeys(map(int, steps)))

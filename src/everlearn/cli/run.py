@@ -25,9 +25,7 @@ Folder = Annotated[
 ]
 Name = Annotated[str | None, Parameter(show_default=False, group=RUN)]
 Processes = Annotated[Whole, Parameter(metavar="N", group=RUN)]
-Log = Annotated[
-    tuple[str, ...], Parameter(negative=(), show_default=False, metavar="TRACKER", group=RUN)
-]
+Log = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="TRACKER", group=RUN)]
 
 
 def run(
@@ -65,9 +63,7 @@ def run(
     return _result(saved, stopped)
 
 
-def resume(
-    record: Path, /, *, processes: Processes = 1, log: Log = (), console: ConsoleArg
-) -> Result | None:
+def resume(record: Path, /, *, processes: Processes = 1, log: Log = (), console: ConsoleArg) -> Result | None:
     """Resume a run from its newest checkpoint. The result is the same as without the interruption.
 
     Args:

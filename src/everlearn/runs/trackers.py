@@ -27,14 +27,10 @@ BATCHES = "batches"
 MLFLOW_ID, MLFLOW_GROUP = "everlearn.id", "everlearn.group"
 MAX_METRICS, MAX_PARAMETER = 1000, 500
 """Most metrics in one request to MLflow, and most characters of a parameter."""
-KINDS: dict[str, Callable[..., Event]] = {
-    each.kind: each for each in (TrainStep, Scored, Probed, TaskEnded)
-}
+KINDS: dict[str, Callable[..., Event]] = {each.kind: each for each in (TrainStep, Scored, Probed, TaskEnded)}
 
 
-def track(
-    events: Iterator[Event], record: Record, tracker: str, place: str | None = None
-) -> Iterator[Event]:
+def track(events: Iterator[Event], record: Record, tracker: str, place: str | None = None) -> Iterator[Event]:
     """Pass events of `record` or `resume` on, and show the run in a tracker.
 
     The tracker also gets what the logs of the record contain already, so that the curves are complete; the
