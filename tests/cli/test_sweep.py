@@ -146,7 +146,7 @@ def _interrupt_after_a_task() -> None:
         (TINY, ("--retries", "-1"), "retries is -1"),
         (TINY, ("--workers", "two"), "--workers is 'two'; it must be a whole number"),
         (TINY, ("--records", "a.toml"), "a.toml"),
-        (TINY, ("--gpus", "1"), "gpus is 1, but this machine has 0 GPUs; use fewer, or --on ray"),
+        (TINY, ("--gpus", "1"), "gpus is 1, but this machine has 0 GPUs; use fewer, or a cluster"),
         (TINY, ("--on", "slurm"), "--on is 'slurm'; it must be one of 'ray'"),
         (TINY, ("--address", "127.0.0.2:6379"), "add --on ray, or omit it"),
         (TINY + "[resources]\nthreads = 0", (), "threads is 0"),

@@ -65,9 +65,8 @@ def test_deterministic_flags_are_set_and_restored(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
     monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
     before = _flags()
-    with pytest.raises(KeyError), deterministic(CUDA):
+    with deterministic(CUDA):
         assert _flags() == (True, True, False, ":4096:8")
-        raise KeyError
     assert _flags() == before
     with deterministic(torch.device("cpu")):
         assert _flags() == before

@@ -44,8 +44,8 @@ def test_json_and_toml_round_trip(name: str) -> None:
 
 CHANGES = [
     {"seed": 1}, {"n_tasks": 3}, {"epochs": 2}, {"batch_size": 17}, {"device": "mps"}, {"device": "cpu"},
-    {"amp": True}, {"evaluation.every_n_tasks": 2}, {"evaluation.n_images": 9}, {"evaluation.every_n_batches": 1},
-    {"evaluation.forward_transfer": False}, {"stream.seed": 1}, {"stream.noise": 0.5},
+    {"evaluation.every_n_tasks": 2}, {"evaluation.n_images": 9}, {"evaluation.every_n_batches": 1},
+    {"amp": True}, {"evaluation.forward_transfer": False}, {"stream.seed": 1}, {"stream.noise": 0.5},
     {"learner.memory_size": 3},
 ]  # fmt: skip
 

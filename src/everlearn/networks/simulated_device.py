@@ -9,6 +9,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 CPU = torch.device("cpu")
+TENSOR: Any = Tensor  # attributes such as `device` are descriptors, which its annotations do not say
 NAME, PINNED = "simulated_device", "is_simulated_pin"
 """Attributes of storages; so all views of a tensor, and a parameter made of it, are on its device."""
 TO_NUMPY = (Tensor.numpy, Tensor.__array__)
@@ -18,7 +19,7 @@ READS = (
 )  # fmt: skip
 """Functions that wait for the device."""
 FROM_HOST = (torch.tensor, torch.as_tensor)
-BETWEEN_DEVICES = (Tensor.copy_, Tensor.data.__set__, torch._has_compatible_shallow_copy_type)
+BETWEEN_DEVICES = (Tensor.copy_, TENSOR.data.__set__, torch._has_compatible_shallow_copy_type)
 """Functions whose tensors may be on different devices."""
 NO_SCALARS = (torch.cat, torch.stack)
 """Functions that do not accept a CPU tensor of one number beside tensors of a device."""
@@ -47,10 +48,10 @@ class SimulatedDevice(TorchFunctionMode):
         super().__init__()
         self.kind, self.n_waits = kind, 0
         self._getters: dict[Any, Callable[[torch.device], Any]] = {
-            Tensor.device.__get__: lambda device: device,
-            Tensor.is_cpu.__get__: lambda device: device.type == "cpu",
-            Tensor.is_cuda.__get__: lambda device: device.type == "cuda",
-            Tensor.is_mps.__get__: lambda device: device.type == "mps",
+            TENSOR.device.__get__: lambda device: device,
+            TENSOR.is_cpu.__get__: lambda device: device.type == "cpu",
+            TENSOR.is_cuda.__get__: lambda device: device.type == "cuda",
+            TENSOR.is_mps.__get__: lambda device: device.type == "mps",
         }
         self._transfers: dict[Any, Callable[..., Tensor]] = {
             Tensor.to: self._to,
@@ -86,7 +87,7 @@ class SimulatedDevice(TorchFunctionMode):
                 target = _device_of(value)
             elif isinstance(value, str | torch.device):
                 target = _normal(value)
-        plain = [CPU if isinstance(value, str | torch.device) else value for value in args]
+        plain: list[Any] = [CPU if isinstance(value, str | torch.device) else value for value in args]
         result = tensor.to(*plain, **{**kwargs, **({"device": CPU} if "device" in kwargs else {})})
         if source == target:
             return _marked(result, target) if target != CPU else result
@@ -99,8 +100,8 @@ class SimulatedDevice(TorchFunctionMode):
     def _check(self, func: Any) -> None:
         if func in TO_NUMPY:
             raise TypeError(
-                f"can't convert {self.kind}:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor "
-                "to host memory first."
+                f"can't convert {self.kind}:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
             )
         self.n_waits += func in READS or func in FROM_HOST
 

@@ -44,7 +44,7 @@ def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's random numbers inside the context; outside, they do not change."""
     with torch.random.fork_rng(devices=[]):
-        torch.random.default_generator.manual_seed(seed)  # of the CPU, where weights are drawn
+        torch.default_generator.manual_seed(seed)  # of the CPU, where weights are drawn
         yield
 
 

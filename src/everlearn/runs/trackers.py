@@ -179,8 +179,14 @@ class WandBWriter(Writer):
     def __init__(self, run: RunInfo, place: str | None) -> None:
         import wandb
 
-        names = {"id": run.id, "name": run.name, "group": run.group}
-        self._run = wandb.init(project=place or PROJECT, **names, config=run.spec, resume="allow")
+        self._run = wandb.init(
+            project=place or PROJECT,
+            id=run.id,
+            name=run.name,
+            group=run.group,
+            config=run.spec,
+            resume="allow",
+        )
         self._run.define_metric("*", step_metric=BATCHES)
         self._n_sent = self._run.step
 

@@ -47,7 +47,7 @@ class GPUs:
             raise BadInput(f"gpus is {share:g}; use a whole number, or a fraction of one GPU such as 0.5")
         if share > len(names):
             raise BadInput(
-                f"gpus is {share:g}, but this machine has {len(names)} GPUs; use fewer, or --on ray for a cluster"
+                f"gpus is {share:g}, but this machine has {len(names)} GPUs; use fewer, or a cluster"
             )
         self._names, self._n_each = names, max(1, int(share))
         self._max_users = int(1 / share + 1e-9) if share < 1 else 1
