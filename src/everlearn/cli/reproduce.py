@@ -60,7 +60,7 @@ def reproduce(
     jobs = _jobs(requests, check_path(records))
     capacity = sweeps.Capacity(workers=workers, gpus=default_gpus(jobs))
     if dry_run:
-        return plan(jobs, records, capacity.local_workers)
+        return plan(jobs, records, sweeps.LocalExecutor(capacity).workers)
     folder = check_path(out or records)
     events = sweeps.run_jobs(jobs, capacity=capacity)
     _pretrain(jobs, requests, console)

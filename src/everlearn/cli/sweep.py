@@ -64,11 +64,12 @@ def sweep(
     jobs: Sequence[sweeps.Job] = described.jobs(folder)
     default = {"gpus": default_gpus(jobs)} if on is None else {}
     capacity = _capacity({**default, **described.resources}, options)
+    at_a_time = sweeps.LocalExecutor(capacity).workers if on is None else workers
     if folder.is_dir():
         jobs = sweeps.with_durations(jobs, runs.list_records(folder))
     events = sweeps.run_jobs(jobs, capacity=capacity, executor=executor, retries=retries)
     if dry_run:
-        return plan(jobs, folder, capacity.local_workers if on is None else workers)
+        return plan(jobs, folder, at_a_time)
     return _result(jobs, folder, show_sweep(events, console))
 
 
