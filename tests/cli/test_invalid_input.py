@@ -150,6 +150,8 @@ run --batch-size NaN
 run --seed x
 run --device gpu
 run --device cuda:9999
+run --log tensorbord
+resume records/dcl --log =here
 run --eval-images 0
 run --learning-rate fast --learner er
 run --memory-size 5 --learner naive

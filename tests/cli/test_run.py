@@ -141,16 +141,19 @@ def test_damaged_checkpoint_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatc
     assert outcome.err.count("\n") == 1
 
 
-def test_tensorboard_option(run: Run) -> None:
+def test_log_shows_a_run_in_trackers(run: Run) -> None:
     pytest.importorskip("tensorboard", exc_type=ImportError)
-    assert run("run", *TINY, "-r", "a", "--tensorboard", "board").code == 0
-    assert list(Path("board").glob("events.out.tfevents.*"))
+    assert run("run", *TINY, "-r", "a", "--log", "tensorboard=board").code == 0
+    (curves,) = Path("board").glob("a-*/events.out.tfevents.*")
+    assert run("resume", "a", "--log", "tensorboard").code == 0
+    (again,) = Path("tensorboard").glob("a-*/events.out.tfevents.*")
+    assert again.parent.name == curves.parent.name
 
 
-@pytest.mark.parametrize("package", ["tensorboard", "wandb"])
+@pytest.mark.parametrize("package", ["tensorboard", "wandb", "mlflow"])
 def test_missing_tracker_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    outcome = run("run", *TINY, "-r", "a", f"--{package}", "mine")
+    outcome = run("run", *TINY, "-r", "a", "--log", f"{package}=mine")
     assert_refused(outcome)
     assert f"this needs {package}, which is not installed; try: pip install" in outcome.err
     assert not Path("a").exists()

@@ -2,14 +2,18 @@ import os
 import random
 import re
 import signal
+import subprocess
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from everlearn.runs import Record, RunSpec, list_records, record
+from everlearn.cli.arguments import read_spec
+from everlearn.cli.sweep import default_gpus
+from everlearn.runs import Record, RunSpec, list_records, record, sweep
 from everlearn.runs.sweep import pending_commands
 
 from . import sweeps
@@ -146,14 +150,14 @@ def _interrupt_after_a_task() -> None:
         (TINY, ("--retries", "-1"), "retries is -1"),
         (TINY, ("--workers", "two"), "--workers is 'two'; it must be a whole number"),
         (TINY, ("--records", "a.toml"), "a.toml"),
-        (TINY, ("--gpus", "1"), "only a cluster assigns GPUs; add --on ray or --gpus 0"),
+        (TINY, ("--gpus", "1"), "gpus is 1, but this machine has 0 GPUs; use fewer, or a cluster"),
         (TINY, ("--on", "slurm"), "--on is 'slurm'; it must be one of 'ray'"),
         (TINY, ("--address", "127.0.0.2:6379"), "add --on ray, or omit it"),
         (TINY + "[resources]\nthreads = 0", (), "threads is 0"),
         (TINY + "[resources]\nmemory = -1", (), "memory is -1; it must be between 0"),
         (TINY + "[resources]\nthreads = 1.5", (), "resources.threads is 1.5; it must be a number such as 1"),
         (TINY + "[resources]\ncpus = 2", (), "unknown resource 'cpus'; use threads (one CPU each)"),
-        (TINY + "[resources]\ngpus = 2", (), "only a cluster assigns GPUs"),
+        (TINY + "[resources]\ngpus = 2", (), "gpus is 2, but this machine has 0 GPUs"),
     ],
 )
 def test_invalid_sweep_is_rejected(run: Run, text: str, words: tuple[str, ...], message: str) -> None:
@@ -190,3 +194,25 @@ def test_kill_does_not_change_results(tmp_path: Path, serial: list[dict[str, Any
         sweep = sweeps.start(tmp_path, EVERLEARN)
     assert sweep.wait() == 0
     assert sweeps.results(list_records(tmp_path)) == serial
+
+
+def test_gpus_are_dealt_out_by_default(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes run on the CPU, since torch finds no GPU; their environments name different ones."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,6")
+    given: list[str] = []
+    start = subprocess.Popen
+
+    def popen(*args: Any, env: dict[str, str], **options: Any) -> Any:
+        given.append(env["CUDA_VISIBLE_DEVICES"])
+        return start(*args, env=env, **options)
+
+    monkeypatch.setattr("everlearn.runs.child_process.subprocess.Popen", popen)
+    Path("a.toml").write_text(f"seeds = [0, 1]{TINY}")
+    assert run("sweep", "a.toml", "--workers", "2", "--memory", "0").code == 0
+    assert given == ["5", "6"]
+    described = sweep.Sweep(**read_spec(Path("a.toml"))).jobs(Path("records"))
+    on_cpu = [
+        replace(job, spec=RunSpec.from_mapping({**job.spec.to_mapping(), "device": "cpu"}))
+        for job in described
+    ]
+    assert (default_gpus(described), default_gpus(on_cpu)) == (1, 0)

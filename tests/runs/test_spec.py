@@ -43,9 +43,9 @@ def test_json_and_toml_round_trip(name: str) -> None:
 
 
 CHANGES = [
-    {"seed": 1}, {"n_tasks": 3}, {"epochs": 2}, {"batch_size": 17}, {"device": "mps"},
+    {"seed": 1}, {"n_tasks": 3}, {"epochs": 2}, {"batch_size": 17}, {"device": "mps"}, {"device": "cpu"},
     {"evaluation.every_n_tasks": 2}, {"evaluation.n_images": 9}, {"evaluation.every_n_batches": 1},
-    {"evaluation.forward_transfer": False}, {"stream.seed": 1}, {"stream.noise": 0.5},
+    {"amp": True}, {"evaluation.forward_transfer": False}, {"stream.seed": 1}, {"stream.noise": 0.5},
     {"learner.memory_size": 3},
 ]  # fmt: skip
 
@@ -70,6 +70,7 @@ BAD_NUMBERS: list[Any] = [
 ]  # fmt: skip
 BAD_VALUES: dict[str, list[Any]] = {
     **dict.fromkeys(FIELDS, BAD_NUMBERS),
+    "amp": ["maybe", 2, None],
     "device": ["gpu", "cuda:x", "", 3, None, "cpu ", "CPU", "cuda:99999"],
     "learner.backbone": ["big", 3, None, "", "resnet19"],
     "learner.learning_rate": [0, -1, "fast", None, float("inf"), 1e7],

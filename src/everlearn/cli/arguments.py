@@ -127,7 +127,9 @@ class RunChoice(StreamOptions):
     eval_images: Value = None
     """Test images per evaluation, over all tasks seen; default: 1000."""
     device: Text = None
-    """cpu (default), cuda, cuda:N or mps."""
+    """auto (default: cuda or mps if there is one), cpu, cuda, cuda:N or mps."""
+    amp: Flag = False
+    """Train in mixed precision; faster on processors and GPUs with bfloat16, less exact."""
     set: Assignments = ()
     """Any setting, repeatable, such as stream.noise=0.1 or learner.memory_size=500."""
     spec: SpecFile = None
@@ -146,7 +148,7 @@ class RunChoice(StreamOptions):
     def build(self) -> "runs.RunSpec":
         """The selected run."""
         values = _given(self, {"stream": "stream", "learner": "learner", **RUN_TEXTS})
-        values |= _given(self, RUN_VALUES, parse=True)
+        values |= _given(self, RUN_VALUES, parse=True) | ({"amp": True} if self.amp else {})
         assigned = read_assignments(self.set, example="stream.image_size=32 or epochs=1")
         chosen = {**_spec_settings(_read_spec(self.spec)), **_merge(values, assigned)}
         names = {part: chosen.pop(part) for part in ("stream", "learner") if part in chosen}

@@ -18,6 +18,7 @@ OPTIONAL_PACKAGES = {
     "avalanche-lib": "Avalanche benchmarks",
     "tensorboard": "TensorBoard curves",
     "wandb": "Weights & Biases",
+    "mlflow": "MLflow",
 }
 DATASETS = ("mnist", "fashion", "omniglot")
 MEASURED_SECONDS = 0.5

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from everlearn import files
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Console, ConsoleArg, Result, table
-from everlearn.cli.sweep import OptionalInt, plan
+from everlearn.cli.sweep import OptionalInt, default_gpus, plan
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.runs import sweep as sweeps
 
@@ -58,9 +58,9 @@ def reproduce(
 
     requests = _requests(names, scale, first)
     jobs = _jobs(requests, check_path(records))
-    capacity = sweeps.Capacity(workers=workers)
+    capacity = sweeps.Capacity(workers=workers, gpus=default_gpus(jobs))
     if dry_run:
-        return plan(jobs, records, capacity.local_workers)
+        return plan(jobs, records, sweeps.LocalExecutor(capacity).workers)
     folder = check_path(out or records)
     events = sweeps.run_jobs(jobs, capacity=capacity)
     _pretrain(jobs, requests, console)

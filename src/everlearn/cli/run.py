@@ -25,8 +25,7 @@ Folder = Annotated[
 ]
 Name = Annotated[str | None, Parameter(show_default=False, group=RUN)]
 Processes = Annotated[Whole, Parameter(metavar="N", group=RUN)]
-TensorBoard = Annotated[Path | None, Parameter(show_default=False, metavar="DIR", group=RUN)]
-WandB = Annotated[str | None, Parameter(show_default=False, metavar="PROJECT", group=RUN)]
+Log = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="TRACKER", group=RUN)]
 
 
 def run(
@@ -35,8 +34,7 @@ def run(
     record: Folder = None,
     name: Name = None,
     processes: Processes = 1,
-    tensorboard: TensorBoard = None,
-    wandb: WandB = None,
+    log: Log = (),
     console: ConsoleArg,
 ) -> Result | None:
     """Train a learner on a stream. The run is recorded and can be resumed after a crash.
@@ -46,12 +44,12 @@ def run(
         record: Folder of the record; default: a new one in records/.
         name: Name of the run in lists and figures.
         processes: Data-parallel processes; under torchrun, those that it started.
-        tensorboard: Folder for TensorBoard logs of losses and accuracies.
-        wandb: Weights & Biases project for losses and accuracies.
+        log: Show losses and accuracies in tensorboard, wandb or mlflow, repeatable; tensorboard=DIR,
+            wandb=PROJECT and mlflow=URI say where.
     """
     if _follow():
         return None
-    runs.trackers.check_installed(tensorboard=tensorboard is not None, wandb=wandb is not None)
+    trackers = _read_trackers(log)
     spec = choice.build()
     folder = record or RECORDS / runs.folder_name(name or spec.title, spec.hash)
     exists = runs.has_record(runs.check_folder(folder))
@@ -60,27 +58,24 @@ def run(
     with runs.process_group(spec, processes=processes):
         resumes = exists and _is_restarted()
         events = runs.resume(folder) if resumes else runs.record(spec, folder, name=name)
-        if tensorboard is not None:
-            events = runs.trackers.to_tensorboard(events, tensorboard)
-        if wandb is not None:
-            events = runs.trackers.to_wandb(events, project=wandb, name=name or folder.name)
         saved = runs.Record(folder)
-        stopped = run_events(events, saved, console)
+        stopped = run_events(_tracked(events, saved, trackers), saved, console)
     return _result(saved, stopped)
 
 
-def resume(record: Path, /, *, processes: Processes = 1, console: ConsoleArg) -> Result | None:
+def resume(record: Path, /, *, processes: Processes = 1, log: Log = (), console: ConsoleArg) -> Result | None:
     """Resume a run from its newest checkpoint. The result is the same as without the interruption.
 
     Args:
         record: Folder of the record.
         processes: Data-parallel processes; another number than before changes the last bits.
+        log: Trackers, as for `everlearn run`; their curves are continued, or made from the record.
     """
     if _follow():
         return None
-    saved = runs.Record(record)
+    trackers, saved = _read_trackers(log), runs.Record(record)
     with runs.process_group(runs.RunSpec.from_record(saved), processes=processes):
-        stopped = run_events(runs.resume(record), saved, console)
+        stopped = run_events(_tracked(runs.resume(record), saved, trackers), saved, console)
     return _result(saved, stopped)
 
 
@@ -111,6 +106,22 @@ def rerun(record: "runs.Record", *, console: Console, **change: Any) -> "runs.Re
     name = "-".join([record.folder.name, *(f"{key}-{value}" for key, value in change.items())])
     spec = runs.RunSpec.from_mapping({**record.spec, **change})
     return run_or_resume(record.folder.parent / name, spec, console)
+
+
+def _read_trackers(log: tuple[str, ...]) -> dict[str, str | None]:
+    """Names and places of trackers, written as NAME or NAME=PLACE."""
+    pairs = [word.partition("=") for word in log]
+    for name, _, _ in pairs:
+        runs.trackers.check_tracker(name)
+    return {name: place or None for name, _, place in pairs}
+
+
+def _tracked(
+    events: "Iterator[Event]", record: "runs.Record", trackers: dict[str, str | None]
+) -> "Iterator[Event]":
+    for name, place in trackers.items():
+        events = runs.track(events, record, name, place)
+    return events
 
 
 def _follow() -> bool:

@@ -49,10 +49,10 @@ def sweep(
         records: Folder for the records; default: records/ and the name of the file.
         on: ray, for the nodes of a Ray cluster; default: this machine.
         address: Head of the Ray cluster; default: the cluster of this machine.
-        workers: Runs at a time; default: one per core, or as many as fit on the cluster.
+        workers: Runs at a time; default: one per core or GPU, or as many as fit on the cluster.
         threads: CPU threads per run; default: 1.
         memory: Gigabytes per run, default: 1; on this machine no run starts while less is free.
-        gpus: GPUs per run on a cluster, or a fraction such as 0.5; default: 0.
+        gpus: GPUs per run, or a fraction such as 0.5; default: 1 on a machine with GPUs, 0 on a cluster.
         retries: How often a failed run is continued from its last checkpoint.
         dry_run: List the runs and the estimated time only.
     """
@@ -61,13 +61,15 @@ def sweep(
     executor, folder = choose_executor(on, address), check_path(records or RECORDS / file.stem)
     described = sweeps.Sweep(**read_spec(file))
     options = {"workers": workers, "threads": threads, "memory": memory, "gpus": gpus}
-    capacity = _capacity(described, options, is_local=on is None)
     jobs: Sequence[sweeps.Job] = described.jobs(folder)
+    default = {"gpus": default_gpus(jobs)} if on is None else {}
+    capacity = _capacity({**default, **described.resources}, options)
+    at_a_time = sweeps.LocalExecutor(capacity).workers if on is None else workers
     if folder.is_dir():
         jobs = sweeps.with_durations(jobs, runs.list_records(folder))
     events = sweeps.run_jobs(jobs, capacity=capacity, executor=executor, retries=retries)
     if dry_run:
-        return plan(jobs, folder, capacity.local_workers if on is None else workers)
+        return plan(jobs, folder, at_a_time)
     return _result(jobs, folder, show_sweep(events, console))
 
 
@@ -82,14 +84,18 @@ def choose_executor(on: str | None, address: str | None) -> "sweeps.ExecutorFact
     return on_ray(address)
 
 
-def _capacity(sweep: "sweeps.Sweep", options: dict[str, Any], *, is_local: bool) -> "sweeps.Capacity":
+def default_gpus(jobs: "Sequence[sweeps.Job]") -> int:
+    """One GPU per run if this machine has some and a run may use them, else 0."""
+    may_use = any(job.spec.device == "auto" or job.spec.device.startswith("cuda") for job in jobs)
+    return int(may_use and bool(sweeps.available_gpus()))
+
+
+def _capacity(resources: dict[str, Any], options: dict[str, Any]) -> "sweeps.Capacity":
     """Options take precedence over the resources in the sweep file."""
-    values = {**sweep.resources, **{name: value for name, value in options.items() if value is not None}}
+    values = {**resources, **{name: value for name, value in options.items() if value is not None}}
     if "memory" in values:
         check_range("memory", values["memory"], 0, MAX_GIGABYTES)
         values["memory"] = int(values["memory"] * GIGABYTE)
-    if is_local and values.get("gpus"):
-        raise BadInput(f"gpus is {values['gpus']}, but only a cluster assigns GPUs; add --on ray or --gpus 0")
     return sweeps.Capacity(**values)
 
 

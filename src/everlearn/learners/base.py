@@ -22,7 +22,8 @@ from everlearn.streams.stream import Images
 
 T = TypeVar("T")
 Names = tuple[str, ...]
-Losses = dict[str, float]
+Losses = dict[str, float | Tensor]
+"""Losses by name: numbers, or tensors of one number (see `networks.devices.loss_value`)."""
 State = dict[str, Any]
 """Nested dictionaries whose leaves are numpy arrays or JSON values."""
 
@@ -168,7 +169,7 @@ class Footprint:
 
 
 class Stateful:
-    """An object whose state is declared: `state`, `load` and `footprint` follow from the declaration.
+    """An object whose state is declared: `state`, `load`, `to` and `footprint` follow from the declaration.
 
     Declarations of base classes come first. A part is a module, an optimizer, a tensor, an array, a list of
     such, another `Stateful`, anything with `state`, `load` and `nbytes` (a replay buffer), or None.
@@ -211,6 +212,12 @@ class Stateful:
                 part = self.make_optimizer()
             setattr(self, name, _loaded(part, state[name]))
         self.on_load()
+
+    def to(self, device: torch.device) -> Self:
+        """Move all parts to a device; they are built on the CPU, so that a seed means the same weights."""
+        for name in self.parts:
+            setattr(self, name, _moved(getattr(self, name), device))
+        return self
 
     def on_load(self) -> None:
         """Recompute what depends on the state; called after `load`."""
@@ -257,6 +264,18 @@ def _loaded(part: Any, state: Any) -> Any:
         case _:
             own: Any = part
             own.load(state)
+    return part
+
+
+def _moved(part: Any, device: torch.device) -> Any:
+    """The part on a device: the same object where it can change, else a new one."""
+    match part:
+        case torch.optim.Optimizer():
+            load_optimizer(part, optimizer_state(part))  # to the device of the weights
+        case nn.Module() | Tensor() | Stateful():
+            return part.to(device)
+        case list():
+            return [_moved(each, device) for each in part]
     return part
 
 
@@ -309,6 +328,13 @@ class Learner(Configurable, Stateful, ABC):
 
     flops = 0.0
     """Estimated floating-point operations spent on training."""
+
+    device = torch.device("cpu")
+    """Where the parts are."""
+
+    def to(self, device: torch.device) -> Self:
+        self.device = device
+        return super().to(device)
 
     def begin(self, task: TaskView) -> None:
         """A task starts; its training images and exemplars are available."""

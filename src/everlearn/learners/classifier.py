@@ -10,6 +10,7 @@ from torch.nn import functional
 from everlearn.errors import BadInput
 from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.networks.backbones import IncrementalNet, make_backbone
+from everlearn.networks.devices import loss_value
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.tensors import (
     flops_per_image,
@@ -48,28 +49,26 @@ class Classifier(Learner):
     supports_data_parallel = True
 
     def setup(self) -> None:
-        self.device = torch.get_default_device()
         self.n_steps = 0
         self.reset()
         self.forward_flops = flops_per_image(self.net.backbone, self.image_shape)
 
     def reset(self) -> None:
         """Start again: initial weights, no labels, a new optimizer."""
-        with self.device:
-            backbone = data_parallel(make_backbone(self.backbone, self.image_shape, self.seed))
-            self.net = IncrementalNet(backbone)
+        backbone = data_parallel(make_backbone(self.backbone, self.image_shape, self.seed))
+        self.net = IncrementalNet(backbone).to(self.device)
         self.optim = self.make_optimizer()
 
     def learn(self, batch: Batch) -> Losses:
         return {"loss": self.step(batch)}
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: Batch) -> float | Tensor:
         """One optimizer step on a batch; returns the loss."""
         self.net.train()
         loss = self.loss(*self.tensors(batch))
         self.optimizer_step(loss)
         self.n_steps += 1
-        return float(loss.detach())
+        return loss_value(loss)
 
     def loss(self, images: Tensor, targets: Tensor) -> Tensor:
         """The loss that a step minimizes: cross-entropy over all labels seen so far."""

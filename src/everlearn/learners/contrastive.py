@@ -12,6 +12,7 @@ from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, build_optimizer
 from everlearn.memory import ExemplarMemory
 from everlearn.networks.backbones import make_backbone
+from everlearn.networks.devices import loss_value, to_device
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.tensors import flops_per_image, map_batches, minimize, seeded, to_tensor
 from everlearn.rng import IntArray
@@ -82,12 +83,12 @@ class Contrastive(Learner):
         self.net.train()
         embeddings = self._embed(np.concatenate([batch.images, exemplars]))
         self.count_flops(len(embeddings), self.forward_flops)
-        n, rows = len(batch), torch.from_numpy(class_of).to(embeddings.device)
+        n, rows = len(batch), to_device(torch.from_numpy(class_of), self.device)
         losses = self._losses(embeddings[:n], embeddings[n:], rows)
         loss = losses["pull"] + self.separation_weight * losses["separation"]
         minimize(loss, self.optim)
         self.n_steps += 1
-        return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
+        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
         if not len(self.memory):
@@ -110,7 +111,7 @@ class Contrastive(Learner):
         t = self.temperature
         similarity = (embeddings * exemplars[class_of]).sum(1) / t
         others = (embeddings @ embeddings.T / t).masked_fill(class_of[:, None] == class_of, -torch.inf)
-        itself = torch.eye(len(exemplars), dtype=torch.bool, device=embeddings.device)
+        itself = torch.eye(len(exemplars), dtype=torch.bool, device=self.device)
         between = (exemplars @ exemplars.T / t).masked_fill(itself, -torch.inf)
         separation = (_log_sum(between) - 1 / t) if len(exemplars) > 1 else torch.zeros_like(between[0])
         return {"pull": (_log_sum(others) - similarity).mean(), "separation": separation[class_of].mean()}
@@ -127,8 +128,9 @@ class Contrastive(Learner):
 
     def _embed(self, images: Images) -> Tensor:
         # In double precision: the embeddings of a network that has learned little yet are nearly parallel.
-        device = next(self.net.parameters()).device
-        return functional.normalize(self.net(to_tensor(images, device)).double(), dim=1)
+        outputs = self.net(to_tensor(images, self.device))
+        precise = outputs.float() if self.device.type == "mps" else outputs.double()  # mps has no float64
+        return functional.normalize(precise, dim=1)
 
 
 def _log_sum(exponents: Tensor) -> Tensor:

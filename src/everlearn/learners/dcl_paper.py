@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, Names, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
+from everlearn.networks.devices import loss_value, to_like
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -63,12 +64,12 @@ class DCLPaper(ExemplarLearner):
             raise BadInput("these images come without factors; dcl-paper needs them, dcl can do without")
         self.add_first_images(batch)
         images = self._tensor(batch.images)
-        losses = self.losses(images, torch.from_numpy(batch.factors.matrices()).to(images), batch)
+        losses = self.losses(images, to_like(batch.factors.matrices(), images), batch)
         loss = torch.stack(list(losses.values())).sum()
         minimize(loss, self.optim)
         self.count_flops(len(images), self.forward_flops)
         self.exemplars.cache.clear()
-        return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
+        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
 
     def losses(self, images: Tensor, matrices: Tensor, batch: Batch) -> dict[str, Tensor]:
         """Squared error of the matrix and, with `reconstruction_weight`, of the warped image."""

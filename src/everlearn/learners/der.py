@@ -13,6 +13,7 @@ from everlearn.learners.base import Losses, Names, setting
 from everlearn.learners.classifier import MAX_REPLAY, Classifier, without_factors
 from everlearn.memory import Reservoir, Sample
 from everlearn.memory.base import MAX_CAPACITY
+from everlearn.networks.devices import loss_value
 from everlearn.streams import Batch
 
 MAX_WEIGHT = 1e9
@@ -53,8 +54,8 @@ class DER(Classifier):
             loss = loss + replay_loss
         self.optimizer_step(loss)
         self.n_steps += 1
-        self.buffer.add(without_factors(batch), logits=logits.detach().cpu().numpy())
-        return {"loss": float(loss.detach())}
+        self.buffer.add(without_factors(batch), logits=logits.detach().float().cpu().numpy())
+        return {"loss": loss_value(loss)}
 
     def replay_losses(self) -> Iterator[Tensor]:
         """The weighted losses on replayed samples; none while the buffer is empty."""

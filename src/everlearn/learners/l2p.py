@@ -1,6 +1,6 @@
 """Learning to prompt (L2P)."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch.nn import functional
 from everlearn.errors import BadInput, check_range
 from everlearn.learners.base import Footprint, Learner, Losses, Names, State, Stateful, setting
 from everlearn.networks import GrowingHead, flops_per_image, map_batches, module_state, n_bytes, seeded
+from everlearn.networks.devices import loss_value
 from everlearn.networks.vit import ViT
 from everlearn.networks.weights import load_vit
 from everlearn.rng import IntArray
@@ -83,7 +84,7 @@ class L2P(Learner):
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self._parameters(), MAX_GRADIENT_NORM)
         self.optim.step()
-        return {"loss": float(loss.detach()), **{name: float(x.detach()) for name, x in losses.items()}}
+        return {"loss": loss_value(loss), **{name: loss_value(x) for name, x in losses.items()}}
 
     @torch.no_grad()
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
@@ -140,6 +141,10 @@ class _FrozenViT(Stateful):
                 f"the frozen weights ({self.weights or 'none were given'}) have digest {self.digest:.12}, "
                 f"but the prompts were trained with {state['digest']:.12}; give those weights"
             )
+
+    def to(self, device: torch.device) -> Self:
+        self.vit.to(device)
+        return self
 
     def footprint(self) -> Footprint:
         return Footprint(weights=n_bytes(self.vit))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.networks.devices import to_device
 from everlearn.networks.tensors import load_module, module_state, pad_to
 
 MAX_R = 1.25
@@ -54,7 +55,7 @@ class GrowingHead(nn.Module):
     def class_indices(self, labels: Iterable[int]) -> Tensor:
         """The index of each label's logit."""
         indices = [self._index[int(label)] for label in labels]
-        return torch.tensor(indices, dtype=torch.long, device=self.weight.device)
+        return to_device(torch.tensor(indices, dtype=torch.long), self.weight.device)
 
     def resize(self, capacity: int) -> None:
         """Replace the parameters by others with `capacity` rows; new rows are zero."""
@@ -139,7 +140,7 @@ class BatchRenorm(nn.Module):
 
     def _of_batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Scale and shift of a training batch; updates the running statistics."""
-        variance, mean = torch.var_mean(x, dim=[0, *range(2, x.ndim)], correction=0)
+        variance, mean = torch.var_mean(x.float(), dim=[0, *range(2, x.ndim)], correction=0)
         std = (variance + self.eps).sqrt()
         with torch.no_grad():
             if int(self.n_batches) == 0:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.errors import BadInput
+from everlearn.networks.devices import to_device
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -27,7 +28,7 @@ class NotFinite(BadInput):
 
 def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None) -> Tensor:
     """Images (n, H, W[, 3]) as a float tensor (n, C, H, W), with the background near zero."""
-    tensor = torch.from_numpy(np.ascontiguousarray(images)).to(device)
+    tensor = to_device(torch.from_numpy(np.ascontiguousarray(images)), device)
     tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
     return tensor.float().div_(255.0).sub_(MID_GRAY)
 
@@ -43,7 +44,7 @@ def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt
 def seeded(seed: int) -> Iterator[None]:
     """Seed torch's random numbers inside the context; outside, they do not change."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # of the CPU, where weights are drawn
         yield
 
 

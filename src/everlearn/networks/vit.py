@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.networks.devices import to_device
+
 HEAD_WIDTH = 64
 """Features per attention head, as in all plain vision transformers of timm; files do not contain it."""
 LUMA = (0.299, 0.587, 0.114)
@@ -78,7 +80,7 @@ class ViT(nn.Module):
     def preprocess(self, images: npt.NDArray[np.uint8]) -> Tensor:
         """Images (n, H, W[, 3]) in the input size and with the channels of the network, from -1 to 1."""
         device = self.cls_token.device
-        tensor = torch.from_numpy(np.ascontiguousarray(images)).to(device).float() / 127.5 - 1
+        tensor = to_device(torch.from_numpy(np.ascontiguousarray(images)), device).float() / 127.5 - 1
         tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
         if tensor.shape[1] > self.n_channels:
             tensor = (tensor * torch.tensor(LUMA, device=device)[:, None, None]).sum(1, keepdim=True)

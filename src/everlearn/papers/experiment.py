@@ -96,7 +96,8 @@ class Scale:
     def spec(self, name: str, seed: int, settings: Settings | None = None) -> RunSpec:
         """The specification of a run of a series, with some other settings if given."""
         series, run = self.series[name]
-        merged = {**self.settings_of(name), "seed": seed, "stream.seed": seed, **(settings or {})}
+        seeds = {"seed": seed, "stream.seed": seed}
+        merged = {"device": "cpu", **self.settings_of(name), **seeds, **(settings or {})}
         return RunSpec.make(stream=self.stream, learner=run.learner or series.learner, settings=merged)
 
     def jobs(self, name: str, records: Path) -> list[Job]:

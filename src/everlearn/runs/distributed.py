@@ -140,7 +140,7 @@ def _check_data_parallel(spec: RunSpec, info: RankInfo) -> None:
         )
     if spec.batch_size < n:
         raise BadInput(f"batch_size is {spec.batch_size}, too small for {n} processes; increase it")
-    if spec.device not in ("cpu", "cuda"):
+    if spec.device not in ("auto", "cpu", "cuda"):
         raise BadInput(f"device is {spec.device}; several processes need cpu, or cuda with a GPU each")
     if spec.device == "cuda" and (n_gpus := torch.cuda.device_count()) < info.local_world_size:
         raise BadInput(f"device is cuda, but {info.local_world_size} processes have only {n_gpus} GPUs")

@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 
 from everlearn.errors import BadInput
 from everlearn.learners import HasPosterior, Losses
+from everlearn.networks.devices import AUTO, CPU, deterministic, is_available, mixed_precision, resolve_device
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs.evaluate import evaluate_probes, evaluate_seen_tasks, evaluate_zero_shot
 from everlearn.runs.events import Event, RunEnded, RunStarted, TaskEnded, TaskStarted, TrainStep
@@ -21,10 +23,14 @@ from everlearn.serialization import Tree, digest
 from everlearn.streams import Batch, Stream, Task
 
 if TYPE_CHECKING:
+    import torch
+
     from everlearn.evaluation.environment_data import EnvironmentData
 
 DEFAULT_N_TASKS = 20
 """Tasks of an infinite stream if the spec has no n_tasks."""
+LOG_EVERY_N_BATCHES = 20
+"""Training steps whose losses are logged; on a GPU, the others are not waited for."""
 OUT_OF_MEMORY_MESSAGES = (
     "can't allocate memory",
     "out of memory",
@@ -36,6 +42,10 @@ OUT_OF_MEMORY_MESSAGES = (
 
 class Diverged(BadInput):
     """A loss or a weight became infinite or NaN."""
+
+
+class InexactResume(UserWarning):
+    """The run continues with other versions or hardware, so its result may differ in the last bits."""
 
 
 class OutOfMemory(BadInput):
@@ -71,7 +81,7 @@ class LossSums:
     n_images: int = 0
     losses: tuple[tuple[str, float], ...] = ()
 
-    def add(self, n_images: int, losses: Losses) -> "LossSums":
+    def add(self, n_images: int, losses: dict[str, float]) -> "LossSums":
         """The sums including one more batch."""
         sums = dict(self.losses)
         for name, value in losses.items():
@@ -88,15 +98,22 @@ class RunState:
 
     `events` continues from the cursor. After every event that is `checkpointable`, and only then, `state`
     is everything that the rest of the run depends on.
+
+    Args:
+        spec: the run.
+        resumed: whether the run has started before, maybe on another machine: if this one does not have the
+            device of the spec, the CPU is used, with a warning.
     """
 
-    def __init__(self, spec: RunSpec) -> None:
-        self.spec = spec
+    def __init__(self, spec: RunSpec, *, resumed: bool = False) -> None:
+        self.spec, self.device = spec, _device(spec, resumed=resumed)
+        mixed_precision(self.device, enabled=spec.amp)  # raises an error if the device has none
         self.stream = spec.stream.build()
         self.n_tasks = _n_tasks(spec, self.stream)
         _check_memory(spec, self.stream)
-        self.learner = spec.build_learner(self.stream.image_shape)
+        self.learner = spec.build_learner(self.stream.image_shape, self.device)
         self.cursor, self.loss_sums = Cursor(), LossSums()
+        self._unread: list[tuple[Cursor, int, Losses]] = []  # of steps that the device may not have finished
 
     @property
     def n_tasks_done(self) -> int:
@@ -105,6 +122,10 @@ class RunState:
 
     def events(self) -> Iterator[Event]:
         """Run to the end and yield events."""
+        with deterministic(self.device):
+            yield from self._events()
+
+    def _events(self) -> Iterator[Event]:
         if self.cursor.phase == "start":
             yield self._run_started()
             self._move(phase="begin")
@@ -114,10 +135,11 @@ class RunState:
 
     def state(self) -> Tree:
         """Everything that the rest of the run depends on."""
+        self._read_losses()
         try:
             learner = self.learner.state()
         except NotFinite as error:
-            raise self._diverged(str(error)) from error
+            raise self._diverged(str(error), self.cursor) from error
         return {
             "cursor": asdict(self.cursor),
             "loss_sums": asdict(self.loss_sums) | {"losses": dict(self.loss_sums.losses)},
@@ -153,6 +175,7 @@ class RunState:
             self._move(phase="learn")
         if self.cursor.phase == "learn":
             yield from self._train(task)
+            self._read_losses()
             self.learner.end(view)
             self._move(phase="evaluate")
         if (task.index + 1) % self.spec.evaluation.every_n_tasks == 0 or task.index + 1 == self.n_tasks:
@@ -177,10 +200,26 @@ class RunState:
             for number in range(first.batch if epoch == first.epoch else 0, n_batches):
                 batch = images[number * size : (number + 1) * size]
                 self._move(epoch=epoch, batch=number + 1)
-                losses = self._check_finite(self.learner.learn(batch))
-                self.loss_sums = self.loss_sums.add(len(batch), losses)
+                losses = self._learn(batch)
                 yield TrainStep(task.index, epoch, number, n_batches, len(batch), losses)
                 yield from self._evaluate_within_task(task.index, epoch * n_batches + number + 1)
+
+    def _learn(self, batch: Batch) -> dict[str, float]:
+        """Train on a batch; the losses, if they are read now: always on the CPU, else if they are logged."""
+        with mixed_precision(self.device, enabled=self.spec.amp):
+            self._unread.append((self.cursor, len(batch), self.learner.learn(batch)))
+        is_read = self.device.type == "cpu" or (self.cursor.batch - 1) % LOG_EVERY_N_BATCHES == 0
+        return self._read_losses() if is_read else {}
+
+    def _read_losses(self) -> dict[str, float]:
+        """Wait for the steps that are not read yet, add up their losses and return the last ones."""
+        last: dict[str, float] = {}
+        for cursor, n_images, losses in self._unread:
+            last = {name: float(value) for name, value in losses.items()}
+            self._check_finite(last, cursor)
+            self.loss_sums = self.loss_sums.add(n_images, last)
+        self._unread = []
+        return last
 
     def _epoch_images(self, task: Task, epoch: int) -> Batch:
         # The order of images in a drifting task is the drift, so it is not shuffled.
@@ -225,14 +264,12 @@ class RunState:
     def _move(self, **change: Any) -> None:
         self.cursor = replace(self.cursor, **change)
 
-    def _check_finite(self, losses: Losses) -> Losses:
+    def _check_finite(self, losses: dict[str, float], at: Cursor) -> None:
         for name, value in losses.items():
             if not math.isfinite(value):
-                raise self._diverged(f"{name} became {value}")
-        return losses
+                raise self._diverged(f"{name} became {value}", at)
 
-    def _diverged(self, problem: str) -> Diverged:
-        at = self.cursor
+    def _diverged(self, problem: str, at: Cursor) -> Diverged:
         where = f"in task {at.task}, epoch {at.epoch}, batch {at.batch - 1}"
         if at.phase == "begin":
             where = f"at the end of task {at.task - 1}"
@@ -240,6 +277,13 @@ class RunState:
             f"{problem} {where}; resuming from the last checkpoint would fail in the same way: "
             "start a new run with a lower learning rate"
         )
+
+
+def _device(spec: RunSpec, *, resumed: bool) -> "torch.device":
+    if resumed and spec.device != AUTO and not is_available(spec.device):
+        warnings.warn(f"there is no {spec.device} here; the CPU is used instead", InexactResume, stacklevel=4)
+        return CPU
+    return resolve_device(spec.device)
 
 
 def _n_tasks(spec: RunSpec, stream: Stream) -> int:

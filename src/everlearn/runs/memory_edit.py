@@ -17,7 +17,7 @@ Edit = tuple[MemoryAction, Callable[[ExemplarMemory], int]]
 
 def load_run(record: Record) -> RunState:
     """The run at its newest usable checkpoint; nothing on disk changes."""
-    run, problems = RunState(RunSpec.from_record(record)), []
+    run, problems = RunState(RunSpec.from_record(record), resumed=True), []
     for number in record.checkpoints.newest_first():
         try:
             run.load(record.checkpoints.read(number)["run"])
@@ -41,7 +41,7 @@ def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
     memory = editable_memory(load_run(record).learner)
     for _, apply in edits:
         apply(memory)
-    run = RunState(RunSpec.from_record(record))
+    run = RunState(RunSpec.from_record(record), resumed=True)
     with RecordLock(record.folder), Recorder(record, run) as recorder:
         events = [_event(run, action, apply(editable_memory(run.learner))) for action, apply in edits]
         for event in events:

@@ -8,10 +8,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from everlearn import files
 from everlearn.errors import BadInput
+from everlearn.networks.devices import device_info
 from everlearn.networks.distributed import world_size
 from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
 from everlearn.runs.events import (
@@ -24,7 +25,7 @@ from everlearn.runs.events import (
     TaskEnded,
     TrainStep,
 )
-from everlearn.runs.loop import RunState, memory_error_context
+from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState, memory_error_context
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -43,11 +44,13 @@ from everlearn.runs.storage import START, Log, read_log
 from everlearn.serialization import Tree
 from everlearn.settings import differences
 
+if TYPE_CHECKING:
+    import torch
+
 CHECKPOINT_INTERVAL = 60.0
 """Seconds of work that an interruption may cost at most."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
 """Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
-LOG_EVERY_N_BATCHES = 20
 STEP_TIMEOUT = 4.0
 """Seconds that a step may take after a stop signal, so that a run ends within five."""
 
@@ -62,10 +65,6 @@ class Stopped(Exception):
 
 class DamagedCheckpoint(UserWarning):
     """A checkpoint could not be used and an older one was."""
-
-
-class InexactResume(UserWarning):
-    """The run continues with other versions or hardware, so its result may differ in the last bits."""
 
 
 def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[Event]:
@@ -97,7 +96,8 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    return _record_events(saved, RunState(RunSpec.from_record(saved)), RecordLock(saved.folder))
+    run = RunState(RunSpec.from_record(saved), resumed=saved.last_event is not None)
+    return _record_events(saved, run, RecordLock(saved.folder))
 
 
 def _record_events(saved: Record, run: RunState, lock: RecordLock) -> Iterator[Event]:
@@ -211,7 +211,7 @@ class Recorder:
             self.logs[SCORES].append(event.to_json())
         elif isinstance(event, Probed):
             self.logs[PROBES].append(event.to_json())
-        elif _is_logged(event):
+        elif is_logged(event):
             self.logs[EVENTS].append(event.to_json())
         if isinstance(event, TaskEnded):
             self._log_seconds(event.task)
@@ -295,7 +295,7 @@ class Recorder:
 
     def _machine(self) -> dict[str, Any]:
         sources = {name: source["sha256"] for name, source in self.run.spec.sources().items()}
-        return {**machine(self.run.spec.device), **({"source": sources} if sources else {})}
+        return {**machine(self.run.device), **({"source": sources} if sources else {})}
 
     def _write_machine(self) -> None:
         values = {**self._machine(), "exact": self.exact}
@@ -315,7 +315,7 @@ class Recorder:
             log.close()
 
 
-def machine(device: str) -> dict[str, Any]:
+def machine(device: "torch.device") -> dict[str, Any]:
     """Versions and hardware that exact results depend on."""
     import torch
 
@@ -323,12 +323,13 @@ def machine(device: str) -> dict[str, Any]:
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "processes": world_size(),
-        "device": device,
+        **device_info(device),
         "processor": platform.machine(),
     }
 
 
-def _is_logged(event: Event) -> bool:
+def is_logged(event: Event) -> bool:
+    """Whether the logs of a record contain an event."""
     if isinstance(event, TrainStep):
         return event.batch % LOG_EVERY_N_BATCHES == 0
     return not isinstance(event, EvaluationProgress)

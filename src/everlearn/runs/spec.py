@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_serializer, field_validator
@@ -20,6 +19,8 @@ from everlearn.streams.settings import StreamSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import torch
 
     from everlearn.runs.run_record import Record, RecordLock
 
@@ -90,8 +91,10 @@ class RunSpec(Settings):
     """images per training step"""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """seed of the order of images and of the learner"""
-    device: str = "cpu"
-    """torch device: cpu, cuda, cuda:N or mps"""
+    device: str = "auto"
+    """torch device: auto (cuda or mps if there is one), cpu, cuda, cuda:N or mps"""
+    amp: bool = False
+    """train in mixed precision, bfloat16 and float32, on cpu or cuda"""
     evaluation: Evaluation = Evaluation()
     """when and on how many images the learner is evaluated"""
 
@@ -133,7 +136,10 @@ class RunSpec(Settings):
 
     def to_mapping(self) -> dict[str, Any]:
         """The spec as a plain dictionary."""
-        return {"format": FORMAT, **self.model_dump(mode="json")}
+        values = {"format": FORMAT, **self.model_dump(mode="json")}
+        if not self.amp:  # specs from before it existed keep their hash
+            del values["amp"]
+        return values
 
     def to_json(self) -> str:
         """The spec as JSON."""
@@ -178,22 +184,12 @@ class RunSpec(Settings):
             save_content(self.stream, folder)
             add_content_folder(folder)
 
-    def build_learner(self, image_shape: tuple[int, ...]) -> Learner:
-        """Build an untrained learner for images of a shape."""
-        with self._device():
-            return learners.build(
-                self.learner.name, image_shape=image_shape, seed=self.seed, **self.learner.settings
-            )
-
-    def _device(self) -> Any:
-        """Context in which torch creates new weights on the device."""
-        if self.device == "cpu":
-            return nullcontext()
-        import torch
-
-        if not torch.get_device_module(self.device.partition(":")[0]).is_available():
-            raise BadInput(f"device is {self.device}, but torch finds no such device; use cpu")
-        return torch.device(self.device)
+    def build_learner(self, image_shape: tuple[int, ...], device: "torch.device | None" = None) -> Learner:
+        """Build an untrained learner for images of a shape, on the CPU, and move it to a device."""
+        learner = learners.build(
+            self.learner.name, image_shape=image_shape, seed=self.seed, **self.learner.settings
+        )
+        return learner if device is None or device.type == "cpu" else learner.to(device)
 
     @field_validator("stream", mode="before")
     @classmethod
@@ -210,8 +206,8 @@ class RunSpec(Settings):
     @field_validator("device")
     @classmethod
     def _read_device(cls, device: str) -> str:
-        if not re.fullmatch(r"cpu|cuda(:\d{1,3})?|mps", device, re.ASCII):
-            raise BadInput(f"device is {device!r:.40}; it must be cpu, cuda, cuda:N or mps")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?|mps", device, re.ASCII):
+            raise BadInput(f"device is {device!r:.40}; it must be auto, cpu, cuda, cuda:N or mps")
         return device
 
     @field_serializer("stream")

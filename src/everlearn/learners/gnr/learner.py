@@ -193,9 +193,8 @@ class GNR(CWRLearner):
         shape = tuple(self._activations(np.zeros((1, *self.image_shape), np.uint8)).shape[1:])
         if self.source == "random":
             return NoiseActivations(shape=shape, memory_size=self.memory_size, seed=self.seed)
-        with self.device:
-            sizes = {"width": self.generator_width, "n_latents": self.n_latents}
-            generator = ConditionalVAE(self.net.n_features, shape, **sizes, seed=self.seed)
+        sizes = {"width": self.generator_width, "n_latents": self.n_latents}
+        generator = ConditionalVAE(self.net.n_features, shape, **sizes, seed=self.seed)
         extractor = FeatureExtractor(self._upper_features, self._inference_logits, self.upper_flops)
         return GeneratedActivations(generator, extractor, self)
 

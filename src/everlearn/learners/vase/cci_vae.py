@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from everlearn.learners.base import Learner, Losses, Names, setting
 from everlearn.networks import flops_per_image, map_batches, minimize, to_tensor
+from everlearn.networks.devices import loss_value, to_like
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
 from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
@@ -119,7 +120,7 @@ class VAELearner(Learner):
     def reconstruct(self, pixels: Tensor, posterior: Posterior, environment: int = 0) -> Reconstruction:
         """Sample z from the posterior, decode it in an environment, and compute the losses."""
         noise = rng_at(self.seed, "variational latents", self.n_steps).normal(posterior.mean.numel())
-        epsilon = torch.from_numpy(noise).to(posterior.mean).view_as(posterior.mean)
+        epsilon = to_like(noise, posterior.mean).view_as(posterior.mean)
         z = posterior.mean + (0.5 * posterior.log_variance).exp() * epsilon
         environments = torch.full((len(pixels),), environment, device=pixels.device)
         nll = bernoulli_nll(self.net.decoder(z, environments), pixels).mean()
@@ -202,4 +203,4 @@ class CCIVAE(VAELearner):
         self.optimizer_step(loss, len(batch))
         self.capacity = self.next_capacity(self.capacity, self.n_latents)
         losses = {"loss": loss, "reconstruction": reconstruction.nll, "kl": reconstruction.kl.sum()}
-        return {name: float(x.detach()) for name, x in losses.items()} | {"capacity": self.capacity}
+        return {name: loss_value(x) for name, x in losses.items()} | {"capacity": self.capacity}

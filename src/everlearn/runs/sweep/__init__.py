@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from everlearn.runs.sweep.executors import Capacity, ExecutorFactory, local_executor
+    from everlearn.runs.sweep.executors import Capacity, ExecutorFactory, LocalExecutor, local_executor
+    from everlearn.runs.sweep.gpus import available_gpus
     from everlearn.runs.sweep.jobs import Command, Job, estimate_seconds, pending_commands, with_durations
     from everlearn.runs.sweep.scheduler import run_jobs
     from everlearn.runs.sweep.sweep import Sweep

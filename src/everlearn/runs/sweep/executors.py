@@ -10,6 +10,7 @@ from typing import Protocol
 from everlearn.errors import check_range
 from everlearn.rendering.render import available_cpus
 from everlearn.runs.child_process import ChildProcess
+from everlearn.runs.sweep.gpus import VISIBLE, GPUs, available_gpus
 
 DEFAULT_MEMORY = 1_000_000_000
 """Bytes that a typical run needs, including torch."""
@@ -33,7 +34,7 @@ class Capacity:
     workers: int | None = None  # processes at a time; default: as many as fit
     threads: int = 1  # CPU threads of each
     memory: int = DEFAULT_MEMORY  # bytes that each may need
-    gpus: float = 0.0  # GPUs, or the fraction of a GPU, of each; only for clusters
+    gpus: float = 0.0  # GPUs, or the fraction of a GPU, of each; 0: they are not assigned
 
     def __post_init__(self) -> None:
         check_range("workers", 1 if self.workers is None else self.workers, 1, MAX_WORKERS)
@@ -112,24 +113,35 @@ ExecutorFactory = Callable[[Capacity, Sequence[Path]], AbstractContextManager[Ex
 
 
 class LocalExecutor(Executor):
-    """Runs commands in processes of this machine."""
+    """Runs commands in processes of this machine, each with GPUs of its own if the capacity has some."""
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._children: list[ChildProcess] = []
+        self._gpus = GPUs(available_gpus(), capacity.gpus) if capacity.gpus else None
+        self._children: dict[ChildProcess, str] = {}  # and their GPUs
 
     @property
     def workers(self) -> int:
-        return self._capacity.local_workers
+        workers = self._capacity.local_workers
+        return workers if self._gpus is None else min(workers, self._gpus.slots)
 
     def has_capacity(self) -> bool:
-        self._children = [child for child in self._children if child.is_alive]
-        return self._capacity.has_capacity([child.pid for child in self._children])
+        in_use = self._gpus_in_use()
+        has_gpus = self._gpus is None or self._gpus.choose(in_use) is not None
+        return has_gpus and self._capacity.has_capacity([child.pid for child in self._children])
 
     def start(self, command: Sequence[str]) -> ChildProcess:
-        child = ChildProcess(command, threads=self._capacity.threads)
-        self._children.append(child)
+        in_use = self._gpus_in_use()
+        gpus = None if self._gpus is None else self._gpus.choose(in_use)
+        environment = {} if gpus is None else {VISIBLE: gpus}
+        child = ChildProcess(command, threads=self._capacity.threads, environment=environment)
+        self._children[child] = gpus or ""
         return child
+
+    def _gpus_in_use(self) -> list[str]:
+        """Forget processes that have ended; the GPUs of the others."""
+        self._children = {child: gpus for child, gpus in self._children.items() if child.is_alive}
+        return list(self._children.values())
 
 
 @contextmanager
