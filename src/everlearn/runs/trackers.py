@@ -283,5 +283,5 @@ def _errors_of(tracker: str, record: Record) -> Iterator[None]:
 
 
 def _logged_events(record: Record) -> list[Event]:
-    rows = chain(record.events(), record.scores(), record.probes())
+    rows = chain(record.events(), record.evaluations(), record.probes())
     return [KINDS[row.pop("event")](**row) for row in rows if row["event"] in KINDS]
