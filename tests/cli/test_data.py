@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from everlearn.streams.images import fetch, sources
 from tests.file_server import FileServer, serve
-from tests.golden.datasets import write_idx
+from tests.golden.datasets import make_arrays, write_idx
 
 from .outcomes import Run, assert_refused
 
@@ -91,3 +93,26 @@ def test_list_does_not_import_torch() -> None:
     code = "import sys; from everlearn.cli import main; main(['data', 'list']); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+IMAGES, LABELS = make_arrays("train", 16)
+UNUSABLE = {
+    "images[0] contains NaN": {"images": IMAGES * np.nan, "labels": LABELS},
+    "labels contain -1": {"images": IMAGES, "labels": LABELS - 1},
+    "lacks the array 'labels'": {"images": IMAGES},
+    "label 1 has no images for training": {"images": IMAGES, "labels": LABELS * 2},
+    "n_tasks is 6, but arrays/class-incremental-v1 has only 5 tasks": {"images": IMAGES, "labels": LABELS},
+}
+
+
+@pytest.mark.parametrize(("message", "content"), UNUSABLE.items(), ids=list(UNUSABLE))
+def test_unusable_images_leave_no_record(
+    message: str, content: dict[str, Any], run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, **content)
+    words = ("run", "--stream", "arrays", "--data", str(path), "--tasks", "6", "--learner", "nearest")
+    outcome = run(*words, "--record", str(tmp_path / "record"))
+    assert_refused(outcome)
+    assert message in outcome.err
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.npz"]

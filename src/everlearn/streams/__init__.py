@@ -1,8 +1,9 @@
 """Streams of image-recognition tasks.
 
-`sprites()`, `mnist()`, `environments()` and others build a `Stream` from a source (rendered shapes or real
-images) and a scenario. `stream.task(k)` is a `Task` with images, labels and ground-truth factors. Streams can
-be exported to files and to the datasets of other libraries.
+`sprites()`, `split_mnist()`, `environments()` and others build a `Stream` from a source (rendered shapes or
+real images) and a scenario; `from_arrays()`, `from_torch()`, `from_huggingface()`, `from_folder()` and
+`from_csv()` build one from a user's own images. `stream.task(k)` is a `Task` with images, labels and
+ground-truth factors. Streams can be exported to files and to the datasets of other libraries.
 """
 
 from typing import TYPE_CHECKING

@@ -187,13 +187,15 @@ def _stream(parts: dict[str, Any], settings: dict[str, Any]) -> Stream:
 
 def _alike(lists: dict[str, list[Array]], image_size: int | None) -> dict[str, list[Array]]:
     """Lists of images with the same channels, and fitted to `image_size` if their sizes differ."""
-    every = [np.asarray(image) for part in lists.values() for image in part]
-    convert: Callable[[Array], Array] = np.asarray
+    from everlearn.streams.images.validation import to_numpy
+
+    every = [to_numpy(image) for part in lists.values() for image in part]
+    convert: Callable[[Array], Array] = to_numpy
     if image_size is not None and len({image.shape[:2] for image in every}) > 1:
         convert = _fit_to(image_size)
     elif len({image.ndim for image in every}) > 1:
         convert = _to_colour
-    return {name: [convert(image) for image in part] for name, part in lists.items()}
+    return {name: [convert(to_numpy(image)) for image in part] for name, part in lists.items()}
 
 
 def _to_colour(image: Array) -> Array:

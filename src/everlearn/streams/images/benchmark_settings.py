@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 ANGLES = tuple(18.0 * task for task in range(10))
 """Degrees of ten tasks, spaced evenly in the range from 0 to 180 of Lopez-Paz and Ranzato (2017)."""
 
-Split = Annotated[SplitSizes, AfterValidator(check_split)]
+SplitSetting = Annotated[SplitSizes, AfterValidator(check_split)]
 Angle = Annotated[float, Field(ge=-360, le=360)]
 
 
 class BenchmarkSettings(FullSizeSettings):
     """The classes of a dataset in tasks of equal size."""
 
-    split: Split = (0.8, 0.0, 0.2)
+    split: SplitSetting = (0.8, 0.0, 0.2)
     """train, val and test images per class: counts or fractions; test images of a dataset stay test images"""
     class_order: Literal["natural", "icarl"] | tuple[int, ...] = "natural"
     """natural (that of the dataset), icarl (random with seed 1993, as in PyCIL), or all class ids"""

@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import os
 import shutil
+import ssl
 import stat
 import tarfile
 import time
@@ -28,7 +29,7 @@ RETRY_SECONDS = 1.0
 TIMEOUT_SECONDS = 60.0
 MAX_BYTES = 2**35
 """Limit for a file, and for the content of an archive."""
-BROKEN = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+BROKEN = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
 
 Progress = Callable[[int, int | None, str], None]
 """Called with the bytes so far, the total if it is known, and the name of the file."""

@@ -97,7 +97,7 @@ def listed(folder: Path) -> list[os.DirEntry[str]]:
 def image_files(root: Path, name: str = "") -> list[str]:
     """The files with an image suffix in a sub-folder, as paths relative to the root."""
     entries = [entry for entry in listed(root / name) if entry.name.lower().endswith(SUFFIXES)]
-    return [str(Path(name, entry.name)) for entry in entries if entry.is_file()]
+    return [Path(name, entry.name).as_posix() for entry in entries if entry.is_file()]
 
 
 def name_order(name: str) -> tuple[str, str]:
