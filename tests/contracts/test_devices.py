@@ -13,9 +13,10 @@ from everlearn.learners.base import Stateful
 from everlearn.networks.devices import mixed_precision
 from everlearn.networks.simulated_device import SimulatedDevice
 from everlearn.serialization import digest, pack, unpack
+from everlearn.testing import make_trial
 
-from .test_learners import IMAGES, STREAM, fresh, train
-
+TRIAL = make_trial("naive")
+STREAM, IMAGES, train = TRIAL.stream, TRIAL.images, TRIAL.train
 CAPABILITIES = ("encode", "posterior", "novelty", "estimate", "features", "environment_probabilities")
 WAITING = {
     "a-gem": "it compares gradients",
@@ -30,6 +31,10 @@ WAITING = {
     "vase": "it infers the environment of a batch",
 }
 """Learners whose methods need a value of the device in each step."""
+
+
+def fresh(name: str) -> Learner:
+    return make_trial(name).fresh()
 
 
 def on(name: str, kind: str) -> Learner:

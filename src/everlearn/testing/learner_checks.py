@@ -103,7 +103,7 @@ def leaves_batches_alone(trial: Trial) -> None:
     learner.begin(task.for_learner())
     losses = learner.learn(batch)
     finite = isinstance(losses, dict) and all(
-        isinstance(each, float) and np.isfinite(each) for each in losses.values()
+        isinstance(each, float | torch.Tensor) and np.isfinite(float(each)) for each in losses.values()
     )
     promise(losses and finite, f"{name}.learn gives {losses!r:.80}; give a dictionary of finite losses")
     promise(batch == task.train[np.arange(8)], f"{name}.learn changes the images or labels of the batch")
