@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from everlearn import reports, runs
-from everlearn.cli.arguments import Flag, Whole, check_path, read_spec
+from everlearn.cli.arguments import Assignments, Flag, Whole, check_path, read_assignments, read_spec
 from everlearn.cli.output import ConsoleArg, Result, table
 from everlearn.cli.run import RECORDS
 from everlearn.errors import BadInput, check_range
@@ -21,7 +21,7 @@ GIGABYTE, MAX_GIGABYTES = 1_000_000_000, 1_000_000
 Folder = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
 OptionalInt = Annotated[Whole | None, Parameter(show_default=False, metavar="N")]
 OptionalFloat = Annotated[float | None, Parameter(show_default=False, metavar="X")]
-On = Annotated[Literal["ray"] | None, Parameter(show_default=False)]
+On = Annotated[Literal["ray", "slurm"] | None, Parameter(show_default=False)]
 Address = Annotated[str | None, Parameter(show_default=False, metavar="HOST:PORT")]
 
 
@@ -32,6 +32,7 @@ def sweep(
     records: Folder = None,
     on: On = None,
     address: Address = None,
+    slurm: Assignments = (),
     workers: OptionalInt = None,
     threads: OptionalInt = None,
     memory: OptionalFloat = None,
@@ -47,8 +48,9 @@ def sweep(
     Args:
         file: The .toml file of the sweep; see docs/sweeps.md.
         records: Folder for the records; default: records/ and the name of the file.
-        on: ray, for the nodes of a Ray cluster; default: this machine.
+        on: ray, for the nodes of a Ray cluster, or slurm, for Slurm jobs; default: this machine.
         address: Head of the Ray cluster; default: the cluster of this machine.
+        slurm: An option of sbatch, repeatable, such as partition=gpu or time=720.
         workers: Runs at a time; default: one per core or GPU, or as many as fit on the cluster.
         threads: CPU threads per run; default: 1.
         memory: Gigabytes per run, default: 1; on this machine no run starts while less is free.
@@ -58,7 +60,7 @@ def sweep(
     """
     from everlearn.cli.progress import show_sweep
 
-    executor, folder = choose_executor(on, address), check_path(records or RECORDS / file.stem)
+    executor, folder = choose_executor(on, address, slurm), check_path(records or RECORDS / file.stem)
     described = sweeps.Sweep(**read_spec(file))
     options = {"workers": workers, "threads": threads, "memory": memory, "gpus": gpus}
     jobs: Sequence[sweeps.Job] = described.jobs(folder)
@@ -73,12 +75,22 @@ def sweep(
     return _result(jobs, folder, show_sweep(events, console))
 
 
-def choose_executor(on: str | None, address: str | None) -> "sweeps.ExecutorFactory":
-    """The executor for --on and --address."""
-    if on is None and address is not None:
-        raise BadInput(f"--address is {address!r}, but only a cluster has one; add --on ray, or omit it")
+def choose_executor(
+    on: str | None, address: str | None, slurm: tuple[str, ...] = ()
+) -> "sweeps.ExecutorFactory":
+    """The executor for --on, --address and --slurm."""
+    if on != "ray" and address is not None:
+        raise BadInput(f"--address is {address!r}, but only a Ray cluster has one; add --on ray, or omit it")
+    if on != "slurm" and slurm:
+        raise BadInput(
+            f"--slurm is {slurm[0]!r}, but only Slurm jobs have options; add --on slurm, or omit it"
+        )
     if on is None:
         return sweeps.local_executor
+    if on == "slurm":
+        from everlearn.runs.sweep.slurm_executor import on_slurm
+
+        return on_slurm(read_assignments(slurm, example="partition=gpu"))
     from everlearn.runs.sweep.ray_executor import on_ray
 
     return on_ray(address)
