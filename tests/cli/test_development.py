@@ -60,7 +60,7 @@ def test_changed_source_is_reported_when_a_run_is_resumed(run: Run, tmp_path: Pa
     Path("odd_method.py").write_text(Path("odd_method.py").read_text() + "\n# changed\n")
     resumed = run("resume", "a")
     assert resumed.code == 0, resumed.err
-    assert "not exact any more: source.odd_method.py:OddMethod was" in resumed.err
+    assert "not exact any more: source was odd_method.py:OddMethod" in resumed.err
     assert not Record("a").is_exact
 
 

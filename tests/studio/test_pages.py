@@ -133,6 +133,36 @@ def test_a_run_is_started_and_stopped(browser: Browser, studio: Studio, records:
         assert json.loads((folder / "spec.json").read_text())["stream"]["split"] == [8, 3, 3]
 
 
+LEARNER = (
+    "from everlearn.learners import NearestMeanImage\n\n\nclass Mine(NearestMeanImage):\n    'My method.'\n"
+)
+
+
+def test_a_learner_of_a_file_is_trained(
+    browser: Browser, studio: Studio, records: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(LEARNER)
+    with open_page(browser, studio) as page:
+        page.get_by_role("button", name="New run").click()
+        form = page.get_by_role("form", name="New run")
+        form.get_by_label("Learner", exact=True).select_option("from a file or module…")
+        form.get_by_label("Your learner").fill("missing.py:Mine")
+        form.get_by_label("Your learner").press("Tab")
+        expect(page.get_by_role("alert").filter(has_text="here is no file")).to_be_visible()
+        form.get_by_label("Your learner").fill(f"{tmp_path / 'mine.py'}:Mine")
+        form.get_by_label("Your learner").press("Tab")
+        form.get_by_text("My method.").wait_for()
+        form.get_by_text("Settings of sprites").click()
+        form.get_by_label("image size", exact=True).fill("16")
+        form.get_by_label("factor values", exact=True).fill("2")
+        form.get_by_label("n tasks", exact=True).first.fill("1")
+        form.get_by_label("Name (optional)").fill("my method")
+        form.get_by_role("button", name="Start").click()
+        expect(page.locator("tbody")).to_contain_text("my method")
+        (folder,) = records.glob("my-method-*")
+        wait_until(lambda: Record(folder).is_finished)
+
+
 def test_an_error_is_shown(browser: Browser, shared_studio: Studio) -> None:
     with open_page(browser, shared_studio) as page:
         page.get_by_role("button", name="New run").click()

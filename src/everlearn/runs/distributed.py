@@ -245,7 +245,7 @@ def _exit_reason(children: Sequence[ChildProcess]) -> str:
 def broadcast_run(run: RunState) -> None:
     """Rank 0: send the state of a run to the other ranks, if there are any."""
     if world_size() > 1:
-        places = {"sources": recorded_sources(), "folders": content_folders()}
+        places = json.dumps({"sources": recorded_sources(), "folders": content_folders()})
         broadcast_bytes(pack({"spec": run.spec.to_mapping(), "places": places, "state": run.state()}))
 
 
@@ -254,8 +254,9 @@ def follow_rank_0() -> None:
     with StopSignal() as stop, suppress(ShutDown):
         while True:
             received = unpack(broadcast_bytes(b""))
-            add_sources(received["places"]["sources"])
-            for folder in received["places"]["folders"]:
+            places = json.loads(received["places"])
+            add_sources(places["sources"])
+            for folder in places["folders"]:
                 add_content_folder(Path(folder))
             run = RunState(RunSpec.from_mapping(received["spec"]))
             run.load(received["state"])

@@ -294,8 +294,8 @@ class Recorder:
         return not changed
 
     def _machine(self) -> dict[str, Any]:
-        sources = {name: source["sha256"] for name, source in self.run.spec.sources().items()}
-        return {**machine(self.run.device), **({"source": sources} if sources else {})}
+        sources = [f"{name} {source['sha256'][:12]}" for name, source in self.run.spec.sources().items()]
+        return {**machine(self.run.device), **({"source": ", ".join(sources)} if sources else {})}
 
     def _write_machine(self) -> None:
         values = {**self._machine(), "exact": self.exact}

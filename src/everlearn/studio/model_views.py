@@ -42,7 +42,7 @@ def matches_exemplars(name: str) -> bool:
         >>> matches_exemplars("dcl"), matches_exemplars("er")
         (True, False)
     """
-    return name in learners.names() and issubclass(learners.learner_class(name), MatchesExemplars)
+    return _has_capability(name, MatchesExemplars)
 
 
 @cache
@@ -53,7 +53,12 @@ def infers_environments(name: str) -> bool:
         >>> infers_environments("vase"), infers_environments("dcl")
         (True, False)
     """
-    return name in learners.names() and issubclass(learners.learner_class(name), EnvironmentModel)
+    return _has_capability(name, EnvironmentModel)
+
+
+def _has_capability(name: str, capability: type) -> bool:
+    """Whether an installed learner has a capability; listing a record must not import files that it names."""
+    return name in learners.names() and issubclass(learners.learner_class(name), capability)
 
 
 def recognition(learner: Learner, image: Images) -> dict[str, Any]:

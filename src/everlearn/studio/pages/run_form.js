@@ -5,6 +5,8 @@ import { errorBox, fill, h } from "./dom.js";
 
 const MAIN_FIELDS = ["n_tasks", "seed", "epochs", "batch_size"];
 const SUGGESTED = { n_tasks: 20 };
+const OTHER = "other";
+const EXAMPLES = { learner: "my_method.py:MyMethod", stream: "my_stream.py:my_stream" };
 
 /** The form; calls `started` with the name of the record, or `close`. */
 export function runForm({ started, close }) {
@@ -23,7 +25,7 @@ async function fillForm(form, attempt, { learners, streams, fields }, { started,
   form.onsubmit = async (event) => {
     event.preventDefault();
     Object.assign(start, { disabled: true, textContent: "Starting…" });
-    const run = { learner: learner.select.value, stream: stream.select.value, name: name.value };
+    const run = { learner: learner.name(), stream: stream.name(), name: name.value };
     const done = await attempt(() => postJson("runs", { ...run, settings: changedSettings(inputs) }));
     Object.assign(start, { disabled: false, textContent: "Start" });
     if (done) started(done.record);
@@ -36,7 +38,9 @@ async function fillForm(form, attempt, { learners, streams, fields }, { started,
       "div",
       { className: "fields" },
       labelled("Learner", learner.select),
+      learner.reference,
       labelled("Stream", stream.select),
+      stream.reference,
       labelled("Name (optional)", name),
     ),
     fieldGrid(fields.filter(isMain), inputs),
@@ -52,26 +56,33 @@ async function fillForm(form, attempt, { learners, streams, fields }, { started,
 /** A menu of learners or streams, and the description and settings of the selected one. */
 function settingsSection(section, names, selected, inputs, attempt) {
   const options = names.map((name) => h("option", { selected: name === selected }, name));
+  options.push(h("option", { value: OTHER }, "from a file or module…"));
   const element = h("div", {});
+  const input = h("input", { id: `${section}-reference`, placeholder: EXAMPLES[section], autocomplete: "off" });
+  const reference = Object.assign(labelled(`Your ${section}`, input), { hidden: true });
+  const name = () => (select.value === OTHER ? input.value.trim() : select.value);
   const update = () =>
     attempt(async () => {
       for (const key of inputs.keys()) if (key.startsWith(`${section}.`)) inputs.delete(key);
-      const name = select.value;
-      const { description, supervision, fields } = await get(`runs/${section}`, { name });
-      if (name !== select.value) return; // another one was selected meanwhile
+      const chosen = name();
+      reference.hidden = select.value !== OTHER;
+      if (!chosen) return void fill(element);
+      const { description, supervision, fields } = await get(`runs/${section}`, { name: chosen });
+      if (chosen !== name()) return; // another one was selected meanwhile
       fill(
         element,
         h("p", {}, description, supervision ? h("small", {}, ` Supervision: ${supervision}.`) : ""),
         h(
           "details",
           {},
-          h("summary", {}, `Settings of ${name} (${fields.length})`),
+          h("summary", {}, `Settings of ${chosen} (${fields.length})`),
           fieldGrid(fields, inputs),
         ),
       );
     });
   const select = h("select", { id: section, onchange: update }, options);
-  return { select, element, update };
+  input.onchange = update;
+  return { select, reference, name, element, update };
 }
 
 const labelled = (text, input) =>

@@ -10,7 +10,7 @@ from everlearn.studio.dependencies import Deps, OneRecord
 
 router = APIRouter(prefix="/api/runs")
 
-Name = Annotated[str, Query(max_length=100)]
+Name = Annotated[str, Query(max_length=300)]
 
 
 class RunRequest(BaseModel):
@@ -18,8 +18,8 @@ class RunRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    stream: Annotated[str, Field(max_length=100)] = "sprites"
-    learner: Annotated[str, Field(max_length=100)] = "dcl"
+    stream: Annotated[str, Field(max_length=300)] = "sprites"
+    learner: Annotated[str, Field(max_length=300)] = "dcl"
     name: Annotated[str, Field(max_length=200)] = ""
     settings: Annotated[dict[str, Any], Field(max_length=200)] = {}
 
