@@ -164,8 +164,9 @@ def find_file(name: str) -> Path:
     for path in (Path(name).expanduser(), *same):
         if path.is_file():
             return path.resolve()
+    where = "" if Path(name).is_absolute() else f" in {Path.cwd()}"
     before = f" (it was {same[0]})" if same else ""
-    raise BadInput(f"there is no file {name!r} in {Path.cwd()}{before}; check the path, or restore the file")
+    raise BadInput(f"there is no file {name!r}{where}{before}; check the path, or restore the file")
 
 
 def _import_file(path: Path) -> ModuleType:
