@@ -77,7 +77,7 @@ class Case:
 
     def spec(self, stream: str, chosen: Settings, seed: int) -> RunSpec:
         """The specification of a run."""
-        settings = {**DIGITS, **self.settings, **chosen, "seed": seed}
+        settings = {"device": "cpu", **DIGITS, **self.settings, **chosen, "seed": seed}
         return RunSpec.make(stream=stream, learner=self.learner, settings=settings)
 
 

@@ -15,6 +15,10 @@ class BadInput(ValueError):
     """Input that cannot be used; the message states the value, the reason and what to do."""
 
 
+class Notice(UserWarning):
+    """A warning for users, which the command line prints as one line."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     """The error for an unknown name, with the closest known name.
 

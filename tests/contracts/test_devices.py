@@ -1,6 +1,7 @@
 """Every learner on a simulated CUDA and MPS device, and in mixed precision."""
 
 from collections.abc import Iterator
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from everlearn.networks.devices import mixed_precision
 from everlearn.networks.simulated_device import SimulatedDevice
 from everlearn.serialization import digest, pack, unpack
 from everlearn.testing import make_trial
+from tests.golden import adapter
 
 TRIAL = make_trial("naive")
 STREAM, IMAGES, train = TRIAL.stream, TRIAL.images, TRIAL.train
@@ -103,3 +105,18 @@ def test_learner_trains_in_mixed_precision(name: str) -> None:
     assert all(np.isfinite(float(value)) for value in losses.values())
     assert {each.dtype for each in weights(learner)} <= {torch.float32, torch.int64}
     assert learner.predict(IMAGES).shape == (len(IMAGES),)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
+@pytest.mark.parametrize("case", [name for name in adapter.LEARNERS if "," in name])
+def test_learner_with_other_settings_works_on_a_gpu(case: str, kind: str) -> None:
+    learner, settings, stream, size, n = astuple(adapter.LEARNERS[case])
+    tasks = adapter.build_stream(adapter.LEARNER_STREAMS[stream])
+    with SimulatedDevice(kind):
+        built = adapter.build_learner(learner, settings, tasks).to(torch.device(kind))
+        for k in (0, 1, 2):
+            adapter.train(built, tasks.task(k), size, n)
+        for method in ("predict", *CAPABILITIES):
+            getattr(built, method, len)(tasks.task(0).test.images[:8])
+        assert {each.device.type for each in weights(built)} <= {kind}

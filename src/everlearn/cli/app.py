@@ -20,7 +20,7 @@ from cyclopts import (
 )
 
 from everlearn import __version__
-from everlearn.cli.output import Console, Result
+from everlearn.cli.output import Console, Result, notices_as_lines
 from everlearn.errors import BadInput, unknown
 
 EXPECTED: dict[object, str] = {int: "a whole number", float: "a number", bool: "given without a value"}
@@ -114,7 +114,8 @@ def _launch(
     _add_outside_protocol(words)
     command, bound, injected = app.parse_args(words, exit_on_error=False, print_error=False)
     bound.arguments.update(dict.fromkeys(injected, console))
-    result = command(*bound.args, **bound.kwargs)
+    with notices_as_lines():
+        result = command(*bound.args, **bound.kwargs)
     if not isinstance(result, Result):
         return 0
     console.show(result)

@@ -3,11 +3,14 @@
 import contextlib
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+from everlearn.errors import Notice
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -130,3 +133,21 @@ def counted(n: int, noun: str) -> str:
         ('1 image', '2,000 images')
     """
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+@contextlib.contextmanager
+def notices_as_lines() -> Iterator[None]:
+    """Print each warning for users as one line, once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Notice)
+        show, printed = warnings.showwarning, set[str]()
+
+        def show_line(message: Warning | str, category: type[Warning], *args: Any, **options: Any) -> None:
+            if not issubclass(category, Notice):
+                show(message, category, *args, **options)
+            elif str(message) not in printed:
+                printed.add(str(message))
+                print(f"everlearn: {message}", file=sys.stderr)
+
+        warnings.showwarning = show_line
+        yield

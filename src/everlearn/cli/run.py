@@ -1,9 +1,6 @@
 """`everlearn run` and `everlearn resume`."""
 
-import sys
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +80,7 @@ def run_events(events: "Iterator[Event]", record: "runs.Record", console: Consol
     """Run to the end behind a progress bar; returns why it stopped early, if it did."""
     from everlearn.cli.progress import show_run
 
-    with _warnings_as_lines(), console.progress(f"{record.spec['learner']['name']}, task") as update:
+    with console.progress(f"{record.spec['learner']['name']}, task") as update:
         try:
             show_run(events, record, update)
         except runs.Stopped as stopped:
@@ -150,13 +147,3 @@ def _result(record: "runs.Record", stopped: "runs.Stopped | None") -> Result:
     if stopped is None:
         return record_result(record)
     return record_result(record, note=str(stopped), exit_code=SIGNAL_OFFSET + stopped.signal)
-
-
-@contextmanager
-def _warnings_as_lines() -> Iterator[None]:
-    """Print warnings about checkpoints as one line each."""
-    with warnings.catch_warnings():
-        for kind in (runs.DamagedCheckpoint, runs.InexactResume):
-            warnings.simplefilter("always", kind)
-        warnings.showwarning = lambda message, *_: print(f"everlearn: {message}", file=sys.stderr)
-        yield

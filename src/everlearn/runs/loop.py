@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, Notice
 from everlearn.learners import HasPosterior, Losses
 from everlearn.networks.devices import AUTO, CPU, deterministic, is_available, mixed_precision, resolve_device
 from everlearn.networks.tensors import NotFinite
@@ -44,7 +44,7 @@ class Diverged(BadInput):
     """A loss or a weight became infinite or NaN."""
 
 
-class InexactResume(UserWarning):
+class InexactResume(Notice):
     """The run continues with other versions or hardware, so its result may differ in the last bits."""
 
 

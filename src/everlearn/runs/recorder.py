@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from everlearn import files
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, Notice
 from everlearn.networks.devices import device_info
 from everlearn.networks.distributed import world_size
 from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
@@ -63,7 +63,7 @@ class Stopped(Exception):
         self.signal = received
 
 
-class DamagedCheckpoint(UserWarning):
+class DamagedCheckpoint(Notice):
     """A checkpoint could not be used and an older one was."""
 
 
