@@ -5,7 +5,6 @@ way: `IMAGE` and a PNG file with sides of at most 512 pixels, or `ERROR` and a m
 """
 
 import io
-import resource
 import signal
 import sys
 import warnings
@@ -17,6 +16,9 @@ from PIL import Image, UnidentifiedImageError
 from everlearn.errors import BadInput
 from everlearn.streams.images.decode import FORMATS, decode
 from everlearn.streams.stream import Images
+
+if sys.platform != "win32":
+    import resource
 
 MAX_PIXELS = 16_000_000
 MAX_SIDE = 512
@@ -60,7 +62,9 @@ def encode_png(image: Images) -> bytes:
 
 def main(source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer requests until the input ends."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+    if sys.platform == "win32":
+        raise BadInput("Windows cannot limit the time and memory of a process; use Linux or macOS")
+    _limit_memory()
     while length := source.read(LENGTH_BYTES):
         content = source.read(int.from_bytes(length))
         signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
@@ -71,6 +75,14 @@ def main(source: IO[bytes], sink: IO[bytes]) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         sink.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
         sink.flush()
+
+
+def _limit_memory() -> None:
+    try:
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+    except (ValueError, OSError):
+        if sys.platform != "darwin":  # which may refuse it; the limit on CPU time remains
+            raise
 
 
 if __name__ == "__main__":
