@@ -1,0 +1,152 @@
+"""Install everlearn into an environment: python tools/install.py VENV [--extras a,b] [--groups c,d] [--lowest].
+
+Versions are those of requirements.lock, or of another file with --constraints. Linux gets the CPU build of torch unless there is an NVIDIA GPU or the
+variable TORCH is `cuda`: the default build comes with 2.7 GB of CUDA libraries. Uses uv if it is installed,
+otherwise pip. Needs nothing but Python.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+LOCK = ROOT / "requirements.lock"
+MIN_PYTHON = (3, 11)
+CPU, CUDA = "cpu", "cuda"
+BASE_MB = 120
+"""Download of the package without torch; measured on Linux with Python 3.11, as are the next two."""
+MB = {"ray": 80, "export": 50, "avalanche": 260, "test": 75, "lint": 30, "notebooks": 10, "docs": 15, "dist": 5}
+TORCH_MB = {CPU: 200, CUDA: 2700}
+NO_TORCH = (
+    "torch could not be installed; let PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS name a place with CPU builds, or run "
+    "`TORCH=cuda make ...` for the default build"
+)
+
+
+def project() -> dict[str, Any]:
+    """The content of pyproject.toml."""
+    import tomllib  # not in the versions of Python that `main` refuses
+
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def group(name: str) -> Iterator[str]:
+    """Requirements of a dependency group, with the groups that it includes; pip reads groups since 25.1 only."""
+    for each in project()["dependency-groups"][name]:
+        yield from group(each["include-group"]) if isinstance(each, dict) else [each]
+
+
+def lowest() -> list[str]:
+    """The lowest allowed version of each direct dependency but torch, whose old builds are large."""
+    bounds = [re.fullmatch(r"([\w.-]+)>=([\w.]+)", each) for each in project()["project"]["dependencies"]]
+    return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound and bound[1] != "torch"]
+
+
+def pinned_torch(versions: Path) -> str:
+    """The requirement for torch in a file of versions."""
+    found = re.search(r"^torch==\S+$", versions.read_text("utf-8"), re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"{versions} names no version of torch; add a line torch==VERSION")
+    return found[0]
+
+
+def backend() -> str:
+    """The build of torch to install: `cuda` if the variable TORCH says so or there is a GPU, otherwise `cpu`."""
+    given = os.environ.get("TORCH") or (CUDA if _has_gpu() else CPU)
+    if given not in TORCH_MB:
+        raise SystemExit(f"TORCH is {given!r}; it must be cpu or cuda")
+    return given
+
+
+def _has_gpu() -> bool:
+    tool = shutil.which("nvidia-smi")
+    return tool is not None and subprocess.run([tool, "-L"], capture_output=True).returncode == 0
+
+
+def announcement(torch: str, build: str, parts: Sequence[str], where: str) -> str:
+    """One line: what will be downloaded."""
+    size = BASE_MB + TORCH_MB[build] + sum(MB.get(part, 10) for part in parts)
+    amount = f"{size / 1000:.1f} GB" if size >= 1000 else f"{size} MB"
+    more = f" with {', '.join(parts)}" if parts else ""
+    return (
+        f"Installing everlearn{more} and {torch} ({build} build) {where}: about {amount} to download, unless cached"
+    )
+
+
+class Installer:
+    """Installs requirements into an environment, with uv or pip."""
+
+    def __init__(self, where: Path) -> None:
+        self.python = where / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+        self.uv = shutil.which("uv")
+        if not self.python.exists():
+            try:
+                venv.create(where, with_pip=True)
+            except subprocess.CalledProcessError:
+                raise SystemExit("Python has no pip for new environments; install python3-venv, then repeat") from None
+
+    @property
+    def name(self) -> str:
+        """The tool that is used."""
+        return "uv" if self.uv else "pip"
+
+    def install(self, *arguments: str, quiet: bool = False) -> bool:
+        """Install requirements; whether that worked."""
+        tool = [self.uv, "pip"] if self.uv else [self.python, "-m", "pip", "--disable-pip-version-check"]
+        where = ["--python", self.python] if self.uv else []
+        command = [*tool, "install", *where, "--quiet", *arguments]
+        links = os.environ.get("PIP_FIND_LINKS", "").replace(" ", ",")
+        environment = {**({"UV_FIND_LINKS": links} if links else {}), **os.environ}  # uv does not read settings of pip
+        return subprocess.run(command, env=environment, capture_output=quiet).returncode == 0
+
+    def install_torch(self, version: str, build: str) -> bool:
+        """Install a version of torch as this build."""
+        if build == CUDA and self.uv:
+            return self.install("--torch-backend", "auto", version)
+        if build == CUDA or not sys.platform.startswith("linux"):  # elsewhere there is only one build
+            return self.install(version)
+        if self.install(f"{version}+cpu", quiet=True):  # from PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL
+            return True
+        if self.uv is None:
+            print("pip finds no CPU build of torch; uv does", flush=True)
+            if not self.install("uv"):
+                return False
+            self.uv = str(self.python.with_name("uv"))
+        return self.install("--torch-backend", CPU, version)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Install, after one line that says what will be downloaded."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("venv", type=Path)
+    parser.add_argument("--extras", default="")
+    parser.add_argument("--groups", default="")
+    parser.add_argument("--constraints", type=Path, default=LOCK)
+    parser.add_argument("--lowest", action="store_true")
+    given = parser.parse_args(words)
+    if sys.version_info < MIN_PYTHON:  # noqa: UP036  # that is what is checked
+        found = sys.version.partition(" ")[0]
+        raise SystemExit(f"everlearn needs Python 3.11 or newer, this is {found}; try `make demo PYTHON=python3.12`")
+    extras, groups = ([each for each in text.split(",") if each] for text in (given.extras, given.groups))
+    torch, build = pinned_torch(given.constraints), backend()
+    installer = Installer(given.venv)
+    where = f"into {given.venv} with {installer.name}"
+    print(announcement(torch, build, [*extras, *groups], where), flush=True)
+    if not installer.install_torch(torch, build):
+        print(NO_TORCH)
+        return 1
+    requirements = [each for name in groups for each in group(name)]
+    versions = lowest() if given.lowest else ["--constraint", str(given.constraints)]
+    package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
+    return 0 if installer.install(*versions, "--editable", package, *requirements) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
