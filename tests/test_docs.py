@@ -1,0 +1,88 @@
+"""Pages of the documentation: links, commands, and an API reference without gaps."""
+
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import everlearn
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import check_docs  # noqa: E402
+import site_pages  # noqa: E402
+
+
+@pytest.mark.parametrize("page", check_docs.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_page_has_no_problem(page: Path) -> None:
+    assert not list(check_docs.problems(page))
+
+
+BAD = {
+    "[a](nowhere.md)": "link to nowhere.md, which does not exist",
+    "[a](#nowhere)\n\n# Here": "link to #nowhere, which does not exist",
+    "```python\nx = = 1\n```": "invalid Python: 'x = = 1\\n'",
+    "```\neverlearn run --lerner er\n```": "`everlearn run --lerner er`: unknown option --lerner",
+    "`everlearn swim`": "`everlearn swim`: unknown command swim",
+    "`make tea`": "`make tea`: the Makefile has no target tea",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_problems_are_found(text: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    assert list(check_docs.problems(page)) == [BAD[text]]
+
+
+def test_valid_page_passes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `title` & more\n[a](#a-title--more) `make demo TORCH=cuda`\n\n"
+        "```\neverlearn run --learner er --set learner.memory_size=5  # fine\neverlearn --version\n```\n"
+    )
+    assert not list(check_docs.problems(page))
+
+
+@pytest.mark.parametrize("package", [name for name in site_pages.packages() if name != "everlearn"])
+def test_api_reference_has_every_public_name(package: str) -> None:
+    module = importlib.import_module(package)
+    if hasattr(module, "__path__"):
+        assert set(site_pages.public_names(package)) >= {name for name in module.__all__ if not name.islower()}
+
+
+def test_api_reference_has_every_package() -> None:
+    packages = {name for name in everlearn.__all__ if f"everlearn.{name}" in site_pages.packages()}
+    assert packages | {"__version__"} <= set(everlearn.__all__)
+    assert {f"api/everlearn.{name}.md" for name in packages} <= set(site_pages.pages())
+
+
+def test_link_of_a_page_becomes_a_link_of_the_site() -> None:
+    assert site_pages.site_link("concepts.md", "a", "../ARCHITECTURE.md", "#x") == "[a](architecture.md#x)"
+    assert site_pages.site_link("architecture.md", "a", "docs/glossary.md", "") == "[a](glossary.md)"
+    assert site_pages.site_link("decisions/0011.md", "a", "../platforms.md", "") == "[a](../platforms.md)"
+    assert site_pages.site_link("notebooks.md", "a", "../notebooks/vase.ipynb", "") == "a (`notebooks/vase.ipynb`)"
+
+
+def test_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == everlearn.__version__
+    assert f"\nversion: {everlearn.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_no_registry_host_is_named() -> None:
+    texts = [(ROOT / name).read_text("utf-8") for name in ("requirements.lock", "pyproject.toml", "Makefile")]
+    assert not any(" @ " in text or "://" in text.replace("https://everlearn.example", "") for text in texts)
+
+
+INSTALL = [sys.executable, ROOT / "tools" / "install.py"]
+
+
+def test_install_refuses_an_unknown_build(tmp_path: Path) -> None:
+    done = subprocess.run([*INSTALL, tmp_path / "venv"], env={"TORCH": "tpu"}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip() == "TORCH is 'tpu'; it must be cpu or cuda"
+    assert not list(tmp_path.iterdir())
