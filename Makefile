@@ -16,6 +16,7 @@ FRESH  := .venv-lock
 WORDS  := src tests benchmarks examples tools docs notebooks README.md ARCHITECTURE.md CONTRIBUTING.md
 # Finds calls that another system lacks; other packages are not followed, because their types are checked once.
 MYPY_PLATFORM := --config-file= --python-version 3.11 --follow-imports skip --ignore-missing-imports src
+PYTHONS ?= 3
 export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 # Tests start hundreds of processes that import the package; they share its compiled files.
 unexport PYTHONDONTWRITEBYTECODE
@@ -85,8 +86,8 @@ lowest: $(PINNED) ## a few tests with the lowest allowed versions, in an environ
 	$(LOWEST)/bin/python -m pytest -p no:cacheprovider tests/test_files.py tests/test_settings.py tests/test_rng.py \
 	  tests/runs/test_loop.py tests/reports/test_figures.py tests/cli/test_app.py
 
-pythons: $(READY) ## the same stream from newer versions of Python
-	$(BIN)/python -m pytest -m slow tests/test_other_pythons.py
+pythons: $(READY) ## the same stream from newer versions of Python, or from the one in PYTHONS
+	$(BIN)/python -m pytest -m slow tests/test_other_pythons.py -k "$(PYTHONS)"
 
 lock:            ## write requirements.lock: the newest versions that constraints.txt allows
 	rm -rf $(FRESH)

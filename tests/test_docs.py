@@ -1,7 +1,6 @@
 """Pages of the documentation: links, commands, and an API reference without gaps."""
 
 import importlib
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -47,17 +46,12 @@ def test_valid_page_passes(tmp_path: Path) -> None:
     assert not list(check_docs.problems(page))
 
 
-@pytest.mark.parametrize("package", [name for name in site_pages.packages() if name != "everlearn"])
+@pytest@pytest.mark.parametrize("package", site_pages.packages())
 def test_api_reference_has_every_public_name(package: str) -> None:
     module = importlib.import_module(package)
     if hasattr(module, "__path__"):
-        assert set(site_pages.public_names(package)) >= {name for name in module.__all__ if not name.islower()}
-
-
-def test_api_reference_has_every_package() -> None:
-    packages = {name for name in everlearn.__all__ if f"everlearn.{name}" in site_pages.packages()}
-    assert packages | {"__version__"} <= set(everlearn.__all__)
-    assert {f"api/everlearn.{name}.md" for name in packages} <= set(site_pages.pages())
+        listed = {path.rpartition(".")[2] for path in site_pages.packages()} | {"__version__"}
+        assert set(module.__all__) <= {*site_pages.public_names(package), *listed}
 
 
 def test_link_of_a_page_becomes_a_link_of_the_site() -> None:
@@ -78,11 +72,3 @@ def test_no_registry_host_is_named() -> None:
     assert not any(" @ " in text or "://" in text.replace("https://everlearn.example", "") for text in texts)
 
 
-INSTALL = [sys.executable, ROOT / "tools" / "install.py"]
-
-
-def test_install_refuses_an_unknown_build(tmp_path: Path) -> None:
-    done = subprocess.run([*INSTALL, tmp_path / "venv"], env={"TORCH": "tpu"}, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.strip() == "TORCH is 'tpu'; it must be cpu or cuda"
-    assert not list(tmp_path.iterdir())

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "everlearn"
 NOT_DOCUMENTED = ("cli", "lazy", "__main__")
 """The command line has a page of its own; the others are internal."""
+NESTED = ("evaluation.protocols", "runs.sweep", "streams.adapters")
+"""Public packages within packages."""
 ROOT_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -26,7 +28,7 @@ def packages() -> list[str]:
         ['everlearn', 'everlearn.errors', 'everlearn.evaluation']
     """
     found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-    names = found - {"__init__", *NOT_DOCUMENTED}
+    names = {*found, *NESTED} - {"__init__", *NOT_DOCUMENTED}
     return ["everlearn", *(f"everlearn.{name}" for name in sorted(names))]
 
 
@@ -45,9 +47,12 @@ def public_names(package: str) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}."):
             names |= {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             names |= {target.id: f"{package}.{target.id}"} if target.id.isupper() else {}
-    return {name: names[name] for name in sorted(names) if name != "lazy_package" and not name.startswith("_")}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names[node.name] = f"{package}.{node.name}"
+    return {name: names[name] for name in sorted(names) if not name.startswith("_")}
 
 
 def api_page(package: str) -> str:
