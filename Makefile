@@ -14,8 +14,6 @@ EXTRAS := export,metrics,ray,slurm,studio
 LOWEST := .venv-lowest
 FRESH  := .venv-lock
 WORDS  := src tests benchmarks examples tools docs notebooks README.md ARCHITECTURE.md CONTRIBUTING.md
-# Finds calls that another system lacks; other packages are not followed, because their types are checked once.
-MYPY_PLATFORM := --config-file= --python-version 3.11 --follow-imports skip --ignore-missing-imports src
 PYTHONS ?= 3
 export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 # Tests start hundreds of processes that import the package; they share its compiled files.
@@ -56,7 +54,7 @@ check: $(READY)  ## format, lint, types (also for macOS and Windows), layers, vo
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	for system in darwin win32; do $(BIN)/mypy $(MYPY_PLATFORM) --platform $$system --cache-dir .mypy_cache/$$system || exit 1; done
+	$(BIN)/python tools/check_platforms.py src
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_safety.py src
 	$(BIN)/python tools/check_words.py $(WORDS)

@@ -46,7 +46,7 @@ def test_valid_page_passes(tmp_path: Path) -> None:
     assert not list(check_docs.problems(page))
 
 
-@pytest@pytest.mark.parametrize("package", site_pages.packages())
+@pytest @ pytest.mark.parametrize("package", site_pages.packages())
 def test_api_reference_has_every_public_name(package: str) -> None:
     module = importlib.import_module(package)
     if hasattr(module, "__path__"):
@@ -58,7 +58,10 @@ def test_link_of_a_page_becomes_a_link_of_the_site() -> None:
     assert site_pages.site_link("concepts.md", "a", "../ARCHITECTURE.md", "#x") == "[a](architecture.md#x)"
     assert site_pages.site_link("architecture.md", "a", "docs/glossary.md", "") == "[a](glossary.md)"
     assert site_pages.site_link("decisions/0011.md", "a", "../platforms.md", "") == "[a](../platforms.md)"
-    assert site_pages.site_link("notebooks.md", "a", "../notebooks/vase.ipynb", "") == "a (`notebooks/vase.ipynb`)"
+    assert (
+        site_pages.site_link("notebooks.md", "a", "../notebooks/vase.ipynb", "")
+        == "a (`notebooks/vase.ipynb`)"
+    )
 
 
 def test_version_is_the_same_everywhere() -> None:
@@ -70,5 +73,3 @@ def test_version_is_the_same_everywhere() -> None:
 def test_no_registry_host_is_named() -> None:
     texts = [(ROOT / name).read_text("utf-8") for name in ("requirements.lock", "pyproject.toml", "Makefile")]
     assert not any(" @ " in text or "://" in text.replace("https://everlearn.example", "") for text in texts)
-
-

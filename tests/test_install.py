@@ -38,7 +38,9 @@ def test_unknown_build_is_refused_before_anything_is_made(tmp_path: Path) -> Non
 
 def test_announcement_says_what_is_downloaded() -> None:
     line = install.announcement("torch==2.13.0", "cuda", ["studio"], "into .venv with pip")
-    assert line.startswith("Installing everlearn with studio and torch==2.13.0 (cuda build) into .venv with pip")
+    assert line.startswith(
+        "Installing everlearn with studio and torch==2.13.0 (cuda build) into .venv with pip"
+    )
     assert " GB to download" in line
     assert " MB to download" in install.announcement("torch==2.13.0", "cpu", [], "into .venv with pip")
 

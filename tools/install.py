@@ -1,8 +1,8 @@
-"""Install everlearn into an environment: python tools/install.py VENV [--extras a,b] [--groups c,d] [--lowest].
+"""Install everlearn and what it needs: python tools/install.py VENV [--extras a,b] [--groups c,d].
 
-Versions are those of requirements.lock, or of another file with --constraints. Linux gets the CPU build of torch unless there is an NVIDIA GPU or the
-variable TORCH is `cuda`: the default build comes with 2.7 GB of CUDA libraries. Uses uv if it is installed,
-otherwise pip. Needs nothing but Python.
+Versions are those of requirements.lock; --constraints FILE selects another file, --lowest the lowest allowed
+versions. Linux gets the CPU build of torch unless there is an NVIDIA GPU or the variable TORCH is `cuda`: the
+default build comes with 2.7 GB of CUDA libraries. Uses uv if it is installed, otherwise pip.
 """
 
 import argparse
@@ -22,11 +22,20 @@ MIN_PYTHON = (3, 11)
 CPU, CUDA = "cpu", "cuda"
 BASE_MB = 120
 """Download of the package without torch; measured on Linux with Python 3.11, as are the next two."""
-MB = {"ray": 80, "export": 50, "avalanche": 260, "test": 75, "lint": 30, "notebooks": 10, "docs": 15, "dist": 5}
+MB = {
+    "ray": 80,
+    "export": 50,
+    "avalanche": 260,
+    "test": 75,
+    "lint": 30,
+    "notebooks": 10,
+    "docs": 15,
+    "dist": 5,
+}
 TORCH_MB = {CPU: 200, CUDA: 2700}
 NO_TORCH = (
-    "torch could not be installed; let PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS name a place with CPU builds, or run "
-    "`TORCH=cuda make ...` for the default build"
+    "torch could not be installed; let PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS name a place with CPU builds, "
+    "or run `TORCH=cuda make ...` for the default build"
 )
 
 
@@ -38,7 +47,7 @@ def project() -> dict[str, Any]:
 
 
 def group(name: str) -> Iterator[str]:
-    """Requirements of a dependency group, with the groups that it includes; pip reads groups since 25.1 only."""
+    """Requirements of a dependency group and of those that it includes; older versions of pip read none."""
     for each in project()["dependency-groups"][name]:
         yield from group(each["include-group"]) if isinstance(each, dict) else [each]
 
@@ -58,7 +67,7 @@ def pinned_torch(versions: Path) -> str:
 
 
 def backend() -> str:
-    """The build of torch to install: `cuda` if the variable TORCH says so or there is a GPU, otherwise `cpu`."""
+    """The build of torch to install: that in the variable TORCH, otherwise `cuda` if there is a GPU."""
     given = os.environ.get("TORCH") or (CUDA if _has_gpu() else CPU)
     if given not in TORCH_MB:
         raise SystemExit(f"TORCH is {given!r}; it must be cpu or cuda")
@@ -67,7 +76,7 @@ def backend() -> str:
 
 def _has_gpu() -> bool:
     tool = shutil.which("nvidia-smi")
-    return tool is not None and subprocess.run([tool, "-L"], capture_output=True).returncode == 0
+    return tool is not None and subprocess.run([tool, "-L"], capture_output=True).returncode == 0  # noqa: S603
 
 
 def announcement(torch: str, build: str, parts: Sequence[str], where: str) -> str:
@@ -75,9 +84,8 @@ def announcement(torch: str, build: str, parts: Sequence[str], where: str) -> st
     size = BASE_MB + TORCH_MB[build] + sum(MB.get(part, 10) for part in parts)
     amount = f"{size / 1000:.1f} GB" if size >= 1000 else f"{size} MB"
     more = f" with {', '.join(parts)}" if parts else ""
-    return (
-        f"Installing everlearn{more} and {torch} ({build} build) {where}: about {amount} to download, unless cached"
-    )
+    what = f"everlearn{more} and {torch} ({build} build)"
+    return f"Installing {what} {where}: about {amount} to download, unless cached"
 
 
 class Installer:
@@ -90,7 +98,9 @@ class Installer:
             try:
                 venv.create(where, with_pip=True)
             except subprocess.CalledProcessError:
-                raise SystemExit("Python has no pip for new environments; install python3-venv, then repeat") from None
+                raise SystemExit(
+                    "Python has no pip for new environments; install python3-venv, then repeat"
+                ) from None
 
     @property
     def name(self) -> str:
@@ -101,10 +111,10 @@ class Installer:
         """Install requirements; whether that worked."""
         tool = [self.uv, "pip"] if self.uv else [self.python, "-m", "pip", "--disable-pip-version-check"]
         where = ["--python", self.python] if self.uv else []
-        command = [*tool, "install", *where, "--quiet", *arguments]
-        links = os.environ.get("PIP_FIND_LINKS", "").replace(" ", ",")
-        environment = {**({"UV_FIND_LINKS": links} if links else {}), **os.environ}  # uv does not read settings of pip
-        return subprocess.run(command, env=environment, capture_output=quiet).returncode == 0
+        links = os.environ.get("PIP_FIND_LINKS", "").replace(" ", ",")  # uv does not read settings of pip
+        environment = {**({"UV_FIND_LINKS": links} if links else {}), **os.environ}
+        command = [*tool, "install", *where, "-qq", *arguments]
+        return subprocess.run(command, env=environment, capture_output=quiet).returncode == 0  # noqa: S603
 
     def install_torch(self, version: str, build: str) -> bool:
         """Install a version of torch as this build."""
@@ -131,9 +141,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--constraints", type=Path, default=LOCK)
     parser.add_argument("--lowest", action="store_true")
     given = parser.parse_args(words)
-    if sys.version_info < MIN_PYTHON:  # noqa: UP036  # that is what is checked
+    if sys.version_info < MIN_PYTHON:
         found = sys.version.partition(" ")[0]
-        raise SystemExit(f"everlearn needs Python 3.11 or newer, this is {found}; try `make demo PYTHON=python3.12`")
+        raise SystemExit(
+            f"everlearn needs Python 3.11 or newer, this is {found}; try `make demo PYTHON=python3.12`"
+        )
     extras, groups = ([each for each in text.split(",") if each] for text in (given.extras, given.groups))
     torch, build = pinned_torch(given.constraints), backend()
     installer = Installer(given.venv)

@@ -1,6 +1,6 @@
-"""Pages of the documentation site that are not in docs/: the API reference, the command line, files of the root.
+"""Pages of the documentation site that are not in docs/: API reference, command line, files of the root.
 
-A hook of mkdocs. The names of a package are read from the imports in its `__init__.py`, so that packages which
+A hook of mkdocs. The names of a package are read from the imports in its `__init__.py`, so that packages that
 import lazily are complete and nothing is imported.
 """
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "everlearn"
 NOT_DOCUMENTED = ("cli", "lazy", "__main__")
 """The command line has a page of its own; the others are internal."""
-NESTED = ("evaluation.protocols", "runs.sweep", "streams.adapters")
+NESTED = ("evaluation.protocols", "runs.sweep", "streams.adapters", "streams.exports")
 """Public packages within packages."""
 ROOT_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -27,7 +27,9 @@ def packages() -> list[str]:
         >>> packages()[:3]
         ['everlearn', 'everlearn.errors', 'everlearn.evaluation']
     """
-    found = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    found = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
     names = {*found, *NESTED} - {"__init__", *NOT_DOCUMENTED}
     return ["everlearn", *(f"everlearn.{name}" for name in sorted(names))]
 
@@ -36,8 +38,8 @@ def public_names(package: str) -> dict[str, str]:
     """The public names of a package, and where each is defined; none of a module, which is documented whole.
 
     Example:
-        >>> public_names("everlearn.shapes")
-        {'Outlines': 'everlearn.shapes.outlines.Outlines', 'ShapeFamily': 'everlearn.shapes.family.ShapeFamily'}
+        >>> public_names("everlearn.shapes")["ShapeFamily"]
+        'everlearn.shapes.family.ShapeFamily'
     """
     path = PACKAGE.joinpath(*package.split(".")[1:], "__init__.py")
     if not path.is_file():
@@ -60,7 +62,9 @@ def api_page(package: str) -> str:
     names = {name: path for name, path in public_names(package).items() if path not in packages()}
     if package != "everlearn" and not names:
         return f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n"
-    head = f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n      members: false\n"
+    head = (
+        f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n      members: false\n"
+    )
     if package == "everlearn":
         head += "\n" + "".join(f"- [{each}]({each}.md)\n" for each in packages()[1:])
     return head + "".join(f"\n::: {path}\n" for path in names.values())
@@ -80,23 +84,23 @@ def pages() -> dict[str, str]:
     return {**root, **api, "cli.md": command_page()}
 
 
-def site_link(page: str, text: str, target: str, anchor: str) -> str:
-    """A link of a Markdown file of the repository, as it must be on the site; a file outside it becomes text."""
+def site_link(page: str, text: str, target: str, heading: str) -> str:
+    """A link of a Markdown file as it must be on the site; a link to a file outside it becomes text."""
     if re.match(r"[a-z]+:", target) or page.startswith("api/"):
-        return f"[{text}]({target}{anchor})"
+        return f"[{text}]({target}{heading})"
     is_root = page.upper().removesuffix(".MD") + ".md" in ROOT_PAGES
     source = ROOT / ("x" if is_root else f"docs/{page}")
     path = (source.parent / target).resolve()
     depth = "../" * page.count("/")
     if path.parent == ROOT and path.name in ROOT_PAGES:
-        return f"[{text}]({depth}{path.name.lower()}{anchor})"
+        return f"[{text}]({depth}{path.name.lower()}{heading})"
     if path == ROOT / "README.md":
-        return f"[{text}]({depth}index.md{anchor})"
+        return f"[{text}]({depth}index.md{heading})"
     if path.is_dir() and path.name == "decisions":
         return f"[{text}]({depth}decisions/{decisions()[0].name})"
     if not path.is_relative_to(ROOT / "docs"):
         return f"{text} (`{path.relative_to(ROOT)}`)" if path.is_relative_to(ROOT) else text
-    return f"[{text}]({depth}{path.relative_to(ROOT / 'docs')}{anchor})"
+    return f"[{text}]({depth}{path.relative_to(ROOT / 'docs')}{heading})"
 
 
 def decisions() -> list[Path]:

@@ -56,7 +56,9 @@ class Disk:
     def sync(self, file: int) -> None:
         """Flush a file, or the entries of a folder, to the device."""
         if sys.platform == "darwin":
-            with suppress(OSError):  # some file systems have only fsync, which leaves data in the drive's cache
+            with suppress(
+                OSError
+            ):  # some file systems have only fsync, which leaves data in the drive's cache
                 fcntl.fcntl(file, fcntl.F_FULLFSYNC)
                 return
         os.fsync(file)
@@ -156,6 +158,14 @@ def write_all(file: int, data: bytes | memoryview) -> None:
         rest = rest[disk.write(file, rest) :]
 
 
+def read_at(file: int, size: int, offset: int) -> bytes:
+    """Read from a position of an open file."""
+    if sys.platform != "win32":
+        return os.pread(file, size, offset)
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, size)
+
+
 def sha256(data: bytes | memoryview) -> str:
     """The SHA-256 checksum in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
@@ -247,18 +257,24 @@ def _lock_file(file: int, *, shared: bool, wait: bool) -> None:
     """Lock an open file until it is closed; raises `BlockingIOError` if it is locked and `wait` is false."""
     if sys.platform != "win32":
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
-        return
-    while True:
+    else:
+        while not _try_lock(file):
+            if not wait:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            time.sleep(POLL_INTERVAL)
+
+
+if sys.platform == "win32":
+
+    def _try_lock(file: int) -> bool:
         os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-            return
         except OSError:
-            if not wait:
-                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
+            return False
         finally:
             os.lseek(file, 0, os.SEEK_SET)
-        time.sleep(POLL_INTERVAL)
+        return True
 
 
 def lock_holder(folder: Path) -> int | None:

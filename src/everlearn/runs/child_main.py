@@ -27,10 +27,12 @@ def _watch_parent() -> None:
         pass
     if sys.platform == "win32":
         signal.raise_signal(signal.SIGTERM)  # `os.kill` would end the process without calling its handler
+        time.sleep(STOP_TIMEOUT)
+        os.kill(os.getpid(), signal.SIGTERM)
     else:
         os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(STOP_TIMEOUT)
-    os.kill(os.getpid(), signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)  # records survive it
+        time.sleep(STOP_TIMEOUT)
+        os.kill(os.getpid(), signal.SIGKILL)  # safe, because records survive a kill
 
 
 if __name__ == "__main__":

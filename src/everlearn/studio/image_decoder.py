@@ -58,7 +58,7 @@ class ImageDecoder:
         """Decode an image file and encode its pixels as a small PNG file."""
         if sys.platform == "win32":
             raise BadInput(
-                "the studio decodes uploaded images in a process with limited time and memory, which Windows lacks; "
+                "the studio decodes uploads in a process with limited time and memory, which Windows lacks; "
                 "draw the image, or add it with `everlearn memory add`"
             )
         with self._lock:

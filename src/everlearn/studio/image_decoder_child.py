@@ -62,27 +62,31 @@ def encode_png(image: Images) -> bytes:
 
 def main(source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer requests until the input ends."""
-    if sys.platform == "win32":
-        raise BadInput("Windows cannot limit the time and memory of a process; use Linux or macOS")
     _limit_memory()
     while length := source.read(LENGTH_BYTES):
         content = source.read(int.from_bytes(length))
-        signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
+        _limit_time(MAX_CPU_SECONDS)
         try:
             answer = IMAGE + decode_untrusted(content)
         except (BadInput, MemoryError) as error:
             answer = ERROR + str(error or f"{NAME} needs too much memory").encode()
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        _limit_time(0)
         sink.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
         sink.flush()
 
 
 def _limit_memory() -> None:
-    try:
-        resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
-    except (ValueError, OSError):
-        if sys.platform != "darwin":  # which may refuse it; the limit on CPU time remains
-            raise
+    if sys.platform != "win32":  # where this process is not used
+        try:
+            resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+        except (ValueError, OSError):
+            if sys.platform != "darwin":  # which may refuse it; the limit on CPU time remains
+                raise
+
+
+def _limit_time(seconds: float) -> None:
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

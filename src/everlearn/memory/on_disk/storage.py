@@ -129,8 +129,7 @@ def _read_at(file: int, buffer: memoryview, offset: int) -> int:
     """Read into a buffer from a position of a file; returns the number of bytes read, 0 at the end."""
     if sys.platform != "win32":
         return os.preadv(file, [buffer], offset)
-    os.lseek(file, offset, os.SEEK_SET)
-    data = os.read(file, len(buffer))
+    data = files.read_at(file, len(buffer), offset)
     buffer[: len(data)] = data
     return len(data)
 
