@@ -70,7 +70,7 @@ slow: $(PEERS)   ## the long tests
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"
 
 docs: $(SITE)    ## the documentation as a site in site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation is $(CURDIR)/site/index.html"
 
 dist: $(BUILD)   ## wheel and source distribution in dist/, checked
