@@ -37,12 +37,15 @@ def test_unknown_build_is_refused_before_anything_is_made(tmp_path: Path) -> Non
 
 
 def test_announcement_says_what_is_downloaded() -> None:
-    line = install.announcement("torch==2.13.0", "cuda", ["studio"], "into .venv with pip")
+    line = install.announcement("torch==2.13.0", "cpu", [], "into .venv with pip")
     assert line.startswith(
-        "Installing everlearn with studio and torch==2.13.0 (cuda build) into .venv with pip"
+        "Installing everlearn, torch==2.13.0 (cpu build) and about 36 other packages into .venv"
     )
-    assert " GB to download" in line
-    assert " MB to download" in install.announcement("torch==2.13.0", "cpu", [], "into .venv with pip")
+    assert " with pip: 310 MB to download" in line
+    assert "with ray, dev" in install.announcement(
+        "torch==2.13.0", "cpu", ["ray", "dev"], "into .venv with uv"
+    )
+    assert " 2.8 GB to download" in install.announcement("torch==2.13.0", "cuda", [], "into .venv with uv")
 
 
 def test_groups_include_others() -> None:

@@ -1,4 +1,4 @@
-"""An extension of griffe: the section "Example" of our docstrings is its section "Examples", shown as code."""
+"""An extension of griffe: the section "Example" of our docstrings is its "Examples", shown as code."""
 
 import re
 from typing import Any

@@ -20,19 +20,14 @@ ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "requirements.lock"
 MIN_PYTHON = (3, 11)
 CPU, CUDA = "cpu", "cuda"
-BASE_MB = 120
-"""Download of the package without torch; measured on Linux with Python 3.11, as are the next two."""
-MB = {
-    "ray": 80,
-    "export": 50,
-    "avalanche": 260,
-    "test": 75,
-    "lint": 30,
-    "notebooks": 10,
-    "docs": 15,
-    "dist": 5,
-}
-TORCH_MB = {CPU: 200, CUDA: 2700}
+BASE = (36, 120)
+"""Packages besides torch, and megabytes to download; all numbers are from Linux with Python 3.11."""
+SIZES = {
+    "avalanche": (51, 100), "bench": (12, 120), "dev": (69, 175), "dist": (33, 10), "docs": (27, 25),
+    "export": (1, 55), "metrics": (1, 10), "ray": (14, 80), "slurm": (2, 1), "studio": (9, 1),
+    "test": (31, 130),
+}  # fmt: skip
+TORCH_MB = {CPU: 190, CUDA: 2700}
 NO_TORCH = (
     "torch could not be installed; let PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS name a place with CPU builds, "
     "or run `TORCH=cuda make ...` for the default build"
@@ -81,11 +76,12 @@ def _has_gpu() -> bool:
 
 def announcement(torch: str, build: str, parts: Sequence[str], where: str) -> str:
     """One line: what will be downloaded."""
-    size = BASE_MB + TORCH_MB[build] + sum(MB.get(part, 10) for part in parts)
+    sizes = [BASE, *(SIZES.get(part, (1, 10)) for part in parts)]
+    n, size = sum(count for count, _ in sizes), TORCH_MB[build] + sum(mb for _, mb in sizes)
     amount = f"{size / 1000:.1f} GB" if size >= 1000 else f"{size} MB"
     more = f" with {', '.join(parts)}" if parts else ""
-    what = f"everlearn{more} and {torch} ({build} build)"
-    return f"Installing {what} {where}: about {amount} to download, unless cached"
+    what = f"everlearn{more}, {torch} ({build} build) and about {n} other packages"
+    return f"Installing {what} {where}: {amount} to download, unless cached"
 
 
 class Installer:

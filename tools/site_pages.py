@@ -12,8 +12,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "everlearn"
-NOT_DOCUMENTED = ("cli", "lazy", "__main__")
-"""The command line has a page of its own; the others are internal."""
+NOT_DOCUMENTED = ("__main__", "api", "cli", "lazy")
+"""The names of `api` are those of everlearn; the command line has a page of its own; others are internal."""
 NESTED = ("evaluation.protocols", "runs.sweep", "streams.adapters", "streams.exports")
 """Public packages within packages."""
 ROOT_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
