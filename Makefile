@@ -64,7 +64,7 @@ golden: $(PEERS) ## golden runs of every learner with all its settings
 	$(BIN)/python -m pytest -m slow tests/golden
 
 notebooks: $(READY) ## execute the notebooks
-	$(BIN)/python -m pytest -m slow tests/test_notebooks.py
+	$(BIN)/python -m pytest -n 2 -m slow tests/test_notebooks.py
 
 slow: $(PEERS)   ## the long tests
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"
@@ -80,9 +80,10 @@ dist: $(BUILD)   ## wheel and source distribution in dist/, checked
 
 lowest: $(PINNED) ## a few tests with the lowest allowed versions, in an environment of their own
 	rm -rf $(LOWEST)
-	@$(PYTHON) tools/install.py $(LOWEST) --groups test --lowest
-	$(LOWEST)/bin/python -m pytest -p no:cacheprovider tests/test_files.py tests/test_settings.py tests/test_rng.py \
-	  tests/runs/test_loop.py tests/reports/test_figures.py tests/cli/test_app.py
+	@$(PYTHON) tools/install.py $(LOWEST) --groups pytest --lowest
+	$(LOWEST)/bin/python -m pytest -q -W default -p no:cacheprovider tests/test_files.py tests/test_rng.py \
+	  tests/test_serialization.py tests/test_settings.py tests/runs/test_loop.py tests/reports/test_figures.py
+	$(LOWEST)/bin/python -c "from everlearn.streams import sprites; assert sprites().fingerprint() == '9a5ea610f44c7e84'"
 
 pythons: $(READY) ## the same stream from newer versions of Python, or from the one in PYTHONS
 	$(BIN)/python -m pytest -m slow tests/test_other_pythons.py -k "$(PYTHONS)"

@@ -14,7 +14,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 import check_docs  # noqa: E402
 import site_pages  # noqa: E402
 
-
 BAD = {
     "[a](nowhere.md)": "link to nowhere.md, which does not exist",
     "[a](#nowhere)\n\n# Here": "link to #nowhere, which does not exist",

@@ -109,7 +109,7 @@ class Installer:
         where = ["--python", self.python] if self.uv else []
         links = os.environ.get("PIP_FIND_LINKS", "").replace(" ", ",")  # uv does not read settings of pip
         environment = {**({"UV_FIND_LINKS": links} if links else {}), **os.environ}
-        command = [*tool, "install", *where, "-qq", *arguments]
+        command = [*tool, "install", *where, "-q" if self.uv else "-qq", *arguments]  # both print errors
         return subprocess.run(command, env=environment, capture_output=quiet).returncode == 0  # noqa: S603
 
     def install_torch(self, version: str, build: str) -> bool:
