@@ -81,7 +81,7 @@ dist: $(BUILD)   ## wheel and source distribution in dist/, checked
 lowest: $(PINNED) ## a few tests with the lowest allowed versions, in an environment of their own
 	rm -rf $(LOWEST)
 	@$(PYTHON) tools/install.py $(LOWEST) --groups pytest --lowest
-	$(LOWEST)/bin/python -m pytest -q -W default -p no:cacheprovider tests/test_files.py tests/test_rng.py \
+	$(LOWEST)/bin/python -m pytest -q -W default --disable-warnings -p no:cacheprovider tests/test_files.py tests/test_rng.py \
 	  tests/test_serialization.py tests/test_settings.py tests/runs/test_loop.py tests/reports/test_figures.py
 	$(LOWEST)/bin/python -c "from everlearn.streams import sprites; assert sprites().fingerprint() == '9a5ea610f44c7e84'"
 
