@@ -47,7 +47,8 @@ def public_names(package: str) -> dict[str, str]:
     tree = ast.parse(path.read_text("utf-8"))
     names = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}."):
+        inside = isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{package}.")
+        if inside and node.module != "everlearn.lazy":
             names |= {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
@@ -58,16 +59,23 @@ def public_names(package: str) -> dict[str, str]:
 
 
 def api_page(package: str) -> str:
-    """The reference of a package, for mkdocstrings."""
+    """The reference of a package, for mkdocstrings; names that have another page are links to it."""
     names = {name: path for name, path in public_names(package).items() if path not in packages()}
-    if package != "everlearn" and not names:
-        return f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n"
-    head = (
-        f"# {package}\n\n::: {package}\n    options:\n      show_root_heading: false\n      members: false\n"
+    elsewhere = {name: path.rpartition(".")[0] for name, path in names.items()}
+    own = [
+        path
+        for name, path in names.items()
+        if elsewhere[name] not in packages() or elsewhere[name] == package
+    ]
+    options = "show_root_heading: false\n" + (
+        "      members: false\n" if names or package == "everlearn" else ""
     )
-    if package == "everlearn":
-        head += "\n" + "".join(f"- [{each}]({each}.md)\n" for each in packages()[1:])
-    return head + "".join(f"\n::: {path}\n" for path in names.values())
+    head = f"# {package}\n\n::: {package}\n    options:\n      {options}\n"
+    links = [
+        f"- `{name}`: [{page}]({page}.md)\n" for name, page in elsewhere.items() if names[name] not in own
+    ]
+    links += [f"- [{each}]({each}.md)\n" for each in packages()[1:] if package == "everlearn"]
+    return head + "".join(f"\n::: {path}\n" for path in own) + "\n" + "".join(links)
 
 
 def command_page() -> str:
