@@ -1,5 +1,6 @@
 """tools/install.py: which builds and versions are installed. Installing takes minutes; CI does it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,12 @@ def test_groups_include_others() -> None:
 def test_users_get_no_test_tools() -> None:
     needed = install.project()["project"]["dependencies"]
     assert not any(name in each for name in ("pytest", "ray", "mypy", "fastapi") for each in needed)
+
+
+def test_extras_named_in_messages_exist() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    named = {name for text in texts for name in re.findall(r"everlearn\[(\w+)\]", text)}
+    assert {"ray", "studio"} <= named <= set(install.project()["project"]["optional-dependencies"])
 
 
 def test_every_direct_dependency_has_a_lowest_version() -> None:
