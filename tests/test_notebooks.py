@@ -1,7 +1,6 @@
 """The notebooks run, and are committed without outputs."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ def test_notebook_has_no_outputs(name: str) -> None:
 def test_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(NOTEBOOKS[name].parents[1] / "src")]))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     book = nbformat.read(NOTEBOOKS[name], as_version=4)
     nbclient.NotebookClient(book, timeout=TIMEOUT, resources={"metadata": {"path": tmp_path}}).execute()
