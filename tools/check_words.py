@@ -12,7 +12,7 @@ from pathlib import Path
 
 GLOSSARY = Path(__file__).parent.parent / "docs" / "glossary.md"
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-SUFFIXES = (".py", ".md", ".js", ".html", ".css", ".toml")
+SUFFIXES = (".py", ".md", ".js", ".html", ".css", ".toml", ".ipynb")
 PURPOSE = re.compile(r"(?:draws|rng_at|philox_key)\((?:[^\"()]|\([^()]*\))*\"[^\"]*\"")
 
 FOREIGN = re.compile(r"bbox_to_anchor|\banchor=|\"anchor\"")  # check-words: allow

@@ -1,21 +1,30 @@
 """Atomic file writes, checksums, and the lock that gives one process access to a folder."""
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import socket
+import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 from everlearn.errors import BadInput
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 CHUNK_BYTES = 1 << 20
 LOCK = ".lock"
+LOCKED_BYTE = 1 << 30
+"""Position of the byte that Windows locks: behind the content, which other processes read."""
+POLL_INTERVAL, RENAME_TIMEOUT = 0.05, 2.0
 _HOLDER = re.compile(r"process (\d+) on (.+)")
 # Errors that another path would avoid, as classes and as numbers.
 _PATH_ERRORS = (PermissionError, FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError)
@@ -34,7 +43,11 @@ class Disk:
 
     def open(self, path: Path, flags: int) -> int:
         """Open or create a file; returns the file descriptor."""
-        return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+        if sys.platform != "win32":
+            return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        return os.open(path, flags | os.O_BINARY, 0o644)
 
     def write(self, file: int, data: bytes | memoryview) -> int:
         """Write once; returns the number of bytes written."""
@@ -42,6 +55,12 @@ class Disk:
 
     def sync(self, file: int) -> None:
         """Flush a file, or the entries of a folder, to the device."""
+        if sys.platform == "darwin":
+            with suppress(
+                OSError
+            ):  # some file systems have only fsync, which leaves data in the drive's cache
+                fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+                return
         os.fsync(file)
 
     def truncate(self, file: int, size: int) -> None:
@@ -54,7 +73,15 @@ class Disk:
 
     def rename(self, old: Path, new: Path) -> None:
         """Rename a file, replacing an existing one."""
-        old.replace(new)
+        end = time.monotonic() + RENAME_TIMEOUT
+        while True:
+            try:
+                old.replace(new)
+                return
+            except PermissionError:  # on Windows also while another process reads the existing file
+                if sys.platform != "win32" or time.monotonic() > end:
+                    raise
+            time.sleep(POLL_INTERVAL)
 
     def remove(self, path: Path) -> None:
         """Remove a file."""
@@ -114,7 +141,9 @@ def make_folder(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to the device."""
+    """Flush the entries of a folder to the device; Windows does so by itself."""
+    if sys.platform == "win32":
+        return
     file = os.open(folder, os.O_RDONLY)
     try:
         disk.sync(file)
@@ -127,6 +156,14 @@ def write_all(file: int, data: bytes | memoryview) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[disk.write(file, rest) :]
+
+
+def read_at(file: int, size: int, offset: int) -> bytes:
+    """Read from a position of an open file."""
+    if sys.platform != "win32":
+        return os.pread(file, size, offset)
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, size)
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -159,7 +196,7 @@ class FolderLock:
     Args:
         folder: an existing folder.
         name: of the lock file; None locks the folder itself and leaves no file.
-        shared: allow other shared locks at the same time.
+        shared: allow other shared locks at the same time; on Windows they take turns.
         wait: wait until the lock is free; by default an error names the holder.
     """
 
@@ -170,7 +207,10 @@ class FolderLock:
     ) -> None:
         self.folder, self._has_file = folder, name is not None
         self.path = folder if name is None else folder / name
-        self._flags = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+        self._open_flags = os.O_RDONLY if name is None else os.O_CREAT | os.O_RDWR
+        if sys.platform == "win32" and name is None:  # a folder cannot be opened
+            self.path, self._open_flags = folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_TEMPORARY
+        self._shared, self._wait = shared, wait
         self._file = -1
 
     def __enter__(self) -> Self:
@@ -187,7 +227,7 @@ class FolderLock:
         if self._file >= 0:
             return self
         with os_error_context(self.path):
-            self._file = disk.open(self.path, os.O_CREAT | os.O_RDWR if self._has_file else os.O_RDONLY)
+            self._file = disk.open(self.path, self._open_flags)
             try:
                 self._lock()
             except BaseException:
@@ -203,14 +243,38 @@ class FolderLock:
 
     def _lock(self) -> None:
         try:
-            fcntl.flock(self._file, self._flags)
+            _lock_file(self._file, shared=self._shared, wait=self._wait)
         except BlockingIOError:
             content = os.read(self._file, 200) if self._has_file else b""
             holder = content.decode(errors="replace").strip() or "another process"
             raise BadInput(self.message.format(folder=self.folder, holder=holder)) from None
-        if self._flags & fcntl.LOCK_EX and self._has_file:
+        if not self._shared and self._has_file:
             disk.truncate(self._file, 0)
             write_all(self._file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def _lock_file(file: int, *, shared: bool, wait: bool) -> None:
+    """Lock an open file until it is closed; raises `BlockingIOError` if it is locked and `wait` is false."""
+    if sys.platform != "win32":
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    else:
+        while not _try_lock(file):
+            if not wait:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            time.sleep(POLL_INTERVAL)
+
+
+if sys.platform == "win32":
+
+    def _try_lock(file: int) -> bool:
+        os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(file, 0, os.SEEK_SET)
+        return True
 
 
 def lock_holder(folder: Path) -> int | None:
@@ -219,15 +283,18 @@ def lock_holder(folder: Path) -> int | None:
     Testing a lock means taking it for a moment, which could turn away a process that starts just then. It is
     tested only if the process named in the lock file is alive.
     """
+    import psutil  # here, because commands that need no lock start without it
+
     process = None
     try:
         with (folder / LOCK).open("rb") as file:
             named = _HOLDER.match(file.read(300).decode(errors="replace"))
             if named is None or named[2].strip() != socket.gethostname():
                 return None
-            os.kill(int(named[1]), 0)  # raises if there is no such process
+            if not psutil.pid_exists(int(named[1])):
+                return None
             process = int(named[1])
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)  # until the file is closed
+            _lock_file(file.fileno(), shared=True, wait=False)  # until the file is closed
     except BlockingIOError:
         return process
     except (OSError, OverflowError):

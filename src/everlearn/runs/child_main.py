@@ -7,6 +7,7 @@ outlives its parent.
 import os
 import runpy
 import signal
+import sys
 import threading
 import time
 
@@ -24,9 +25,14 @@ def main() -> None:
 def _watch_parent() -> None:
     while os.read(STDIN, 1):
         pass
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(STOP_TIMEOUT)
-    os.kill(os.getpid(), signal.SIGKILL)  # safe, because records survive a kill
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGTERM)  # `os.kill` would end the process without calling its handler
+        time.sleep(STOP_TIMEOUT)
+        os.kill(os.getpid(), signal.SIGTERM)
+    else:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(STOP_TIMEOUT)
+        os.kill(os.getpid(), signal.SIGKILL)  # safe, because records survive a kill
 
 
 if __name__ == "__main__":

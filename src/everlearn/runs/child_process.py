@@ -106,5 +106,5 @@ class ChildProcess:
 def _signal_message(code: int) -> str:
     number = -code if code < 0 else code - SIGNAL_OFFSET
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    out_of_memory = " (the system may have run out of memory)" if number == signal.SIGKILL else ""
+    out_of_memory = " (the system may have run out of memory)" if name == "SIGKILL" else ""
     return f"terminated by {name}{out_of_memory}"

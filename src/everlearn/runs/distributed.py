@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -115,6 +116,8 @@ def process_group(spec: RunSpec, *, processes: int = 1) -> Iterator[None]:
     """
     check_range("processes", processes, 1, MAX_PROCESSES)
     info = RankInfo.from_environment()
+    if sys.platform == "win32" and (processes > 1 or info is not None):
+        raise BadInput("a run in several processes needs Linux or macOS; use one process, or WSL")
     if info is not None and processes > 1:
         raise BadInput(f"processes is {processes}, but torchrun started {info.world_size}; omit it")
     if info is None and processes == 1:

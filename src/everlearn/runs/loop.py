@@ -1,7 +1,6 @@
 """The training loop: every learner on every stream."""
 
 import math
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import psutil
 
 from everlearn.errors import BadInput, Notice
 from everlearn.learners import HasPosterior, Losses
@@ -296,7 +296,7 @@ def _check_memory(spec: RunSpec, stream: Stream) -> None:
     """Raise an error if images of the run cannot fit into the memory of this machine."""
     n_eval = spec.evaluation.n_images
     needed = math.prod(stream.image_shape) * (n_eval + np.dtype(np.float32).itemsize * spec.batch_size)
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    total = psutil.virtual_memory().total
     if needed > total:
         raise BadInput(
             f"batches of {spec.batch_size:,} and {n_eval:,} evaluation images need {needed / 1e9:,.0f} GB, "

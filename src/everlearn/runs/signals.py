@@ -1,6 +1,7 @@
 """Stop signals: finish the current step, then stop."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -24,7 +25,8 @@ class StopSignal:
 
     Without a timeout, a second signal has its previous effect. With a timeout, a second signal terminates
     the process immediately, and a step that takes longer than the timeout is interrupted by `StepTimeout`.
-    Outside the main thread, where Python cannot handle signals, nothing is received.
+    Outside the main thread, where Python cannot handle signals, nothing is received. Windows has no timer, so
+    a step is never interrupted there.
 
     Args:
         step_timeout: seconds that a step may take after the signal.
@@ -42,7 +44,7 @@ class StopSignal:
     def __enter__(self) -> Self:
         try:
             self._previous = {number: signal.signal(number, self._receive) for number in SIGNALS}
-            if self._timeout is not None:
+            if self._timeout is not None and sys.platform != "win32":
                 self._previous[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._interrupt)
         except ValueError:
             self._previous = {}
@@ -54,7 +56,7 @@ class StopSignal:
 
     def cancel_timeout(self) -> None:
         """Allow the following steps any time, such as saving a checkpoint."""
-        if self.received is not None and self._timeout is not None:
+        if self.received is not None and self._timeout is not None and sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextmanager
@@ -71,7 +73,8 @@ class StopSignal:
             return
         for each in SIGNALS:  # the system acts on a second signal, even within a long C function
             signal.signal(each, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, self._timeout, REPEAT)
+        if sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, self._timeout, REPEAT)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None and not self._is_paused:

@@ -81,7 +81,7 @@ class Log:
     def _digest_until(self, size: int) -> "hashlib._Hash":
         digest = hashlib.sha256()
         for start in range(0, size, files.CHUNK_BYTES):
-            digest.update(os.pread(self._file, min(files.CHUNK_BYTES, size - start), start))
+            digest.update(files.read_at(self._file, min(files.CHUNK_BYTES, size - start), start))
         return digest
 
 

@@ -49,11 +49,18 @@ class ImageDecoder:
 
     def warm_up(self) -> None:
         """Start the child and wait until it is ready."""
+        if sys.platform == "win32":
+            return
         with self._lock:
             self._ready_child()
 
     def decode(self, content: bytes) -> bytes:
         """Decode an image file and encode its pixels as a small PNG file."""
+        if sys.platform == "win32":
+            raise BadInput(
+                "the studio decodes uploads in a process with limited time and memory, which Windows lacks; "
+                "draw the image, or add it with `everlearn memory add`"
+            )
         with self._lock:
             child = self._ready_child()
             try:

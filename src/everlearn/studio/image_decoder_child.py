@@ -5,7 +5,6 @@ way: `IMAGE` and a PNG file with sides of at most 512 pixels, or `ERROR` and a m
 """
 
 import io
-import resource
 import signal
 import sys
 import warnings
@@ -17,6 +16,9 @@ from PIL import Image, UnidentifiedImageError
 from everlearn.errors import BadInput
 from everlearn.streams.images.decode import FORMATS, decode
 from everlearn.streams.stream import Images
+
+if sys.platform != "win32":
+    import resource
 
 MAX_PIXELS = 16_000_000
 MAX_SIDE = 512
@@ -60,17 +62,31 @@ def encode_png(image: Images) -> bytes:
 
 def main(source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer requests until the input ends."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+    _limit_memory()
     while length := source.read(LENGTH_BYTES):
         content = source.read(int.from_bytes(length))
-        signal.setitimer(signal.ITIMER_PROF, MAX_CPU_SECONDS)
+        _limit_time(MAX_CPU_SECONDS)
         try:
             answer = IMAGE + decode_untrusted(content)
         except (BadInput, MemoryError) as error:
             answer = ERROR + str(error or f"{NAME} needs too much memory").encode()
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        _limit_time(0)
         sink.write(len(answer).to_bytes(LENGTH_BYTES) + answer)
         sink.flush()
+
+
+def _limit_memory() -> None:
+    if sys.platform != "win32":  # where this process is not used
+        try:
+            resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
+        except (ValueError, OSError):
+            if sys.platform != "darwin":  # which may refuse it; the limit on CPU time remains
+                raise
+
+
+def _limit_time(seconds: float) -> None:
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The studio as an application, and a server for it on the loopback interface."""
 
 import errno
-import resource
 import secrets
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +19,9 @@ from everlearn.studio.dependencies import Dependencies
 from everlearn.studio.record_index import RecordIndex
 from everlearn.studio.routes import memory, models, pages, records, runs
 from everlearn.studio.security import AccessControl, BodyLimits, add_error_handlers
+
+if sys.platform != "win32":
+    import resource
 
 HOST = "127.0.0.1"
 BACKLOG = 2048
@@ -97,11 +100,12 @@ async def _close_decoder(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _raise_file_limit() -> None:
-    """Raise the limit on open files, so that idle connections do not block new ones."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    """Raise the limit on open files, which Windows lacks, so that idle connections do not block new ones."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        limit = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 class Server(uvicorn.Server):

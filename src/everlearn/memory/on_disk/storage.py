@@ -3,6 +3,7 @@
 import json
 import mmap
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -76,7 +77,7 @@ class RowFile:
         rows = np.zeros((stop - start, *self.shape), self.dtype)
         rest = rows.reshape(-1).view(np.uint8).data
         offset = start * self.row_bytes
-        while rest and (n := os.preadv(self._file, [rest], offset)):
+        while rest and (n := _read_at(self._file, rest, offset)):
             rest, offset = rest[n:], offset + n
         return rows
 
@@ -84,8 +85,9 @@ class RowFile:
         """All rows, memory-mapped; later writes are visible."""
         if not len(self):
             return np.zeros((0, *self.shape), self.dtype)
-        pages = mmap.mmap(self._file, len(self) * self.row_bytes, prot=mmap.PROT_READ)
-        pages.madvise(mmap.MADV_RANDOM)  # no read-ahead
+        pages = mmap.mmap(self._file, len(self) * self.row_bytes, access=mmap.ACCESS_READ)
+        if sys.platform != "win32":
+            pages.madvise(mmap.MADV_RANDOM)  # no read-ahead
         return np.frombuffer(pages, self.dtype).reshape(-1, *self.shape)
 
     def write(self, rows: IntArray, values: AnyArray) -> None:
@@ -121,6 +123,15 @@ class RowFile:
         with files.os_error_context(self.path):
             os.lseek(self._file, row * self.row_bytes, os.SEEK_SET)
             files.write_all(self._file, data)
+
+
+def _read_at(file: int, buffer: memoryview, offset: int) -> int:
+    """Read into a buffer from a position of a file; returns the number of bytes read, 0 at the end."""
+    if sys.platform != "win32":
+        return os.preadv(file, [buffer], offset)
+    data = files.read_at(file, len(buffer), offset)
+    buffer[: len(data)] = data
+    return len(data)
 
 
 def _runs(rows: IntArray) -> list[tuple[int, int]]:
@@ -182,7 +193,10 @@ class Storage:
     @property
     def disk_bytes(self) -> int:
         """Bytes on disk; files are sparse, so missing names take none."""
-        return sum(path.stat().st_blocks * 512 for path in self.folder.iterdir())
+        sizes = [path.stat() for path in self.folder.iterdir()]
+        if sys.platform == "win32":
+            return sum(size.st_size for size in sizes)
+        return sum(size.st_blocks * 512 for size in sizes)
 
     def labels(self) -> IntArray:
         """The label of each row, -1 if it is free."""

@@ -1,11 +1,12 @@
 """Executors run commands: in processes of this machine, or on a cluster."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+import psutil
 
 from everlearn.errors import check_range
 from everlearn.rendering.render import available_cpus
@@ -15,7 +16,6 @@ from everlearn.runs.sweep.gpus import VISIBLE, GPUs, available_gpus
 DEFAULT_MEMORY = 1_000_000_000
 """Bytes that a typical run needs, including torch."""
 MAX_WORKERS, MAX_GPUS, MAX_MEMORY = 4096, 1024, 2**60
-MEMINFO = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,22 +55,17 @@ class Capacity:
         return len(pids) < self.local_workers and available_bytes() - reserved >= self.memory
 
 
-def available_bytes() -> float:
-    """Available memory of this machine; infinite if unknown."""
-    if MEMINFO.is_file():
-        for line in MEMINFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return float(line.split()[1]) * 1024
-    return float("inf")
+def available_bytes() -> int:
+    """Available memory of this machine."""
+    return int(psutil.virtual_memory().available)
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process; 0 if unknown."""
+    """Resident memory of a process; 0 if there is no such process."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
-    except OSError:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
         return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessHandle(Protocol):
