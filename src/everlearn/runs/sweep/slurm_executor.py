@@ -19,7 +19,7 @@ FOLDER = ".submitit"
 DEFAULT_WORKERS = 64
 """Jobs that are queued or running at a time."""
 POLL_INTERVAL = 0.5
-"""Seconds between two looks of a job at its stop file."""
+"""Seconds after which a job checks its stop file again."""
 GIGABYTE = 1_000_000_000
 LOST = "its job was lost, cancelled or exceeded its time limit"
 
