@@ -117,7 +117,7 @@ def test_steps_of_every_learner_are_short(name: str) -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_interrupted_export_is_complete_or_absent(
     server: Server, tmp_path: Path, to: str, number: signal.Signals
 ) -> None:

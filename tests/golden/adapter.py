@@ -460,7 +460,7 @@ def packed_image(value: Mapping[str, Any]) -> Any | None:
 
 # ----------------------------------------------------------------------------------------- exports
 
-EXPORT_FORMATS = FORMATS
+EXPORT_FORMATS = FORMATS.names()
 EXPORTED = {
     "gray": {**SMALL, "factor_values": 2, "n_tasks": 2, "held_out": 2},
     "color": {**SMALL, "factor_values": 2, "n_tasks": 2, "rgb": True, "colour": 2},

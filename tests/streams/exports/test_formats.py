@@ -21,7 +21,7 @@ FLAGS = ("rgb", "factors", "held_out", "provides_task_ids")
 VARIANTS = [{name: name in on for name in FLAGS} for on in ((), FLAGS, *((name,) for name in FLAGS))]
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: "-".join(k for k in v if v[k]) or "plain")
 def test_round_trip(tmp_path, to, variant):
     stream = TinyStream(**variant)
@@ -33,7 +33,7 @@ def test_round_trip(tmp_path, to, variant):
     assert manifest.fingerprint == stream.fingerprint(range(2)) == again.fingerprint() == stream.fingerprint()
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_equal_exports_have_equal_bytes(tmp_path, to, monkeypatch):
     export(TinyStream(), tmp_path / "one", to=to)
     monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
@@ -42,7 +42,7 @@ def test_equal_exports_have_equal_bytes(tmp_path, to, monkeypatch):
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_every_file_has_a_checksum(tmp_path, to):
     export(TinyStream(), tmp_path, to=to, tasks=[0, 2])
     words = b"".join(data for name, data in tree(tmp_path).items() if name.endswith((".json", ".csv")))
@@ -65,7 +65,7 @@ def test_tasks_keep_their_indices(tmp_path):
 
 
 def test_export_of_an_export(tmp_path):
-    for number, to in enumerate(FORMATS):
+    for number, to in enumerate(FORMATS.names()):
         stream = load(tmp_path / str(number - 1)) if number else TinyStream(provides_task_ids=True)
         export(stream, tmp_path / str(number), to=to)
     assert load(tmp_path / "3").fingerprint(range(4)) == TinyStream(provides_task_ids=True).fingerprint(
@@ -120,7 +120,7 @@ SMALL = {"image_size": 16, "classes_per_task": 2, "factor_values": 3}
 SETTINGS = [{}, {"rgb": True, "held_out": 4}, {"scenario": "task-incremental"}, {"boundaries": "gradual"}]
 
 
-@pytest.mark.parametrize(("to", "settings"), list(zip(FORMATS, SETTINGS, strict=True)))
+@pytest.mark.parametrize(("to", "settings"), list(zip(FORMATS.names(), SETTINGS, strict=True)))
 def test_round_trip_of_sprites(tmp_path, to, settings):
     stream = sprites(**SMALL, **settings)
     export(stream, tmp_path, to=to, tasks=range(2))

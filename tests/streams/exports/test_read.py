@@ -89,7 +89,7 @@ def test_loading_another_folder_is_refused(tmp_path):
         load(tmp_path / "nowhere")
 
 
-@pytest.fixture(scope="module", params=FORMATS)
+@pytest.fixture(scope="module", params=FORMATS.names())
 def good(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     export(TinyStream(), folder, to=request.param, tasks=[0])

@@ -69,7 +69,7 @@ def complete(tmp_path_factory):
     """For each format, the files of an uninterrupted export and its number of disk operations."""
     found = {}
     with pytest.MonkeyPatch.context() as patch:
-        for to in FORMATS:
+        for to in FORMATS.names():
             disk = CountingDisk()
             patch.setattr(files, "disk", disk)
             folder = tmp_path_factory.mktemp(to) / "new"
@@ -117,18 +117,18 @@ def check_full_disk_and_finished(tmp_path, complete, to, n_points):
         assert tree(folder) == expected, at
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_killed_export_resumes_to_equal_files(tmp_path, complete, to):
     check_killed_and_finished(tmp_path, complete, to, n_points=3)
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_full_disk_is_reported_and_export_resumes(tmp_path, complete, to):
     check_full_disk_and_finished(tmp_path, complete, to, n_points=8)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 @pytest.mark.parametrize("check", [check_killed_and_finished, check_full_disk_and_finished])
 def test_export_resumes_after_interruption_at_any_disk_operation(tmp_path, complete, to, check):
     check(tmp_path, complete, to, n_points=80)  # all operations, except for PNG folders, which have 195

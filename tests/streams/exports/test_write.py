@@ -24,7 +24,7 @@ def some_tasks(folder: Path, tasks: Sequence[int]) -> Iterator[Wait]:
     yield lambda k: k in made
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", FORMATS.names())
 def test_files_do_not_depend_on_workers(tmp_path: Path, to: str) -> None:
     export(STREAM, tmp_path / "serial", to=to)
     export(STREAM, tmp_path / "parallel", to=to, workers=some_tasks)
