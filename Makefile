@@ -19,7 +19,7 @@ export EVERLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 # Tests start hundreds of processes that import the package; they share its compiled files.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check golden slow notebooks docs dist lowest pythons lock bench reproduce clean
+.PHONY: help demo test check golden slow more notebooks docs dist lowest pythons lock bench reproduce clean
 
 help:            ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -66,6 +66,10 @@ golden: $(PEERS) ## golden runs of every learner with all its settings
 
 notebooks: $(READY) ## execute the notebooks
 	$(BIN)/python -m pytest -n 2 -m slow tests/test_notebooks.py
+
+more: $(PEERS)   ## the slow tests that CI runs: golden runs, notebooks, an outside package, Ray, Slurm jobs
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow tests/golden tests/test_notebooks.py \
+	  tests/outside tests/runs/sweep/test_slurm_executor.py
 
 slow: $(PEERS)   ## the long tests
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"

@@ -22,7 +22,7 @@ from everlearn.runs import Record, list_records
 
 PACKAGE = Path(__file__).parent / "package"
 RUN = ("--learner", "er-ace", "--stream", "stripes", "--batch-size", "4")
-LONG = (*RUN, "--set", "epochs=40")
+LONG = (*RUN, "--set", "epochs=20")
 SWEEP = 'learners = ["er-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
 
 
@@ -82,7 +82,9 @@ def test_failing_entry_point_is_one_sentence(environment: Environment, tmp_path:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("kind", "name"), [("learner", "er-ace"), ("stream", "stripes")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("learner", "er-ace"), pytest.param("stream", "stripes", marks=pytest.mark.slow)]
+)
 def test_components_keep_the_contract(environment: Environment, tmp_path: Path, kind: str, name: str) -> None:
     assert len(environment.json("check", kind, name, cwd=tmp_path)["promises"]) == 7
 
@@ -101,6 +103,7 @@ def test_killed_run_resumes_to_the_same_digest(environment: Environment, tmp_pat
     assert environment.json("resume", str(record), cwd=Path("/"))["digest"] == digest
 
 
+@pytest.mark.slow
 def test_sweep_comparison_and_protocol(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
     result = environment.json("sweep", "sweep.toml", "--workers", "2", cwd=tmp_path)

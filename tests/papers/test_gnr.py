@@ -22,7 +22,7 @@ def run(*counts: tuple[int, int, int], with_batch: bool = False) -> RunResults:
         for n, right, total in counts
     ]
     within = [{"task": 0, "n_correct": [0], "n_images": [9], "n_batches": 3}] * with_batch
-    return RunResults(cast("Any", SimpleNamespace(scores=lambda: [*within, *scored])), (), 1.0)
+    return RunResults(cast("Any", SimpleNamespace(evaluations=lambda: [*within, *scored])), (), 1.0)
 
 
 def final(*values: float) -> Group:

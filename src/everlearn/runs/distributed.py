@@ -39,7 +39,6 @@ from everlearn.runs.loop import RunState
 from everlearn.runs.signals import StopSignal
 from everlearn.runs.spec import RunSpec
 from everlearn.serialization import pack, unpack
-from everlearn.streams.images.arrays import add_content_folder, content_folders
 
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
@@ -248,12 +247,16 @@ def _exit_reason(children: Sequence[ChildProcess]) -> str:
 def broadcast_run(run: RunState) -> None:
     """Rank 0: send the state of a run to the other ranks, if there are any."""
     if world_size() > 1:
+        from everlearn.streams.images.arrays import content_folders
+
         places = json.dumps({"sources": recorded_sources(), "folders": content_folders()})
         broadcast_bytes(pack({"spec": run.spec.to_mapping(), "places": places, "state": run.state()}))
 
 
 def follow_rank_0() -> None:
     """Other ranks: take part in the runs of rank 0 until it shuts down, or a rank receives a stop signal."""
+    from everlearn.streams.images.arrays import add_content_folder
+
     with StopSignal() as stop, suppress(ShutDown):
         while True:
             received = unpack(broadcast_bytes(b""))

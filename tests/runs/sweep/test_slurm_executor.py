@@ -25,6 +25,7 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_here(tiny_job(tmp_path_factory.mktemp("uninterrupted") / "long", **LONG)).digest
 
 
+@pytest.mark.slow
 def test_jobs_have_the_results_of_single_runs(tmp_path: Path, digest: str) -> None:
     """One job is killed after its first checkpoint, one fails."""
     long, failing = tiny_job(tmp_path / "long", **LONG), failing_job(tmp_path / "failing")
