@@ -22,7 +22,7 @@ from everlearn.runs import Record, list_records
 
 PACKAGE = Path(__file__).parent / "package"
 RUN = ("--learner", "er-ace", "--stream", "stripes", "--batch-size", "4")
-LONG = (*RUN, "--set", "epochs=20")
+LONG = (*RUN, "--set", "epochs=20", "--backbone", "mlp")
 SWEEP = 'learners = ["er-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
 
 
