@@ -130,3 +130,27 @@ def test_class_of_a_script_is_found_again(tmp_path: Path) -> None:
     record = everlearn.Record(tmp_path / "run")
     assert json.loads((tmp_path / "run" / "spec.json").read_text())["learner"]["name"] == "script.py:Mine"
     assert type(record.learner()).__name__ == "Mine"
+
+
+ARRAYS = """
+import sys, numpy as np, everlearn
+from everlearn.streams import from_arrays
+rng = np.random.default_rng(0)
+stream = from_arrays(rng.integers(0, 256, (60, 12, 12), dtype=np.uint8), np.arange(60) % 6, classes_per_task=2)
+everlearn.run("nearest", stream, record=sys.argv[1], progress=False)
+"""
+
+
+def test_run_on_arrays_is_resumed_in_another_process(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", ARRAYS, tmp_path / "run"], check=True)
+    record = everlearn.Record(tmp_path / "run")
+    digest, events = record.digest, tmp_path / "run" / "events.jsonl"
+    (data,) = record.folder.glob("data-*.npz")
+    events.write_text("".join(events.read_text().splitlines(keepends=True)[:-1]))  # as if killed at the end
+    assert everlearn.resume(record.folder).digest == digest
+    test = record.stream().task(2).test
+    assert (record.learner().predict(test.images) == test.labels).mean() > 0
+    data.unlink()
+    code = f"import everlearn; everlearn.Record({str(record.folder)!r}).stream()"
+    missing = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "are not in memory; pass the same arrays to from_arrays again" in missing.stderr
