@@ -125,6 +125,16 @@ def test_class_of_a_script_is_named_by_its_file() -> None:
     assert done.stdout == "script.py:Mine True\n"
 
 
+def test_class_of_a_notebook_is_found_in_a_notebook_only() -> None:
+    """Python code without a file, as in a notebook."""
+    define = LEARNER + "from everlearn import learners\n"
+    known = "print(learners.REGISTRY.reference(Mine), learners.learner_class('__main__:Mine') is Mine)"
+    done = subprocess.run([sys.executable, "-c", define + known], capture_output=True, text=True, check=True)
+    assert done.stdout == "__main__:Mine True\n"
+    with pytest.raises(BadInput, match="Mine was defined in a notebook or a shell; define it there again"):
+        learners.learner_class("__main__:Mine")
+
+
 STREAM = '''
 from everlearn.streams import Stream, sprites
 
