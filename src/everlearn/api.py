@@ -155,7 +155,7 @@ def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[
         ...         "nearest", tasks=2, seed=seed, stream_settings=settings, record=f"{folder}/{seed}", progress=False
         ...     )
         >>> [(row["learner"], row["seeds"]) for row in compare([folder]).rows]
-        x
+        [('nearest', [0, 1])]
     """
     found: list[runs.Record] = []
     for each in records:

@@ -31,7 +31,7 @@ def factor_animation(
         >>> from everlearn.streams import sprites
         >>> frames = factor_animation(sprites(classes_per_task=1), 0)
         >>> len(frames), frames[0].size
-        x
+        (120, (128, 152))
     """
     exemplars = _large_exemplars(stream, k)
     poses = list(_poses())

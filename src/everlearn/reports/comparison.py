@@ -136,8 +136,8 @@ class Comparison:
         >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
         >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
         >>> comparison = everlearn.compare([record])
-        >>> print(comparison.to_csv().splitlines()[0][:40])
-        x
+        >>> comparison.rows[0]["learner"], comparison.to_csv().splitlines()[0][:30]
+        ('nearest', 'name,learner,supervision,strea')
     """
 
     groups: tuple[Group, ...]

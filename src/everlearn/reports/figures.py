@@ -26,7 +26,7 @@ def captions() -> Mapping[str, str]:
 
     Example:
         >>> captions()["accuracy"]
-        x
+        'Average accuracy on all tasks seen so far, after each task.'
     """
     runs = {name: inspect.getdoc(draw) or name for name, draw in RUN_FIGURES.items()}
     parts = {

@@ -37,7 +37,7 @@ class Heading(NamedTuple):
     Example:
         >>> headings = [Heading("cats", 2), Heading("dogs", 1)]
         >>> image_sheet(np.zeros((3, 8, 8), np.uint8), columns=3, headings=headings).size
-        x
+        (72, 64)
     """
 
     text: str
@@ -123,7 +123,8 @@ def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_
         >>> from tempfile import mkdtemp
         >>> pages = [Image.new("RGB", (8, 8), colour) for colour in ("black", "white")]
         >>> path = save(pages, f"{mkdtemp()}/blinking.gif", frame_ms=500)
-        >>> Image.open(path).n_frames
+        >>> with Image.open(path) as image:
+        ...     print(image.n_frames)
         2
     """
     path, pages = Path(path), [image] if isinstance(image, Image.Image) else list(image)
@@ -146,7 +147,7 @@ def check_image_path(path: Path, *, animated: bool) -> None:
         >>> check_image_path(Path(mkdtemp(), "sheet.gif"), animated=False)
         Traceback (most recent call last):
         ...
-        everlearn.errors.BadInput: x
+        everlearn.errors.BadInput: cannot write '...sheet.gif'; give a name that ends in .png
     """
     check_output(path, [".gif" if animated else ".png"])
 
@@ -167,8 +168,9 @@ def contact_sheet(task: Task) -> Image.Image:
 
     Example:
         >>> from everlearn.streams import sprites
-        >>> contact_sheet(sprites(image_size=16, factor_values=2, classes_per_task=3).task(0)).size
-        x
+        >>> sheet = contact_sheet(sprites(image_size=16, factor_values=2, classes_per_task=3).task(0))
+        >>> sheet.height  # three rows of 64 pixels, with a heading, gaps and margins
+        256
     """
     # A label of a blurry task may have test images only.
     labels = np.unique(task.train.labels)[:MAX_ROWS].tolist()

@@ -39,7 +39,7 @@ class RunResults:
         >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
         >>> results = RunResults.from_record(record)
         >>> results.n_tasks, results.cost.images, sorted(results.measures())[:2]
-        x
+        (2, 280, ['average_accuracy', 'average_incremental_accuracy'])
     """
 
     record: Record

@@ -51,7 +51,7 @@ class Diverged(BadInput):
         >>> events = list(run(spec))
         Traceback (most recent call last):
         ...
-        everlearn.runs.loop.Diverged: x
+        everlearn.runs.loop.Diverged: loss became ... in task 0, epoch 0, batch ...
     """
 
 
@@ -73,8 +73,11 @@ class OutOfMemory(BadInput):
     """An allocation failed; the record is intact.
 
     Example:
-        >>> issubclass(OutOfMemory, BadInput)  # the command line prints the message and exits with code 2
-        True
+        >>> with memory_error_context(Path("records/er")):
+        ...     raise MemoryError("16 GB")
+        Traceback (most recent call last):
+        ...
+        everlearn.runs.loop.OutOfMemory: out of memory (16 GB); the record is intact: free some memory and ...
     """
 
 
@@ -136,7 +139,7 @@ class RunState:
         >>> events = state.events()
         >>> while next(events).kind != "task-ended": pass
         >>> state.n_tasks_done, state.learner.footprint().memory
-        x
+        (1, 327840)
     """
 
     def __init__(self, spec: RunSpec, *, resumed: bool = False) -> None:

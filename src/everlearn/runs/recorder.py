@@ -99,7 +99,8 @@ def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Ite
         >>> for event in record(spec, mkdtemp(), name="first try"):
         ...     if event.kind == "task-ended":
         ...         print(event.task, event.n_images)
-        x
+        0 140
+        1 140
     """
     path = check_folder(folder)
     if name is not None:

@@ -29,7 +29,7 @@ class Trial:
         >>> trial = make_trial("nearest")
         >>> learner = trial.train(trial.fresh(), trial.stream.task(0))
         >>> len(learner.predict(trial.images))
-        x
+        3
     """
 
     def __init__(self, cls: type[Learner], settings: Mapping[str, Any], stream: Stream) -> None:
