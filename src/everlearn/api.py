@@ -29,8 +29,8 @@ class Record(runs.Record):
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> run = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> run = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> record = everlearn.Record(folder)
         >>> record.scores
         <ScoreTable: 3 scores on 2 tasks>
@@ -149,10 +149,11 @@ def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
         >>> for seed in (0, 1):
         ...     record = everlearn.run(
-        ...         "nearest", tasks=2, seed=seed, stream_settings=settings, record=f"{folder}/{seed}", progress=False
+        ...         "nearest", tasks=2, seed=seed, stream_settings=small, record=f"{folder}/{seed}",
+        ...         progress=False,
         ...     )
         >>> [(row["learner"], row["seeds"]) for row in compare([folder]).rows]
         [('nearest', [0, 1])]

@@ -87,7 +87,8 @@ class DERPlusPlus(DER):
     Example:
         >>> from everlearn.streams import sprites
         >>> learner = DERPlusPlus(image_shape=(16, 16), alpha=0.1, beta=1.0)
-        >>> for batch in sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).train.batches(16):
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0)
+        >>> for batch in task.train.batches(16):
         ...     losses = learner.learn(batch)
         >>> len([*learner.replay_losses()])  # of the logits and of the labels
         2

@@ -20,7 +20,8 @@ class ER(Classifier):
     Example:
         >>> from everlearn.streams import sprites
         >>> learner = ER(image_shape=(16, 16), memory_size=20)
-        >>> for batch in sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).train.batches(16):
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0)
+        >>> for batch in task.train.batches(16):
         ...     losses = learner.learn(batch)
         >>> learner.buffer
         <Reservoir: 20 of at most 20 images, 42 seen>

@@ -26,7 +26,9 @@ class NotFinite(BadInput):
     """A weight is infinite or NaN, so the state is not worth saving.
 
     Example:
-        >>> module_state(nn.BatchNorm1d(1).requires_grad_(False).apply(lambda layer: layer.weight.fill_(torch.nan)))
+        >>> layer = nn.Linear(1, 1)
+        >>> _ = layer.weight.data.fill_(torch.nan)
+        >>> module_state(layer)
         Traceback (most recent call last):
         ...
         everlearn.networks.tensors.NotFinite: the weights weight are not finite any more

@@ -133,8 +133,8 @@ class Comparison:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> comparison = everlearn.compare([record])
         >>> comparison.rows[0]["learner"], comparison.to_csv().splitlines()[0][:30]
         ('nearest', 'name,learner,supervision,strea')
@@ -223,8 +223,8 @@ def compare(records: Sequence[Record], metrics: Sequence[str] = ()) -> Compariso
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> compare([record]).rows[0]["tasks"]
         2
     """

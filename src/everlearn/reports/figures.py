@@ -44,8 +44,8 @@ def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> figure("accuracy", [record], f"{folder}/accuracy.svg").read_bytes()[:5]
         b'<?xml'
     """
@@ -63,8 +63,8 @@ class Plot:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> record.plot("accuracy").save(f"{folder}/accuracy.png").name
         'accuracy.png'
     """

@@ -37,8 +37,8 @@ def html(records: Sequence[Record], path: Path | str) -> Path:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> "nearest over 2 tasks" in html([record], f"{folder}/report.html").read_text()
         True
     """

@@ -35,8 +35,8 @@ class RunResults:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> results = RunResults.from_record(record)
         >>> results.n_tasks, results.cost.images, sorted(results.measures())[:2]
         (2, 280, ['average_accuracy', 'average_incremental_accuracy'])
@@ -215,8 +215,8 @@ def summary(results: RunResults) -> dict[str, Any]:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> values = summary(RunResults.from_record(record))
         >>> values["stream"], values["tasks"], values["finished"]
         ('sprites/class-incremental-v1', 2, True)

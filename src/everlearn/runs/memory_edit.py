@@ -20,8 +20,8 @@ def load_run(record: Record) -> RunState:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> record = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> run = load_run(record)
         >>> run.n_tasks_done, type(run.learner).__name__
         (2, 'NearestMeanImage')
@@ -49,8 +49,8 @@ def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2, "classes_per_task": 2}
-        >>> record = everlearn.run("dcl", tasks=1, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2, "classes_per_task": 2}
+        >>> record = everlearn.run("dcl", tasks=1, stream_settings=small, record=folder, progress=False)
         >>> edit_memory(record, [("forget", lambda memory: memory.forget(1) and 1)])[0].n_images
         0
         >>> record.learner().memory

@@ -55,8 +55,8 @@ class Record:
 
     Example:
         >>> import everlearn, tempfile
-        >>> folder, settings = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
-        >>> run = everlearn.run("nearest", tasks=2, stream_settings=settings, record=folder, progress=False)
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> run = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> record = Record(folder)
         >>> record.is_finished, record.n_tasks_done, record.spec["learner"]["name"]
         (True, 2, 'nearest')

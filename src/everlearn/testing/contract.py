@@ -9,14 +9,14 @@ class BrokenContract(BadInput, AssertionError):
     Example:
         >>> import numpy as np
         >>> from everlearn import learners, testing
-        >>> class AlwaysZero(learners.Naive):
+        >>> class Zero(learners.Naive):
         ...     "Predicts 0."
         ...     def predict(self, images, tasks=None):
         ...         return np.zeros(len(images), np.int64)
-        >>> testing.check_learner(AlwaysZero)
+        >>> testing.check_learner(Zero)
         Traceback (most recent call last):
         ...
-        everlearn.testing.contract.BrokenContract: AlwaysZero.predict gives labels before anything is learned; give -1
+        everlearn.testing.contract.BrokenContract: Zero.predict gives labels before anything is learned; ...
     """
 
 

@@ -251,8 +251,9 @@ class Core50Settings(SessionSettings):
         >>> from PIL import Image
         >>> root = Path(mkdtemp())
         >>> for session, number in product(range(1, 12), (1, 2)):
-        ...     (root / f"s{session}/o{number}").mkdir(parents=True)
-        ...     Image.new("RGB", (16, 16)).save(root / f"s{session}/o{number}/C_{session:02}_{number:02}_000.png")
+        ...     frames = root / f"s{session}" / f"o{number}"
+        ...     frames.mkdir(parents=True)
+        ...     Image.new("RGB", (16, 16)).save(frames / f"C_{session:02}_{number:02}_000.png")
         >>> core50(data=root, image_size=16, scenario="ni")
         <core50/ni-v1: 8 tasks>
     """
