@@ -136,7 +136,8 @@ ARRAYS = """
 import sys, numpy as np, everlearn
 from everlearn.streams import from_arrays
 rng = np.random.default_rng(0)
-stream = from_arrays(rng.integers(0, 256, (60, 12, 12), dtype=np.uint8), np.arange(60) % 6, classes_per_task=2)
+images = rng.integers(0, 256, (60, 12, 12), dtype=np.uint8)
+stream = from_arrays(images, np.arange(60) % 6, classes_per_task=2)
 everlearn.run("nearest", stream, record=sys.argv[1], progress=False)
 """
 

@@ -132,8 +132,8 @@ class Registry:
         where, _, name = reference.partition(":")
         if where == "__main__" and not hasattr(sys.modules[where], name):
             raise BadInput(
-                f"{name} was defined in a notebook or a shell; define it there again and call everlearn.resume, "
-                "or move it to a file"
+                f"{name} was defined in a notebook or a shell; define it there again and call "
+                "everlearn.resume, or move it to a file"
             )
         module = _import_file(find_file(where)) if where.endswith(".py") else _import_string(where, reference)
         return _attribute(module, reference) if name else self._only_component(module, reference)

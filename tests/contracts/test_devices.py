@@ -10,7 +10,7 @@ from torch import nn
 
 from everlearn import learners
 from everlearn.learners import Learner
-from everlearn.learners.base import Stateful
+from everlearn.learners.stateful import Stateful
 from everlearn.networks.devices import mixed_precision
 from everlearn.networks.simulated_device import SimulatedDevice
 from everlearn.serialization import digest, pack, unpack

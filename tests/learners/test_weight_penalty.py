@@ -1,8 +1,8 @@
 import numpy as np
 import torch
 
-from everlearn.learners.base import Footprint
 from everlearn.learners.l2 import L2
+from everlearn.learners.stateful import Footprint
 from everlearn.learners.weight_penalty import WeightPenalty
 
 from .toy import FLAT, batch_of, set_head, some_head, view_of

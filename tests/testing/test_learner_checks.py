@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from everlearn.learners import ER
-from everlearn.learners.base import Footprint
+from everlearn.learners.stateful import Footprint
 from everlearn.streams import Batch
 from everlearn.testing import BrokenContract, check_learner
 

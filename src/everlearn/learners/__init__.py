@@ -20,7 +20,7 @@ from everlearn.learners.registry import (
 
 if TYPE_CHECKING:
     from everlearn.learners.agem import AGEM
-    from everlearn.learners.base import Footprint, Learner, Losses, Setting, State, setting
+    from everlearn.learners.base import Learner, Losses, Setting, setting
     from everlearn.learners.capabilities import (
         Decodes,
         EditsMemory,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from everlearn.learners.nearest_mean_image import NearestMeanImage
     from everlearn.learners.si import SI
     from everlearn.learners.slda import SLDA
+    from everlearn.learners.stateful import Footprint, State
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
 

@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from everlearn.learners.base import Names, setting
+from everlearn.learners.base import setting
 from everlearn.learners.classifier import MAX_REPLAY, Classifier, without_factors
+from everlearn.learners.stateful import Names
 from everlearn.memory import ClassBalanced
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import TaskView

@@ -4,28 +4,24 @@ import inspect
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform, get_type_hints
 
-import numpy as np
 import torch
 from pydantic import Field, create_model
-from torch import Tensor, nn
+from torch import Tensor
 
-from everlearn.networks import BACKWARD, load_module, load_optimizer, module_state, n_bytes, optimizer_state
+from everlearn.learners.stateful import Names, Stateful
+from everlearn.networks import BACKWARD
 from everlearn.rng import IntArray
 from everlearn.settings import Settings
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 T = TypeVar("T")
-Names = tuple[str, ...]
 Losses = dict[str, float | Tensor]
 """Losses by name: numbers, or tensors of one number (see `networks.devices.loss_value`)."""
-State = dict[str, Any]
-"""Nested dictionaries whose leaves are numpy arrays or JSON values."""
 
 CONTEXT = ("image_shape", "seed")
 """Settings that come from the run, not from the user's settings of a learner."""
@@ -160,149 +156,6 @@ def _document(cls: type[Configurable]) -> None:
     ]  # fmt: skip
     if cls.__doc__:
         cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__), "", "Args:", *lines])
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """The bytes a learner holds: of its weights, and of what it stores (images, exemplars, statistics).
-
-    Example:
-        >>> Footprint(weights=8, memory=100) + Footprint(memory=20)
-        Footprint(weights=8, memory=120)
-    """
-
-    weights: int = 0
-    memory: int = 0
-
-    def __add__(self, other: "Footprint") -> "Footprint":
-        return Footprint(self.weights + other.weights, self.memory + other.memory)
-
-
-class Stateful:
-    """An object whose state is declared: `state`, `load`, `to` and `footprint` follow from the declaration.
-
-    Declarations of base classes come first. A part is a module, an optimizer, a tensor, an array, a list of
-    such, another `Stateful`, anything with `state`, `load` and `nbytes` (a replay buffer), or None.
-
-    Modules, tensors and lists of tensors count as weights; arrays and buffers as memory; optimizers do not
-    count. Counters are loaded before parts. Before the state of an optimizer is loaded, the optimizer is made
-    anew by `make_optimizer` if there is such a method, since loading may replace parameters.
-
-    Example:
-        >>> class Example(Stateful):
-        ...     parts, counters = ("weight",), ("n_steps",)
-        ...     weight, n_steps = torch.ones(2), 0
-        >>> Example().state(), Example().footprint()
-        ({'weight': array([1., 1.], dtype=float32), 'n_steps': 0}, Footprint(weights=8, memory=0))
-    """
-
-    parts: ClassVar[Names] = ()
-    """Names of the attributes that hold weights, buffers, optimizers and the like."""
-    counters: ClassVar[Names] = ()
-    """Names of the attributes that hold JSON values."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        bases = [base for base in reversed(cls.__mro__) if issubclass(base, Stateful)]
-        cls.parts = tuple(dict.fromkeys(name for base in bases for name in base.parts))
-        cls.counters = tuple(dict.fromkeys(name for base in bases for name in base.counters))
-
-    def state(self) -> State:
-        """All that is needed to continue exactly, even within a task; training on does not change it."""
-        parts = {name: _state_of(getattr(self, name)) for name in self.parts}
-        return {**parts, **{name: deepcopy(getattr(self, name)) for name in self.counters}}
-
-    def load(self, state: State) -> None:
-        """Continue from what `state` returned."""
-        for name in self.counters:
-            setattr(self, name, deepcopy(state[name]))
-        for name in self.parts:
-            part = getattr(self, name)
-            if isinstance(part, torch.optim.Optimizer) and hasattr(self, "make_optimizer"):
-                part = self.make_optimizer()
-            setattr(self, name, _loaded(part, state[name]))
-        self.on_load()
-
-    def to(self, device: torch.device) -> Self:
-        """Move all parts to a device; they are built on the CPU, so that a seed means the same weights."""
-        for name in self.parts:
-            setattr(self, name, _moved(getattr(self, name), device))
-        return self
-
-    def on_load(self) -> None:
-        """Recompute what depends on the state; called after `load`."""
-
-    def footprint(self) -> Footprint:
-        """The bytes held right now."""
-        return sum((_footprint_of(getattr(self, name)) for name in self.parts), Footprint())
-
-
-def _state_of(part: Any) -> Any:
-    match part:
-        case None:
-            return None
-        case torch.optim.Optimizer():
-            return optimizer_state(part)
-        case Tensor():
-            return part.detach().cpu().numpy().copy()
-        case np.ndarray():
-            return part.copy()
-        case list():
-            return {str(i): _state_of(each) for i, each in enumerate(part)}
-        case nn.Module() if not hasattr(part, "load"):
-            return module_state(part)
-    own: Any = part
-    return own.state()
-
-
-def _loaded(part: Any, state: Any) -> Any:
-    """The part with a state: the same object where it can change, else a new one."""
-    match part:
-        case None:
-            return None
-        case torch.optim.Optimizer():
-            load_optimizer(part, state)
-        case Tensor():
-            return torch.tensor(state, device=part.device)
-        case np.ndarray():
-            return np.array(state)
-        case list():
-            device = part[0].device if part else None
-            return [torch.tensor(state[str(i)], device=device) for i in range(len(state))]
-        case nn.Module() if not hasattr(part, "load"):
-            load_module(part, state)
-        case _:
-            own: Any = part
-            own.load(state)
-    return part
-
-
-def _moved(part: Any, device: torch.device) -> Any:
-    """The part on a device: the same object where it can change, else a new one."""
-    match part:
-        case torch.optim.Optimizer():
-            load_optimizer(part, optimizer_state(part))  # to the device of the weights
-        case nn.Module() | Tensor() | Stateful():
-            return part.to(device)
-        case list():
-            return [_moved(each, device) for each in part]
-    return part
-
-
-def _footprint_of(part: Any) -> Footprint:
-    match part:
-        case None | torch.optim.Optimizer():
-            return Footprint()
-        case nn.Module():
-            return Footprint(weights=n_bytes(part))
-        case Tensor():
-            return Footprint(weights=part.nbytes)
-        case list():
-            return sum(map(_footprint_of, part), Footprint())
-        case Stateful():
-            return part.footprint()
-        case _:
-            return Footprint(memory=part.nbytes)
 
 
 class Learner(Configurable, Stateful, ABC):

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput
-from everlearn.learners.base import Learner, Losses, Names, setting
+from everlearn.learners.base import Learner, Losses, setting
+from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
 from everlearn.networks.devices import loss_value
 from everlearn.networks.distributed import data_parallel

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base import Learner, Losses, Names, setting
+from everlearn.learners.base import Learner, Losses, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, build_optimizer
+from everlearn.learners.stateful import Names
 from everlearn.memory import ExemplarMemory
 from everlearn.networks.backbones import make_backbone
 from everlearn.networks.devices import loss_value, to_device

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base import Names, Stateful, setting
+from everlearn.learners.base import setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_optimizer
+from everlearn.learners.stateful import Names, Stateful
 from everlearn.learners.weight_penalty import PathIntegralPenalty
 from everlearn.networks import flops_per_image, pad_to, split_layers
 from everlearn.networks.layers import set_renorm_momentum

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import BadInput
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
 from everlearn.rng import rng_at

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.learners.stateful import Names
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
 from everlearn.networks.devices import loss_value, to_like
 from everlearn.networks.pose import affine_sample, poses_from_matrices, to_images

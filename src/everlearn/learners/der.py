@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import MAX_REPLAY, Classifier, without_factors
+from everlearn.learners.stateful import Names
 from everlearn.memory import Reservoir, Sample
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.networks.devices import loss_value

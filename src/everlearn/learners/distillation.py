@@ -6,7 +6,7 @@ from typing import ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.base import Names, State, Stateful
+from everlearn.learners.stateful import Names, State, Stateful
 from everlearn.networks import IncrementalNet
 
 Net = TypeVar("Net", bound=nn.Module)

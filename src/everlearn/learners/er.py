@@ -2,8 +2,9 @@
 
 from typing import ClassVar, Literal
 
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import MAX_REPLAY, Classifier, concat, without_factors
+from everlearn.learners.stateful import Names
 from everlearn.memory import ClassBalanced, Reservoir
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch

@@ -5,8 +5,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from everlearn.learners.base import Names, setting
+from everlearn.learners.base import setting
 from everlearn.learners.classifier import Classifier
+from everlearn.learners.stateful import Names
 from everlearn.learners.weight_penalty import WeightPenalty
 from everlearn.streams import Batch, TaskView
 

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from everlearn.factors import Factors
-from everlearn.learners.base import Footprint, Learner, Names, Stateful
+from everlearn.learners.base import Learner
+from everlearn.learners.stateful import Footprint, Names, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
 from everlearn.networks import pose, to_tensor

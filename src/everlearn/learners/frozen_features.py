@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from everlearn.learners.base import Footprint, Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import Classifier
+from everlearn.learners.stateful import Footprint, Names
 from everlearn.memory.class_means import ClassMeans
 from everlearn.networks import EVAL_BATCH_SIZE, GrowingHead, n_bytes
 from everlearn.rng import FloatArray, IntArray

@@ -7,9 +7,10 @@ import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import Classifier, concat, without_factors
 from everlearn.learners.distillation import Teacher
+from everlearn.learners.stateful import Names
 from everlearn.memory import Herding
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.rng import FloatArray, IntArray

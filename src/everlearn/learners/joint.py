@@ -3,8 +3,9 @@
 import math
 from typing import ClassVar
 
-from everlearn.learners.base import Losses, Names
+from everlearn.learners.base import Losses
 from everlearn.learners.classifier import Classifier, without_factors
+from everlearn.learners.stateful import Names
 from everlearn.memory import Reservoir
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.streams import Batch, TaskView

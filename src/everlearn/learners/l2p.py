@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput, check_range
-from everlearn.learners.base import Footprint, Learner, Losses, Names, State, Stateful, setting
+from everlearn.learners.base import Learner, Losses, setting
+from everlearn.learners.stateful import Footprint, Names, State, Stateful
 from everlearn.networks import GrowingHead, flops_per_image, map_batches, module_state, n_bytes, seeded
 from everlearn.networks.devices import loss_value
 from everlearn.networks.vit import ViT

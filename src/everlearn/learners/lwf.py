@@ -5,9 +5,10 @@ from typing import ClassVar, Literal
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.learners.base import Names, setting
+from everlearn.learners.base import setting
 from everlearn.learners.classifier import Classifier
 from everlearn.learners.distillation import Teacher
+from everlearn.learners.stateful import Names
 from everlearn.streams import TaskView
 
 

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from everlearn.learners.base import Learner, Losses, Names
+from everlearn.learners.base import Learner, Losses
+from everlearn.learners.stateful import Names
 from everlearn.memory.class_means import ClassMeans
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from everlearn.learners.base import Names, setting
+from everlearn.learners.base import setting
 from everlearn.learners.classifier import Classifier
+from everlearn.learners.stateful import Names
 from everlearn.learners.weight_penalty import PathIntegralPenalty
 from everlearn.streams import TaskView
 

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from everlearn.learners.base import Names, setting
+from everlearn.learners.base import setting
 from everlearn.learners.frozen_features import FrozenFeatures
+from everlearn.learners.stateful import Names
 from everlearn.rng import FloatArray, IntArray
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from everlearn.learners.base import Names, Stateful
+from everlearn.learners.stateful import Names, Stateful
 from everlearn.networks import pad_to
 
 

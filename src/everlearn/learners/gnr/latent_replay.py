@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.learners.base import Names, Stateful
 from everlearn.learners.cwr import lr_multiplier
+from everlearn.learners.stateful import Names, Stateful
 from everlearn.memory import Reservoir, Sample
 from everlearn.networks import BACKWARD, transfer_optimizer_state
 from everlearn.networks.cvae import ConditionalVAE, cvae_loss

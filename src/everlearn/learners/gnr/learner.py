@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.errors import check_range
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, MAX_REPLAY
 from everlearn.learners.cwr import CWRLearner
 from everlearn.learners.gnr.latent_replay import (
@@ -20,6 +20,7 @@ from everlearn.learners.gnr.latent_replay import (
     ReplaySource,
     StoredActivations,
 )
+from everlearn.learners.stateful import Names
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.networks import map_batches
 from everlearn.networks.cvae import ConditionalVAE

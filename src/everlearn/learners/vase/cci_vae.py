@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.base import Learner, Losses, Names, setting
+from everlearn.learners.base import Learner, Losses, setting
+from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, map_batches, minimize, to_tensor
 from everlearn.networks.devices import loss_value, to_like
 from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior

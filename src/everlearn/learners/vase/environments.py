@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.learners.base import Names, State, Stateful
 from everlearn.learners.capabilities import EnvironmentInfo
+from everlearn.learners.stateful import Names, State, Stateful
 from everlearn.learners.vase.cci_vae import Posterior, Reconstruction
 from everlearn.networks import seeded
 from everlearn.networks.divergences import bernoulli_nll

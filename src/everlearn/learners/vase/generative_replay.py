@@ -5,8 +5,8 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from everlearn.learners.base import Names
 from everlearn.learners.distillation import FrozenCopy
+from everlearn.learners.stateful import Names
 from everlearn.networks import seeded
 from everlearn.networks.divergences import bernoulli_kl, squared_wasserstein
 from everlearn.networks.pose import affine_sample

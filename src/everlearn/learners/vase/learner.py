@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from everlearn.errors import BadInput
-from everlearn.learners.base import Losses, Names, setting
+from everlearn.learners.base import Losses, setting
 from everlearn.learners.capabilities import EnvironmentInfo
+from everlearn.learners.stateful import Names
 from everlearn.learners.vase.cci_vae import MIN_BATCH, Posterior, Reconstruction, VAELearner
 from everlearn.learners.vase.environments import (
     BoolArray,
