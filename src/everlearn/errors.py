@@ -12,7 +12,16 @@ MAX_NAMES = 12
 
 
 class BadInput(ValueError):
-    """Input that cannot be used; the message states the value, the reason and what to do."""
+    """Input that cannot be used; the message states the value, the reason and what to do.
+
+    Example:
+        >>> import everlearn
+        >>> try:
+        ...     everlearn.streams.build({"stream": "sprits"})
+        ... except everlearn.BadInput as error:
+        ...     print(error)
+        unknown stream 'sprits'; did you mean 'sprites'?
+    """
 
 
 class Notice(UserWarning):

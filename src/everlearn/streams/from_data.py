@@ -98,6 +98,14 @@ def from_huggingface(
         image_column: the column with images; default: the first one.
         label_column: the column with labels; default: label, labels, fine_label or class.
         settings: of `HuggingFaceSettings` for a path, otherwise as for `from_torch`.
+
+    Example:
+        >>> from datasets import Dataset, Features, Image, Value
+        >>> images = [np.full((12, 12), 10 * number, np.uint8) for number in range(20)]
+        >>> rows = {"image": images, "label": ["cat", "dog"] * 10}
+        >>> dataset = Dataset.from_dict(rows, Features(image=Image(), label=Value("string")))
+        >>> from_huggingface(dataset, classes_per_task=1)
+        <arrays/class-incremental-v1: 2 tasks>
     """
     columns = {"image_column": image_column, "label_column": label_column}
     if isinstance(dataset, str | Path):
@@ -125,6 +133,17 @@ def from_folder(path: str | Path, **settings: Any) -> Stream:
     Args:
         path: the folder, or a zip file of it.
         settings: of `FolderSettings`: image_size, classes_per_task, scenario, split, seed and others.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> folder = Path(mkdtemp())
+        >>> for name in ("cat", "dog"):
+        ...     (folder / name).mkdir()
+        ...     for number in range(5):
+        ...         Image.new("RGB", (30, 20)).save(folder / name / f"{number}.png")
+        >>> from_folder(folder, image_size=16, classes_per_task=1)
+        <folder/class-incremental-v1: 2 tasks>
     """
     return FolderSettings(data=Path(path), **settings).build()
 
@@ -135,6 +154,18 @@ def from_csv(path: str | Path, **settings: Any) -> Stream:
     Args:
         path: the file; a column split may contain train, val or test.
         settings: of `CsvSettings`: image_column, label_column, image_size, classes_per_task and others.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> file = Path(mkdtemp(), "table.csv")
+        >>> with file.open("w") as table:
+        ...     print("image,label", file=table)
+        ...     for number in range(8):
+        ...         Image.new("RGB", (20, 20)).save(file.parent / f"{number}.png")
+        ...         print(f"{number}.png", "cat" if number % 2 else "dog", sep=",", file=table)
+        >>> from_csv(file, image_size=16, classes_per_task=1)
+        <csv/class-incremental-v1: 2 tasks>
     """
     return CsvSettings(data=Path(path), **settings).build()
 

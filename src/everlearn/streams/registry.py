@@ -52,7 +52,12 @@ REGISTRY = Registry(
 
 
 def names() -> tuple[str, ...]:
-    """The names of all streams, of this and of installed packages."""
+    """The names of all streams, of this and of installed packages.
+
+    Example:
+        >>> "sprites" in names() and "split-cifar100" in names()
+        True
+    """
     return tuple(REGISTRY.names())
 
 
@@ -61,6 +66,11 @@ def settings_class(name: str) -> type[StreamSettings]:
 
     A stream from outside is a subclass of `StreamSettings`, or a function or class that builds a `Stream`,
     whose arguments are the settings.
+
+    Example:
+        >>> field = settings_class("sprites").model_fields["image_size"]
+        >>> field.default, field.description
+        (64, 'height and width in pixels, 16 to 512')
     """
     component = REGISTRY.get(name)
     if name in REGISTRY.builtin:
@@ -109,7 +119,16 @@ class FunctionSettings(StreamSettings):
 
 
 def with_reference(settings: Any) -> Any:
-    """Settings from outside the package as an instance of a class that says how to find them again."""
+    """Settings from outside the package as an instance of a class that says how to find them again.
+
+    Example:
+        >>> class OwnSettings(StreamSettings):
+        ...     "Settings of a stream of your own."
+        ...     kind = "own"
+        ...     def build(self): ...
+        >>> with_reference(OwnSettings()).reference.endswith(":OwnSettings")
+        True
+    """
     cls = type(settings)
     if not isinstance(settings, StreamSettings) or cls.reference or settings.kind in REGISTRY.builtin:
         return settings
@@ -117,7 +136,12 @@ def with_reference(settings: Any) -> Any:
 
 
 def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
-    """The settings in a dictionary, with the name of the stream under "stream"."""
+    """The settings in a dictionary, with the name of the stream under "stream".
+
+    Example:
+        >>> from_mapping({"stream": "split-cifar100", "class_order": "icarl"}).classes_per_task
+        10
+    """
     name = settings.get("stream")
     if not isinstance(name, str):
         raise BadInput(f"the settings do not name a stream; add stream = one of {names()}")
@@ -125,17 +149,32 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
 
 
 def from_json(text: str) -> StreamSettings:
-    """The settings that `StreamSettings.to_json` wrote."""
+    """The settings that `StreamSettings.to_json` wrote.
+
+    Example:
+        >>> from_json('{"stream": "sprites", "image_size": 32}').image_size
+        32
+    """
     return from_mapping(read_json(text, "the settings"))
 
 
 def from_toml(text: str) -> StreamSettings:
-    """The settings that `StreamSettings.to_toml` wrote."""
+    """The settings that `StreamSettings.to_toml` wrote.
+
+    Example:
+        >>> from_toml('stream = "sprites-50"').build()
+        <sprites-50/nc-v1: 9 tasks>
+    """
     return from_mapping(read_toml(text, "the settings"))
 
 
 def build(settings: Mapping[str, Any]) -> Stream:
-    """Build the stream that a dictionary describes, such as {"stream": "sprites", "n_tasks": 20}."""
+    """Build the stream that a dictionary describes, such as {"stream": "sprites", "n_tasks": 20}.
+
+    Example:
+        >>> build({"stream": "sprites", "n_tasks": 20})
+        <sprites/class-incremental-v1: 20 tasks>
+    """
     return from_mapping(settings).build()
 
 

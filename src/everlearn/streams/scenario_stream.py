@@ -21,7 +21,16 @@ FEISTEL_ROUNDS = 6
 
 
 class ScenarioStream(Stream):
-    """The images of a source in the order of a scenario, which holds the source."""
+    """The images of a source in the order of a scenario, which holds the source.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> stream = sprites(scenario="ni", classes_per_task=2, n_sessions=3, image_size=16, factor_values=2)
+        >>> stream.source.class_name(1), stream.scenario.n_tasks
+        ('shape 1', 3)
+        >>> stream.task(2).labels  # the classes of all tasks, in a new session
+        (0, 1)
+    """
 
     def __init__(self, *, spec: ScenarioStreamSettings, scenario: Scenario) -> None:
         self.spec, self.source = spec, scenario.source

@@ -49,6 +49,14 @@ class StreamSettings(Settings):
 
     A subclass has one documented field per setting, the name of the stream as its `kind`, and `build`. An
     optional setting has the default None, because TOML has no null.
+
+    Example:
+        >>> from everlearn.streams import SpriteSettings, from_toml
+        >>> settings = SpriteSettings(image_size=16, n_tasks=2)
+        >>> settings.build()
+        <sprites/class-incremental-v1: 2 tasks>
+        >>> from_toml(settings.to_toml()) == settings
+        True
     """
 
     reference: ClassVar[str | None] = None

@@ -19,6 +19,14 @@ class Source(Protocol):
     """Classes of indexed images; every method is pure and its cost does not depend on the class id.
 
     A scenario selects the (class, image) pairs of a task; the source loads them.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> source = sprites(image_size=16, factor_values=2).source
+        >>> ids = source.pool(7, "test")
+        >>> images, factors = source.load(np.full(len(ids), 7), ids)
+        >>> source.class_name(7), images.shape
+        ('shape 7', (1, 16, 16))
     """
 
     @property

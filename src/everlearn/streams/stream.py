@@ -35,6 +35,13 @@ class Batch:
         labels: (n,) class labels.
         factors: ground-truth factors; None if they are unknown, as for photographs.
         tasks: (n,) the task of each image, in task-incremental streams and `Stream.eval_sample`.
+
+    Example:
+        >>> batch = Batch(np.zeros((5, 8, 8), np.uint8), labels=np.arange(5))
+        >>> batch[3:].labels
+        array([3, 4])
+        >>> [len(part) for part in batch.batches(2)]
+        [2, 2, 1]
     """
 
     images: Images
@@ -96,6 +103,12 @@ class Task:
         labels: the labels that occur, sorted.
         ordered: the order of the training images is part of the stream (gradual drift); do not shuffle.
         name: for display, such as "moving-mnist"; may be empty.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(4)
+        >>> task.labels, task.train.images.shape, len(task.exemplars)
+        ((12, 13, 14), (42, 16, 16), 3)
     """
 
     index: int
@@ -140,7 +153,14 @@ class Task:
 
 
 class TaskView:
-    """The part of a task that a learner may see: no test images, no held-out images."""
+    """The part of a task that a learner may see: no test images, no held-out images.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> view = sprites(image_size=16, factor_values=2, classes_per_task=3).task(4).for_learner()
+        >>> len(view.train), hasattr(view, "test")
+        (42, False)
+    """
 
     def __init__(self, task: Task) -> None:
         self._task, self.index, self.labels = task, task.index, task.labels
@@ -174,6 +194,14 @@ class Stream(ABC):
         image_shape: (H, W) or (H, W, 3).
         provides_task_ids: whether a learner is given the task of each image, also at test time.
         labels_recur: whether a label can occur in more than one task.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> stream = sprites(image_size=16, factor_values=2, classes_per_task=3)
+        >>> [task.labels for task in stream.take(2)]
+        [(0, 1, 2), (3, 4, 5)]
+        >>> stream.task(1_000_000).test.labels
+        array([3000000, 3000001, 3000002])
     """
 
     id: str

@@ -26,7 +26,16 @@ from everlearn.streams.stream import Batch, Stream, Task
 
 
 def load(path: str | Path) -> "ExportedStream":
-    """Load an export of any format as a stream; splits are read and verified on first access."""
+    """Load an export of any format as a stream; splits are read and verified on first access.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from everlearn.streams import export, sprites
+        >>> stream = sprites(n_tasks=2, image_size=16, classes_per_task=2, factor_values=2)
+        >>> manifest = export(stream, folder := mkdtemp(), to="npz")
+        >>> load(folder).task(1) == stream.task(1)
+        True
+    """
     folder = Path(path)
     return ExportedStream(folder, read_manifest(folder))
 

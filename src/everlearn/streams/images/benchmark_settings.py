@@ -52,7 +52,14 @@ class BenchmarkSettings(FullSizeSettings):
 
 
 class SplitMnistSettings(BenchmarkSettings):
-    """Split MNIST (Zenke et al., 2017): five tasks of two digits, 28 pixels."""
+    """Split MNIST (Zenke et al., 2017): five tasks of two digits, 28 pixels.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("split-mnist")(class_order=(9, 8, 7, 6, 5, 4, 3, 2, 1, 0))
+        >>> settings.title, settings.image_size, settings.classes_per_task
+        ('class-incremental', 28, 2)
+    """
 
     kind = "split-mnist"
     source_name: ClassVar[str] = "mnist"
@@ -68,7 +75,13 @@ class SplitMnistSettings(BenchmarkSettings):
 
 
 class SplitFashionSettings(SplitMnistSettings):
-    """Split Fashion-MNIST: five tasks of two kinds of clothes, 28 pixels."""
+    """Split Fashion-MNIST: five tasks of two kinds of clothes, 28 pixels.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings_class("split-fashion")(boundaries="blurry", blurry_percent=30).title
+        'class-incremental-blurry'
+    """
 
     kind = "split-fashion"
     source_name = "fashion-mnist"
@@ -79,6 +92,12 @@ class PermutedMnistSettings(SplitMnistSettings):
 
     The first task is MNIST as it is, as in Goodfellow et al. and Zenke et al. (2017); Lopez-Paz and Ranzato
     (2017) permute it too. Any number of tasks is possible.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("permuted-mnist")(n_tasks=100, permute_first=True)
+        >>> settings.scenario, settings.classes_per_task
+        ('domain-incremental', 10)
     """
 
     kind = "permuted-mnist"
@@ -99,7 +118,13 @@ class PermutedMnistSettings(SplitMnistSettings):
 
 
 class RotatedMnistSettings(SplitMnistSettings):
-    """Rotated MNIST (Lopez-Paz and Ranzato, 2017): the ten digits in each task, rotated by a fixed angle."""
+    """Rotated MNIST (Lopez-Paz and Ranzato, 2017): the ten digits in each task, rotated by a fixed angle.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings_class("rotated-mnist")().angles[:4]  # of the first tasks, in degrees
+        (0.0, 18.0, 36.0, 54.0)
+    """
 
     kind = "rotated-mnist"
     classes_per_task: Annotated[int, Field(ge=1, le=10)] = 10
@@ -116,7 +141,14 @@ class RotatedMnistSettings(SplitMnistSettings):
 
 
 class SplitCifar10Settings(BenchmarkSettings):
-    """Split CIFAR-10: five tasks of two classes, 32 pixels."""
+    """Split CIFAR-10: five tasks of two classes, 32 pixels.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("split-cifar10")(split=(0.7, 0.1, 0.2), classes_per_task=5)
+        >>> settings.image_size, settings.in_colour
+        (32, True)
+    """
 
     kind = "split-cifar10"
     source_name: ClassVar[str] = "cifar10"
@@ -139,6 +171,12 @@ class SplitCifar100Settings(SplitCifar10Settings):
     """Split CIFAR-100 (Rebuffi et al., 2017): ten tasks of ten classes, 32 pixels.
 
     The usual class order of class-incremental learning is class_order="icarl".
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("split-cifar100")(class_order="icarl", scenario="nc", first_classes=50)
+        >>> settings.title, settings.classes_per_task
+        ('nc', 10)
     """
 
     kind = "split-cifar100"
@@ -148,7 +186,14 @@ class SplitCifar100Settings(SplitCifar10Settings):
 
 
 class SplitTinyImageNetSettings(BenchmarkSettings):
-    """Split Tiny-ImageNet: ten tasks of twenty classes, 64 pixels; the validation images are for testing."""
+    """Split Tiny-ImageNet: ten tasks of twenty classes, 64 pixels; the validation images are for testing.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("split-tiny-imagenet")(image_size=32, classes_per_task=10)
+        >>> settings.resolved_drawn_size  # images fill the canvas
+        32
+    """
 
     kind = "split-tiny-imagenet"
     classes_per_task: Count = 20
@@ -167,6 +212,18 @@ class ImageNetRSettings(BenchmarkSettings):
 
     The published list imagenet-r_test.yaml is used if it is beside the classes, or folders train and test;
     otherwise a random fifth of each class is for testing.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> root = Path(mkdtemp(), "imagenet-r")
+        >>> for name in ("n01443537", "n01484850"):
+        ...     (root / name).mkdir(parents=True)
+        ...     for number in range(5):
+        ...         Image.new("RGB", (24, 24)).save(root / name / f"art_{number}.png")
+        >>> imagenet_r(data=root, image_size=32, classes_per_task=1).task(0).train.images.shape
+        (4, 32, 32, 3)
     """
 
     kind = "imagenet-r"

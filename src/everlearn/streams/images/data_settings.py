@@ -24,6 +24,14 @@ class ArraySettings(FullSizeSettings):
 
     The file has images (n, H, W) or (n, H, W, C), labels (n,), and optionally test_images, test_labels and
     names. Images that are not square are centered on a square canvas.
+
+    Example:
+        >>> import numpy as np
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "images.npz")
+        >>> np.savez(file, images=np.zeros((40, 12, 12), np.uint8), labels=np.arange(40) % 4)
+        >>> arrays(data=file, classes_per_task=2)
+        <arrays/class-incremental-v1: 2 tasks>
     """
 
     kind = "arrays"
@@ -77,6 +85,18 @@ class CsvSettings(FolderSettings):
     """A CSV file with the columns image (a path, relative to the file) and label, optionally split.
 
     A split is train, val or test. Classes are sorted by number if all labels are numbers, otherwise by name.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> file = Path(mkdtemp(), "table.csv")
+        >>> with file.open("w") as table:
+        ...     print("photo,label", file=table)
+        ...     for number in range(8):
+        ...         Image.new("RGB", (20, 20)).save(file.parent / f"{number}.png")
+        ...         print(f"{number}.png", "cat" if number % 2 else "dog", sep=",", file=table)
+        >>> csv(data=file, image_column="photo", image_size=16, classes_per_task=1)
+        <csv/class-incremental-v1: 2 tasks>
     """
 
     kind = "csv"
@@ -110,6 +130,12 @@ class HuggingFaceSettings(FolderSettings):
     """A Hugging Face dataset on this machine: a folder of `save_to_disk`, or of Parquet or other files.
 
     It needs the package datasets. Splits train, validation and test are used as such.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("huggingface")(data="rows.parquet", label_column="kind", scenario="nc")
+        >>> settings.title, settings.image_size
+        ('nc', 64)
     """
 
     kind = "huggingface"

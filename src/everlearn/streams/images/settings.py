@@ -143,7 +143,14 @@ class ImageSettings(ScenarioSettings):
 
 
 class MnistSettings(ImageSettings):
-    """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black."""
+    """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("mnist")(variant="moving-coloured", n_tasks=3)
+        >>> settings.title, settings.in_colour
+        ('moving-coloured-class-incremental', True)
+    """
 
     kind = "mnist"
     source_name: ClassVar[str] = "mnist"
@@ -157,14 +164,33 @@ class MnistSettings(ImageSettings):
 
 
 class FashionSettings(MnistSettings):
-    """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST."""
+    """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST.
+
+    Example:
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("fashion")(n_poses=100, held_out={"scale": (0.9, 1.0)})
+        >>> len(settings.poses().held_out), settings.variants
+        (20, ('posed',))
+    """
 
     kind = "fashion"
     source_name = "fashion-mnist"
 
 
 class OmniglotSettings(ImageSettings):
-    """Omniglot: characters of many alphabets, 20 images of each, white on black, sorted by alphabet."""
+    """Omniglot: characters of many alphabets, 20 images of each, white on black, sorted by alphabet.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> folder = Path(mkdtemp(), "images_background", "Greek")
+        >>> for character in ("character01", "character02"):
+        ...     (folder / character).mkdir(parents=True)
+        ...     for number in range(4):
+        ...         Image.new("1", (105, 105)).save(folder / character / f"{number}.png")
+        >>> omniglot(data=folder.parents[1], classes_per_task=1)
+        <omniglot/class-incremental-v1: 2 tasks>
+    """
 
     kind = "omniglot"
 
@@ -190,6 +216,15 @@ class FolderSettings(FullSizeSettings):
     """A folder of images: one sub-folder per class, or one image per class (set `n_poses`).
 
     The class folders may be in folders train, val and test. A zip file is read like a folder.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> images = Path(mkdtemp())
+        >>> for name in ("cat", "dog"):
+        ...     Image.new("RGB", (30, 20)).save(images / f"{name}.png")
+        >>> folder(data=images, n_poses=10, image_size=32, classes_per_task=1).task(1).train.images.shape
+        (7, 32, 32, 3)
     """
 
     kind = "folder"
@@ -211,6 +246,18 @@ class Core50Settings(SessionSettings):
 
     Files have their original layout (s1/o1/C_01_01_000.png); sessions 3, 7, 10 are for testing. A subset is
     accepted if every object is in every session. The order of objects depends on the seed.
+
+    Example:
+        >>> from itertools import product
+        >>> from tempfile import mkdtemp
+        >>> from PIL import Image
+        >>> root = Path(mkdtemp())
+        >>> for session, number in product(range(1, 12), (1, 2)):
+        ...     frames = root / f"s{session}" / f"o{number}"
+        ...     frames.mkdir(parents=True)
+        ...     Image.new("RGB", (16, 16)).save(frames / f"C_{session:02}_{number:02}_000.png")
+        >>> core50(data=root, image_size=16, scenario="ni")
+        <core50/ni-v1: 8 tasks>
     """
 
     kind = "core50"

@@ -57,7 +57,14 @@ class ScenarioStreamSettings(StreamSettings):
 
 
 class ScenarioSettings(ScenarioStreamSettings):
-    """Settings of a scenario over classes."""
+    """Settings of a scenario over classes.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> stream = sprites(scenario="nc", first_classes=4, classes_per_task=2)
+        >>> [task.labels for task in stream.take(2)]
+        [(0, 1, 2, 3), (4, 5)]
+    """
 
     classes_per_task: Count = 10
     """new classes per task"""
