@@ -25,6 +25,15 @@ class AGEM(Classifier):
     from training on it. Adam's running means undo part of the projection; set optimizer to "sgd" for the
     method by itself.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = AGEM.tiny()
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> losses = learner.learn(task.train[:16])
+        >>> learner.end(task)
+        >>> learner.buffer  # the reference gradient of the next task is computed on it
+        <ClassBalanced: 42 of at most 2000 images, 42 seen>
+
     Reference: Chaudhry et al. 2018, "Efficient lifelong learning with A-GEM", arXiv:1812.00420.
     """
 

@@ -33,7 +33,12 @@ CONTEXT = ("image_shape", "seed")
 
 @dataclass(frozen=True)
 class Setting:
-    """The declaration of a setting: its default, its meaning and its bounds."""
+    """The declaration of a setting: its default, its meaning and its bounds.
+
+    Example:
+        >>> Learner.settings["seed"]
+        Setting(default=0, description='seed of all random numbers', choices=(), bounds={'ge': 0})
+    """
 
     default: Any
     description: str
@@ -159,7 +164,12 @@ def _document(cls: type[Configurable]) -> None:
 
 @dataclass(frozen=True)
 class Footprint:
-    """The bytes a learner holds: of its weights, and of what it stores (images, exemplars, statistics)."""
+    """The bytes a learner holds: of its weights, and of what it stores (images, exemplars, statistics).
+
+    Example:
+        >>> Footprint(weights=8, memory=100) + Footprint(memory=20)
+        Footprint(weights=8, memory=120)
+    """
 
     weights: int = 0
     memory: int = 0
@@ -304,6 +314,20 @@ class Learner(Configurable, Stateful, ABC):
 
     All randomness comes from `everlearn.rng` or a generator seeded by (seed, a counter in the state), so
     that a learner that was saved and loaded continues exactly as if it had not been interrupted.
+
+    Example:
+        >>> class LatestLabel(Learner):
+        ...     "Predicts the label that it saw last."
+        ...     counters, label = ("label",), -1
+        ...     def learn(self, batch):
+        ...         self.label = int(batch.labels[-1])
+        ...         return {"loss": 0.0}
+        ...     def predict(self, images, tasks=None):
+        ...         return np.full(len(images), self.label)
+        >>> learner, images = LatestLabel(image_shape=(8, 8)), np.zeros((2, 8, 8), np.uint8)
+        >>> losses = learner.learn(Batch(images, np.array([4, 7])))
+        >>> learner.predict(images), learner.state()
+        (array([7, 7]), {'flops': 0.0, 'label': 7})
     """
 
     image_shape: tuple[int, ...] = setting("(H, W) or (H, W, 3) of the images", default=(64, 64))

@@ -22,14 +22,28 @@ class _HasExemplarMemory(ABCMeta):
 
 
 class EditsMemory(metaclass=_HasExemplarMemory):
-    """Stores what it knows of each class as exemplars that can be edited."""
+    """Stores what it knows of each class as exemplars that can be edited.
+
+    Example:
+        >>> from everlearn.learners import DCL, ER
+        >>> isinstance(DCL.tiny(), EditsMemory), isinstance(ER.tiny(), EditsMemory)
+        (True, False)
+    """
 
     memory: ExemplarMemory
 
 
 @runtime_checkable
 class EstimatesFactors(Protocol):
-    """Estimates the pose of the object in an image."""
+    """Estimates the pose of the object in an image.
+
+    Example:
+        >>> class Centered:
+        ...     def estimate(self, images):
+        ...         return Factors.canonical(len(images))
+        >>> isinstance(Centered(), EstimatesFactors)
+        True
+    """
 
     def estimate(self, images: Images) -> Factors:
         """The factors of each image."""
@@ -37,7 +51,14 @@ class EstimatesFactors(Protocol):
 
 @runtime_checkable
 class Encodes(Protocol):
-    """Maps images to embeddings."""
+    """Maps images to embeddings.
+
+    Example:
+        >>> from everlearn.learners import CCIVAE
+        >>> learner = CCIVAE.tiny()
+        >>> isinstance(learner, Encodes), learner.encode(np.zeros((3, 16, 16), np.uint8)).shape
+        (True, (3, 24))
+    """
 
     def encode(self, images: Images) -> FloatArray:
         """The embeddings of images, (n, n_latents)."""
@@ -45,7 +66,14 @@ class Encodes(Protocol):
 
 @runtime_checkable
 class HasPosterior(Protocol):
-    """Maps images to Gaussian posteriors over latents."""
+    """Maps images to Gaussian posteriors over latents.
+
+    Example:
+        >>> from everlearn.learners import CCIVAE
+        >>> mean, std = CCIVAE.tiny().posterior(np.zeros((3, 16, 16), np.uint8))
+        >>> mean.shape, bool((std > 0).all())
+        ((3, 24), True)
+    """
 
     def posterior(self, images: Images) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of every latent, (n, n_latents) each."""
@@ -53,7 +81,13 @@ class HasPosterior(Protocol):
 
 @runtime_checkable
 class Decodes(Protocol):
-    """Maps latents to images."""
+    """Maps latents to images.
+
+    Example:
+        >>> from everlearn.learners import CCIVAE
+        >>> CCIVAE.tiny().decode(np.zeros((2, 24))).shape
+        (2, 16, 16)
+    """
 
     def decode(self, latents: FloatArray, environment: int = 0) -> FloatArray:
         """The images of latents in an environment, (n, H, W[, 3]), from 0 to 1."""
@@ -61,12 +95,25 @@ class Decodes(Protocol):
 
 @runtime_checkable
 class Generates(Encodes, Decodes, Protocol):
-    """Maps images to latents and latents to images."""
+    """Maps images to latents and latents to images.
+
+    Example:
+        >>> from everlearn.learners import CCIVAE, DCL
+        >>> isinstance(CCIVAE.tiny(), Generates), isinstance(DCL.tiny(), Generates)
+        (True, False)
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class EnvironmentInfo:
-    """What a learner knows of an environment."""
+    """What a learner knows of an environment.
+
+    Example:
+        >>> from everlearn.learners import VASE
+        >>> info = VASE.tiny().environment_info()[0]
+        >>> info.active.shape, info.n_batches
+        ((24,), 0)
+    """
 
     active: npt.NDArray[np.bool_]  # (n_latents,) which latents are active in it
     used: npt.NDArray[np.bool_]  # (n_latents,) which latents its images are encoded by
@@ -78,7 +125,13 @@ class EnvironmentInfo:
 
 @runtime_checkable
 class InfersEnvironment(Protocol):
-    """Infers which environment images come from; environments are numbered in the order they were met."""
+    """Infers which environment images come from; environments are numbered in the order they were met.
+
+    Example:
+        >>> from everlearn.learners import CCIVAE, VASE
+        >>> isinstance(VASE.tiny(), InfersEnvironment), isinstance(CCIVAE.tiny(), InfersEnvironment)
+        (True, False)
+    """
 
     def infer_environment(self, images: Images) -> int:
         """The environment that a batch comes from; -1 for a new one."""
@@ -98,7 +151,15 @@ class InfersEnvironment(Protocol):
 
 @runtime_checkable
 class Rejects(Protocol):
-    """Recognizes images of unknown classes."""
+    """Recognizes images of unknown classes.
+
+    Example:
+        >>> class RejectsDark:
+        ...     def novelty(self, images):
+        ...         return 255.0 - images.mean(axis=(1, 2))
+        >>> isinstance(RejectsDark(), Rejects)
+        True
+    """
 
     def novelty(self, images: Images) -> npt.NDArray[np.float64]:
         """The novelty score of each image; higher is less like the known classes."""
@@ -106,7 +167,13 @@ class Rejects(Protocol):
 
 @runtime_checkable
 class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
-    """Answers with the class of the exemplar that fits an image best."""
+    """Answers with the class of the exemplar that fits an image best.
+
+    Example:
+        >>> from everlearn.learners import DCL, ER
+        >>> isinstance(DCL.tiny(), MatchesExemplars), isinstance(ER.tiny(), MatchesExemplars)
+        (True, False)
+    """
 
     def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
         """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""

@@ -33,6 +33,16 @@ class Classifier(Learner):
 
     A method overrides `loss` (what to minimize on a batch), `optimizer_step` (how) or `learn` (what to do
     with a batch).
+
+    Example:
+        >>> class LabelSmoothing(Classifier):
+        ...     "Cross-entropy with smoothed labels."
+        ...     def loss(self, images, targets):
+        ...         return functional.cross_entropy(self.logits(images), targets, label_smoothing=0.1)
+        >>> learner = LabelSmoothing.tiny()
+        >>> losses = learner.learn(Batch(np.zeros((4, 16, 16), np.uint8), np.array([3, 5, 3, 5])))
+        >>> learner.net.head.labels, learner.n_steps
+        ([3, 5], 1)
     """
 
     backbone: str = setting(

@@ -238,6 +238,16 @@ class CWRStar(CWRLearner):
     that no class has larger logits because it came last. Nothing else is stored. It is as good as the
     features of the first task, or of the initial weights.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = CWRStar.tiny()
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> learner.begin(task)
+        >>> losses = learner.learn(task.train[:16])
+        >>> learner.end(task)
+        >>> learner.cwr_head.n_past[:4]  # images behind the weights of each class
+        tensor([14, 14, 14,  0])
+
     Reference: Lomonaco et al. 2020, arXiv:1907.03799.
     """
 
@@ -252,6 +262,17 @@ class AR1(CWRLearner):
     The head is trained and consolidated as in CWR*; the whole backbone is trained in every task, under the
     quadratic penalty of synaptic intelligence. With strength 0 only a small `backbone_lr` protects it, as in
     `gnr`. The head has no penalty, since it is consolidated.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = AR1.tiny()
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> learner.begin(task)
+        >>> for batch in task.train.batches(16):
+        ...     losses = learner.learn(batch)
+        >>> learner.end(task)
+        >>> any(bool(each.any()) for each in learner.penalty.importance)
+        True
 
     Reference: Maltoni and Lomonaco 2019, "Continuous learning in single-incremental-task scenarios",
     arXiv:1806.08568.

@@ -31,6 +31,14 @@ class DER(Classifier):
     It needs fewer images than `er`, and decays like it when classes outgrow the buffer. Logits are stored for
     every label, so the size of an image grows with the number of labels.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = DER.tiny()
+        >>> for task in sprites(image_size=16, factor_values=2, classes_per_task=3).take(2):
+        ...     losses = learner.learn(task.train[:8])
+        >>> learner.buffer.sample(4).extra["logits"].shape  # of the labels known by now
+        (4, 6)
+
     Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
     """
 
@@ -75,6 +83,15 @@ class DERPlusPlus(DER):
 
     The loss of `der` + beta * cross-entropy on a second, independent sample of the buffer. It drifts less
     than `der` where the logits were poor when an image was stored.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = DERPlusPlus(image_shape=(16, 16), alpha=0.1, beta=1.0)
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0)
+        >>> for batch in task.train.batches(16):
+        ...     losses = learner.learn(batch)
+        >>> len([*learner.replay_losses()])  # of the logits and of the labels
+        2
 
     Reference: Buzzega et al. 2020, "Dark experience for general continual learning", arXiv:2004.07211.
     """

@@ -17,6 +17,15 @@ class ER(Classifier):
     Each batch is trained together with images sampled from a replay buffer, under one cross-entropy. Accuracy
     holds while the buffer has enough images per class, and decays after that.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = ER(image_shape=(16, 16), memory_size=20)
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0)
+        >>> for batch in task.train.batches(16):
+        ...     losses = learner.learn(batch)
+        >>> learner.buffer
+        <Reservoir: 20 of at most 20 images, 42 seen>
+
     Reference: Chaudhry et al. 2019, "On tiny episodic memories in continual learning", arXiv:1902.10486.
     """
 

@@ -22,6 +22,15 @@ class EWC(Classifier):
     Expect an accuracy of 1 / number of tasks in class-incremental streams for any strength: nothing
     discriminates between new and old labels.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = EWC(image_shape=(16, 16), n_fisher_images=8)
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> losses = learner.learn(task.train[:16])
+        >>> learner.end(task)
+        >>> float(learner.penalty(learner.parameters()).detach())  # at the reference parameters
+        0.0
+
     References: Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural networks",
     arXiv:1612.00796; online: Schwarz et al. 2018, "Progress & compress", arXiv:1805.06370.
     """

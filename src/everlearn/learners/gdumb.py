@@ -19,6 +19,14 @@ class GDumb(Classifier):
 
     Accuracy holds while a class has dozens of stored images, and falls with every class after that.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = GDumb(image_shape=(16, 16), memory_size=12, passes=2)
+        >>> for task in sprites(image_size=16, factor_values=2, classes_per_task=3).take(2):
+        ...     learner.end(task.for_learner())
+        >>> [learner.buffer.count(label) for label in learner.buffer.labels()]
+        [2, 2, 2, 2, 2, 2]
+
     Reference: Prabhu et al. 2020, "GDumb: a simple approach that questions our progress in continual
     learning", ECCV.
     """

@@ -31,6 +31,16 @@ class ICaRL(Classifier):
     its targets are the teacher's only. A class is not predicted before its task has ended. Accuracy decays as
     the number of exemplars per class shrinks.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = ICaRL(image_shape=(16, 16), memory_size=12)
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> learner.begin(task)
+        >>> losses = learner.learn(task.train[:16])
+        >>> learner.end(task)
+        >>> learner.buffer.count(0), learner.class_means().shape
+        (4, (3, 256))
+
     References: Rebuffi et al. 2017, "iCaRL: incremental classifier and representation learning",
     arXiv:1611.07725; temperature: van de Ven and Tolias 2019, arXiv:1904.07734.
     """

@@ -17,6 +17,14 @@ class Joint(Classifier):
     while the task passes once; each step trains on a uniform sample of them. A task costs more the later it
     comes, and checkpoints contain every image (4 KB for 64 px in gray). It is not a continual learner but a
     bound for them.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = Joint.tiny()
+        >>> for task in sprites(image_size=16, factor_values=2, classes_per_task=3).take(3):
+        ...     learner.begin(task.for_learner())
+        >>> len(learner.buffer), learner.steps_per_batch
+        (126, 3)
     """
 
     parts: ClassVar[Names] = ("buffer",)
@@ -43,6 +51,14 @@ class CumulativeBudget(Joint):
     All images are stored, and each batch is one step on a uniform sample of them: the upper bound for replay
     methods at equal compute. It falls behind `joint` with the number of tasks, since every image is trained
     ever more rarely.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = CumulativeBudget.tiny()
+        >>> for task in sprites(image_size=16, factor_values=2, classes_per_task=3).take(3):
+        ...     learner.begin(task.for_learner())
+        >>> len(learner.buffer), learner.steps_per_batch
+        (126, 1)
     """
 
     def begin(self, task: TaskView) -> None:

@@ -19,6 +19,15 @@ class L2(Classifier):
     new labels are free, and so are running statistics of batch normalization, which are no parameters. In
     class-incremental streams the head forgets as fast as that of `naive`.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = L2(image_shape=(16, 16), strength=0.1)
+        >>> first, second = sprites(image_size=16, factor_values=2, classes_per_task=3).take(2)
+        >>> learner.end(first.for_learner())
+        >>> losses = [learner.learn(second.train[:8]) for _ in range(2)]
+        >>> bool(learner.penalty(learner.parameters()) > 0)  # the parameters have left the reference
+        True
+
     Reference: the baseline of Kirkpatrick et al. 2017, "Overcoming catastrophic forgetting in neural
     networks", arXiv:1612.00796.
     """

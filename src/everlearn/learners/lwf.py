@@ -23,6 +23,15 @@ class LwF(Classifier):
     with similar images. The last two settings are the adaptation to a single head by van de Ven and Tolias,
     which helps somewhat.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = LwF.tiny()
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> losses = learner.learn(task.train[:16])
+        >>> learner.end(task)
+        >>> learner.teacher.n_labels
+        3
+
     References: Li and Hoiem 2016, "Learning without forgetting", arXiv:1606.09282; single head: van de Ven
     and Tolias 2019, "Three scenarios for continual learning", arXiv:1904.07734.
     """

@@ -86,7 +86,12 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> LearnerEntry:
-    """What a list says about a learner; imports it only if it is not built in."""
+    """What a list says about a learner; imports it only if it is not built in.
+
+    Example:
+        >>> entry("er").class_name, entry("er").supervision
+        ('ER', 'labelled images, past images')
+    """
     if name in LEARNERS:
         return LEARNERS[name]
     cls = learner_class(name)
@@ -95,7 +100,14 @@ def entry(name: str) -> LearnerEntry:
 
 
 def learner_class(name: str) -> "type[Learner]":
-    """The class of a learner: a short name, "package.module:Class" or "file.py:Class"; imported now."""
+    """The class of a learner: a short name, "package.module:Class" or "file.py:Class"; imported now.
+
+    Example:
+        >>> learner_class("er")
+        <class 'everlearn.learners.er.ER'>
+        >>> learner_class("everlearn.learners.er:ER") is learner_class("er")
+        True
+    """
     return REGISTRY.get(name)
 
 
@@ -113,7 +125,12 @@ def settings_class(name: str) -> "type[Settings]":
 
 
 def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a learner, checked: the given ones, and the defaults of the others."""
+    """All settings of a learner, checked: the given ones, and the defaults of the others.
+
+    Example:
+        >>> complete("naive", {"optimizer": "sgd"})
+        {'backbone': 'small', 'optimizer': 'sgd', 'learning_rate': 0.001, 'momentum': 0.0}
+    """
     model = settings_class(name)
     if settings and not model.model_fields:
         raise BadInput(f"{name} has no settings, but {sorted(settings)[0]!r} was given; leave it out")
@@ -121,5 +138,11 @@ def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any) -> "Learner":
-    """A new learner; settings that are not given have their defaults."""
+    """A new learner; settings that are not given have their defaults.
+
+    Example:
+        >>> learner = build("er", image_shape=(16, 16), seed=0, memory_size=50)
+        >>> learner.buffer
+        <Reservoir: 0 of at most 50 images, 0 seen>
+    """
     return learner_class(name)(image_shape=image_shape, seed=seed, **complete(name, settings))

@@ -20,6 +20,15 @@ class SI(Classifier):
     Expect an accuracy of 1 / number of tasks in class-incremental streams for any strength: nothing
     discriminates between new and old labels.
 
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = SI.tiny()
+        >>> task = sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).for_learner()
+        >>> losses = [learner.learn(batch) for batch in task.train.batches(16)]
+        >>> learner.end(task)
+        >>> any(bool(each.any()) for each in learner.penalty.importance)
+        True
+
     Reference: Zenke et al. 2017, "Continual learning through synaptic intelligence", arXiv:1703.04200.
     """
 

@@ -23,21 +23,44 @@ BATCH_COLUMNS = ("images", "labels", "factors", "tasks")
 
 
 class State(TypedDict):
-    """The state of a memory: named arrays, and metadata as JSON values."""
+    """The state of a memory: named arrays, and metadata as JSON values.
+
+    Example:
+        >>> from everlearn.memory import Reservoir
+        >>> state = Reservoir(capacity=5).state()
+        >>> state["metadata"]["capacity"], state["arrays"]
+        (5, {})
+    """
 
     arrays: dict[str, AnyArray]
     metadata: dict[str, Any]
 
 
 def save_state(path: str | Path, kind: str, state: State) -> None:
-    """Write a state, its kind and a checksum to a safetensors file; equal states give equal files."""
+    """Write a state, its kind and a checksum to a safetensors file; equal states give equal files.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> state = State(arrays={"labels": np.arange(3)}, metadata={"note": "example"})
+        >>> save_state(file := Path(mkdtemp(), "memory.safetensors"), "labels", state)
+        >>> open_state(file, "labels")
+        {'arrays': {'labels': array([0, 1, 2])}, 'metadata': {'note': 'example'}}
+    """
     arrays, metadata = (dict(sorted(part.items())) for part in (state["arrays"], state["metadata"]))
     header = {"kind": kind, "format": FORMAT, "sha256": digest({"arrays": arrays, "metadata": metadata})}
     files.write(Path(path), pack({**header, "arrays": arrays, "metadata": metadata}))
 
 
 def open_state(path: str | Path, kind: str) -> State:
-    """Read a file of `save_state`; raises `BadInput` if it is damaged or of another kind."""
+    """Read a file of `save_state`; raises `BadInput` if it is damaged or of another kind.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "memory.safetensors")
+        >>> save_state(file, "labels", State(arrays={"labels": np.arange(3)}, metadata={}))
+        >>> open_state(file, "labels")["arrays"]["labels"]
+        array([0, 1, 2])
+    """
     try:
         tree = unpack(Path(path).read_bytes())
     except FileNotFoundError:
@@ -59,7 +82,16 @@ def open_state(path: str | Path, kind: str) -> State:
 
 @dataclass(frozen=True, eq=False)
 class Sample(Batch):
-    """A batch from a replay buffer, the `extra` arrays stored with it, and its rows until the next change."""
+    """A batch from a replay buffer, the `extra` arrays stored with it, and its rows until the next change.
+
+    Example:
+        >>> from everlearn.memory import Reservoir
+        >>> buffer = Reservoir(capacity=5)
+        >>> buffer.add(Batch(np.zeros((3, 8, 8), np.uint8), np.arange(3)), logits=np.ones((3, 10)))
+        >>> sample = buffer.sample(2)
+        >>> len(sample), sample.extra["logits"].shape
+        (2, (2, 10))
+    """
 
     extra: dict[str, AnyArray] = field(default_factory=dict)
     rows: IntArray = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
@@ -74,6 +106,15 @@ class ReplayBuffer(ABC):
     Args:
         capacity: images stored in total.
         seed: seed of the selection and of samples.
+
+    Example:
+        >>> from everlearn.memory import Reservoir
+        >>> buffer = Reservoir(capacity=5)
+        >>> buffer.add(Batch(np.zeros((20, 8, 8), np.uint8), np.arange(20) % 2))
+        >>> buffer
+        <Reservoir: 5 of at most 5 images, 20 seen>
+        >>> buffer.labels(), buffer.sample(3).images.shape
+        ([0, 1], (3, 8, 8))
     """
 
     kind: ClassVar[str]

@@ -17,7 +17,14 @@ MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Exemplar:
-    """An exemplar in a listing."""
+    """An exemplar in a listing.
+
+    Example:
+        >>> memory = ExemplarMemory()
+        >>> memory.add(Batch(np.zeros((1, 8, 8), np.uint8), np.array([7])))
+        >>> memory.exemplars()
+        [Exemplar(label=7, which=0, name='7', row=0)]
+    """
 
     label: int  # its class
     which: int  # its number among the exemplars of the class, oldest first

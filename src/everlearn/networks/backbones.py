@@ -32,6 +32,14 @@ class Backbone(nn.Module):
 
     Constructors take the `image_shape`, (H, W) or (H, W, 3), and the `width`: the channels of the first
     convolution, of which the others have multiples, or the units of dense layers.
+
+    Example:
+        >>> class Thumbnail(Backbone):
+        ...     n_features = 4
+        ...     def layers(self):
+        ...         return [nn.AdaptiveAvgPool2d(2), nn.Flatten()]
+        >>> Thumbnail()(torch.zeros(3, 1, 16, 16)).shape
+        torch.Size([3, 4])
     """
 
     n_features: int
@@ -165,7 +173,14 @@ class MobileNet(nn.Sequential, Backbone):
 
 
 class IncrementalNet(nn.Module):
-    """A backbone and a growing head."""
+    """A backbone and a growing head.
+
+    Example:
+        >>> net = IncrementalNet(make_backbone("small", (16, 16), seed=0))
+        >>> _ = net.head.add_labels([3, 8])
+        >>> net(torch.zeros(5, 1, 16, 16)).shape
+        torch.Size([5, 2])
+    """
 
     def __init__(self, backbone: Backbone, capacity: int = 16) -> None:
         super().__init__()
@@ -251,7 +266,13 @@ BACKBONES = Registry(
 
 
 def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbone:
-    """A new backbone by name or reference; the same seed gives the same weights."""
+    """A new backbone by name or reference; the same seed gives the same weights.
+
+    Example:
+        >>> backbone = make_backbone("mlp", (16, 16), seed=0)
+        >>> backbone.n_features, backbone(torch.zeros(2, 1, 16, 16)).shape
+        (400, torch.Size([2, 400]))
+    """
     build = BACKBONES.get(name)
     with seeded(seed):
         backbone = build(image_shape)
@@ -261,7 +282,15 @@ def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbon
 
 
 def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
-    """The first n layers of a backbone, and the others; they share its weights."""
+    """The first n layers of a backbone, and the others; they share its weights.
+
+    Example:
+        >>> net = make_backbone("mlp", (16, 16), seed=0)
+        >>> lower, upper = split_layers(net, 1)
+        >>> images = torch.zeros(2, 1, 16, 16)
+        >>> torch.equal(upper(lower(images)), net(images))
+        True
+    """
     layers = net.layers()
     if not 0 <= n <= len(layers):
         raise BadInput(f"there is no layer {n}; this network has layers 0 to {len(layers)}")
