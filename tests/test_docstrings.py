@@ -1,4 +1,4 @@
-"""Every public method has a docstring, its own or an inherited one."""
+"""Every public method has a docstring, its own or an inherited one; every public name has an example."""
 
 import importlib
 import inspect
@@ -8,6 +8,12 @@ from collections.abc import Iterator
 import everlearn
 
 SKIPPED = ("everlearn.__main__", "everlearn.runs.sweep.child_main", "everlearn.studio.image_decoder_child")
+PUBLIC = (
+    "everlearn", "everlearn.streams", "everlearn.learners", "everlearn.memory", "everlearn.networks",
+    "everlearn.evaluation", "everlearn.runs", "everlearn.reports", "everlearn.testing", "everlearn.factors",
+    "everlearn.shapes", "everlearn.rendering", "everlearn.rng", "everlearn.registry",
+)  # fmt: skip
+"""Packages and modules that users import from."""
 
 
 def public_classes() -> Iterator[type]:
@@ -26,4 +32,23 @@ def test_public_methods_are_documented() -> None:
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
         if not inspect.getdoc(getattr(cls, name))
     ]
+    assert not missing
+
+
+def public_objects() -> Iterator[tuple[str, object]]:
+    """The public classes and functions, which are not constants, type aliases or modules."""
+    for module in map(importlib.import_module, PUBLIC):
+        own = [name for name, found in vars(module).items() if _is_own(name, found, module.__name__)]
+        for name in getattr(module, "__all__", own):
+            found = getattr(module, name)
+            if inspect.isclass(found) or inspect.isroutine(found):
+                yield f"{module.__name__}.{name}", found
+
+
+def _is_own(name: str, found: object, module: str) -> bool:
+    return not name.startswith("_") and getattr(found, "__module__", None) == module
+
+
+def test_every_public_name_has_an_example() -> None:
+    missing = [name for name, found in public_objects() if ">>>" not in (found.__doc__ or "")]
     assert not missing

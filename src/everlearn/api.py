@@ -28,10 +28,14 @@ class Record(runs.Record):
     """The record of one run: results, figures and the trained learner.
 
     Example:
-        >>> import everlearn
-        >>> record = everlearn.Record("results/short/er")  # doctest: +SKIP
-        >>> record.scores  # doctest: +SKIP
-        <ScoreTable: 55 scores on 10 tasks>
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> run = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> record = everlearn.Record(folder)
+        >>> record.scores
+        <ScoreTable: 3 scores on 2 tasks>
+        >>> record.learner().predict(record.stream().task(1).test.images).shape
+        (10,)
     """
 
     def plot(self, name: str = "accuracy", *, style: str = "light") -> Plot:
@@ -120,6 +124,16 @@ def resume(folder: Path | str, *, progress: bool = True) -> Record:
     Args:
         folder: the record.
         progress: show a progress bar.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, settings = tempfile.mkdtemp(), {"stream.image_size": 16, "stream.factor_values": 2}
+        >>> spec = everlearn.RunSpec.make(learner="nearest", settings={**settings, "n_tasks": 2})
+        >>> events = everlearn.runs.record(spec, folder)
+        >>> while next(events).kind != "task-ended": pass
+        >>> events.close()  # an interruption after the first task
+        >>> resume(folder, progress=False).n_tasks_done
+        2
     """
     return _finish(runs.resume(folder), Path(folder), progress=progress)
 
@@ -132,6 +146,17 @@ def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[
     Args:
         records: records, their folders, or folders of records.
         metrics: further metrics of the score table, such as "my_metrics.py:my_metric".
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> for seed in (0, 1):
+        ...     record = everlearn.run(
+        ...         "nearest", tasks=2, seed=seed, stream_settings=small, record=f"{folder}/{seed}",
+        ...         progress=False,
+        ...     )
+        >>> [(row["learner"], row["seeds"]) for row in compare([folder]).rows]
+        [('nearest', [0, 1])]
     """
     found: list[runs.Record] = []
     for each in records:

@@ -23,7 +23,17 @@ from everlearn.files import sha256
 
 
 class Source(NamedTuple):
-    """Where a component from outside the package comes from."""
+    """Where a component from outside the package comes from.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "double.py").resolve()
+        >>> _ = file.write_text("def double(x): return 2 * x")
+        >>> functions = Registry("function", "everlearn.functions", {}, "a function", callable)
+        >>> source = functions.source(f"{file}:double")
+        >>> source.file == str(file), source.sha256[:8]
+        (True, '2250efdd')
+    """
 
     file: str  # absolute path of its module
     root: str  # folder that must be on the import path
@@ -148,18 +158,41 @@ def is_reference(name: str) -> bool:
 
 
 def add_sources(sources: Mapping[str, Any]) -> None:
-    """Make components of a record available: where they were found when it was created, by reference."""
+    """Make components of a record available: where they were found when it was created, by reference.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "moved_method.py").resolve()
+        >>> file.touch()
+        >>> add_sources({"moved_method.py": {"file": str(file), "root": str(file.parent), "sha256": ""}})
+        >>> find_file("moved_method.py") == file
+        True
+    """
     for reference, source in sources.items():
         _recorded[reference] = Source(**source)
 
 
 def recorded_sources() -> dict[str, dict[str, str]]:
-    """What `add_sources` was given, for other processes."""
+    """What `add_sources` was given, for other processes.
+
+    Example:
+        >>> add_sources({"other_method.py": {"file": "/work/other_method.py", "root": "/work", "sha256": ""}})
+        >>> recorded_sources()["other_method.py"]["root"]
+        '/work'
+    """
     return {reference: source._asdict() for reference, source in _recorded.items()}
 
 
 def find_file(name: str) -> Path:
-    """The file of a reference: relative to the current folder, or where a record has it from."""
+    """The file of a reference: relative to the current folder, or where a record has it from.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> file = Path(mkdtemp(), "my_method.py").resolve()
+        >>> file.touch()
+        >>> find_file(str(file)) == file
+        True
+    """
     same = [Path(each.file) for reference, each in _recorded.items() if reference.partition(":")[0] == name]
     for path in (Path(name).expanduser(), *same):
         if path.is_file():

@@ -18,7 +18,13 @@ MAX_SEED = 2**63 - 1
 
 
 class Rng:
-    """Random number generator at one address."""
+    """Random number generator at one address.
+
+    Example:
+        >>> rng = rng_at(0, "docs")
+        >>> rng.integers(4, high=10), rng.integers(4, high=10)
+        (array([6, 9, 9, 5]), array([8, 0, 4, 5]))
+    """
 
     def __init__(self, bits: np.random.Philox) -> None:
         self._bits = bits
@@ -61,7 +67,16 @@ def rng_at(seed: int, purpose: str, *address: int) -> Rng:
 
 
 def check_seed(seed: int) -> int:
-    """Return the seed as an int; raise unless it is a whole number from 0 to 2**63 - 1."""
+    """Return the seed as an int; raise unless it is a whole number from 0 to 2**63 - 1.
+
+    Example:
+        >>> check_seed(7)
+        7
+        >>> check_seed(-1)
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: seed is -1; it must be a whole number from 0 to 2**63 - 1
+    """
     if not is_integer(seed) or not 0 <= seed <= MAX_SEED:
         raise BadInput(f"seed is {seed!r}; it must be a whole number from 0 to 2**63 - 1")
     return int(seed)

@@ -78,7 +78,15 @@ def factor_vae_score(
 
 @dataclass(frozen=True, eq=False)
 class DCI:
-    """Disentanglement, completeness and informativeness, each from 0 to 1."""
+    """Disentanglement, completeness and informativeness, each from 0 to 1.
+
+    Example:
+        >>> factors = np.array([[a, b] for a in range(8) for b in range(8)] * 2)
+        >>> result = dci(codes=factors, factors=factors)
+        >>> result.importances.round(1)
+        array([[1., 0.],
+               [0., 1.]])
+    """
 
     disentanglement: float  # 1 if each code is important for one factor only
     completeness: float  # 1 if each factor has a single important code

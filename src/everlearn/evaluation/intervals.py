@@ -22,7 +22,12 @@ Curve = Mapping[float, float]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean of n values with the bounds of its confidence interval, which are NaN for a single value."""
+    """A mean of n values with the bounds of its confidence interval, which are NaN for a single value.
+
+    Example:
+        >>> print(Interval(mean=0.5, low=0.45, high=0.55, n=5), "and", Interval.point(0.7))
+        0.500 [0.450, 0.550] and 0.700
+    """
 
     mean: float
     low: float

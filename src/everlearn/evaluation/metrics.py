@@ -197,7 +197,13 @@ METRICS = Registry(
 
 @dataclass(frozen=True)
 class Cost:
-    """Compute and memory of a run."""
+    """Compute and memory of a run.
+
+    Example:
+        >>> cost = Cost(seconds=2.0, images=500)
+        >>> cost.images / cost.seconds, cost.memory_bytes
+        (250.0, 0)
+    """
 
     seconds: float = 0.0  # wall-clock time
     images: float = 0  # training images, counted once per use
@@ -222,7 +228,13 @@ def factor_errors(estimated: Factors, true: Factors) -> dict[str, float]:
 
 
 def factor_errors_per_image(estimated: Factors, true: Factors) -> dict[str, FloatArray]:
-    """Errors as in `factor_errors`, per image."""
+    """Errors as in `factor_errors`, per image.
+
+    Example:
+        >>> errors = factor_errors_per_image(Factors(scale=[0.6, 1.0]), Factors(scale=[0.5, 1.0]))
+        >>> errors["scale"].round(3), errors["position"]
+        (array([0.2, 0. ]), array([0., 0.]))
+    """
     if len(estimated) != len(true) or not len(true):
         raise BadInput(f"{len(estimated)} estimates for {len(true)} images; give one each, at least one")
     dx, dy = estimated.x - true.x, estimated.y - true.y

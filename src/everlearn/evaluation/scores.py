@@ -12,7 +12,13 @@ from everlearn.rng import FloatArray, IntArray
 
 
 class Row(NamedTuple):
-    """Scores of one evaluation."""
+    """Scores of one evaluation.
+
+    Example:
+        >>> row = Row.from_counts(1, tasks=[0, 1], correct=[3, 8], total=[10, 10])
+        >>> row.after, row.scores
+        (1, array([0.3, 0.8]))
+    """
 
     after: int  # task that was learned last or is being learned
     tasks: IntArray  # evaluated tasks, in increasing order

@@ -19,7 +19,13 @@ from everlearn.rng import FloatArray
 
 
 def evaluation_rows(accuracies: npt.ArrayLike, learning: npt.ArrayLike) -> list[Row]:
-    """Evaluations (n_evaluations, n_tasks), NaN if not measured, as rows; `learning` is the task of each."""
+    """Evaluations (n_evaluations, n_tasks), NaN if not measured, as rows; `learning` is the task of each.
+
+    Example:
+        >>> rows = evaluation_rows([[0.9, np.nan], [0.2, 0.5]], learning=[0, 1])
+        >>> [(row.after, row.tasks.tolist(), row.scores.tolist()) for row in rows]
+        [(0, [0], [0.9]), (1, [0, 1], [0.2, 0.5])]
+    """
     table, current = _table(accuracies), np.asarray(learning)
     if current.shape != (len(table),) or not np.issubdtype(current.dtype, np.integer):
         raise BadInput(

@@ -22,7 +22,12 @@ Box = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one factor: segments (low, high), which are intervals or, of width 0, discrete values."""
+    """The values of one factor: segments (low, high), which are intervals or, of width 0, discrete values.
+
+    Example:
+        >>> Axis.values([0.5, 1.0]).measure, Axis.interval(0.25, 1.0).measure
+        (2.0, 0.75)
+    """
 
     segments: tuple[tuple[float, float], ...]
     continuous: bool

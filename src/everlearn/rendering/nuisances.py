@@ -49,6 +49,14 @@ class Nuisances:
         clutter: number of small gray shapes in the background, 0..32.
         lighting: how much darker the image is on one side than on the other, 0..1.
         texture: amplitude of a smooth random pattern in the background, relative to the range, 0..1.
+
+    Example:
+        >>> from everlearn.factors import Factors
+        >>> from everlearn.rendering import render
+        >>> outlines, factors = ShapeFamily(seed=0).outlines([0]), Factors.canonical(1)
+        >>> plain, noisy = (render(outlines, factors, 16, nuisances=Nuisances(noise=x)) for x in (0, 0.1))
+        >>> bool((plain == noisy).all())
+        False
     """
 
     noise: float = 0.0

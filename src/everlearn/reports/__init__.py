@@ -10,7 +10,7 @@ from everlearn.lazy import lazy_package
 if TYPE_CHECKING:
     from everlearn.reports.animation import factor_animation
     from everlearn.reports.comparison import Comparison, compare
-    from everlearn.reports.figures import ENDINGS, Plot, captions, figure, plot
+    from everlearn.reports.figures import ENDINGS, Plot, captions, figure
     from everlearn.reports.html_report import html
     from everlearn.reports.image_sheets import Heading, check_image_path, contact_sheet, image_sheet, save
     from everlearn.reports.run_results import RunResults, summary

@@ -26,6 +26,12 @@ def factor_animation(
 
     Exemplars are rendered large if the stream can do so. Images of streams without motion are transformed as
     well. `progress` is called with (done, total, factor) after every frame.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> frames = factor_animation(sprites(classes_per_task=1), 0)
+        >>> len(frames), frames[0].size
+        (120, (128, 152))
     """
     exemplars = _large_exemplars(stream, k)
     poses = list(_poses())

@@ -129,7 +129,16 @@ LATEX = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups of runs with equal settings, by decreasing accuracy."""
+    """Groups of runs with equal settings, by decreasing accuracy.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> comparison = everlearn.compare([record])
+        >>> comparison.rows[0]["learner"], comparison.to_csv().splitlines()[0][:30]
+        ('nearest', 'name,learner,supervision,strea')
+    """
 
     groups: tuple[Group, ...]
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # further columns
@@ -211,6 +220,13 @@ def compare(records: Sequence[Record], metrics: Sequence[str] = ()) -> Compariso
 
     `_low` and `_high` in the rows are the bounds of the intervals. Metrics are functions of a score table,
     named as in `everlearn.evaluation.METRICS`, or such as "my_metrics.py:my_metric".
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> compare([record]).rows[0]["tasks"]
+        2
     """
     own = {name.rpartition(":")[2]: METRICS.get(name) for name in metrics}
     return Comparison(tuple(group(records)), own)

@@ -22,7 +22,12 @@ ENDINGS = (".svg", ".pdf", ".png")
 
 @cache
 def captions() -> Mapping[str, str]:
-    """All figures, and what each shows."""
+    """All figures, and what each shows.
+
+    Example:
+        >>> captions()["accuracy"]
+        'Average accuracy on all tasks seen so far, after each task.'
+    """
     runs = {name: inspect.getdoc(draw) or name for name, draw in RUN_FIGURES.items()}
     parts = {
         name: protocols.get(protocol).figures[name].caption
@@ -36,6 +41,13 @@ def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str
 
     Runs that differ in their seeds only become one series. The path ends in .svg, .pdf or .png; its folder
     must exist.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> figure("accuracy", [record], f"{folder}/accuracy.svg").read_bytes()[:5]
+        b'<?xml'
     """
     path = Path(path)
     drawing = get_drawing(name)
@@ -47,7 +59,15 @@ def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure that a notebook shows and `save` writes to a file."""
+    """A figure that a notebook shows and `save` writes to a file.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> record.plot("accuracy").save(f"{folder}/accuracy.png").name
+        'accuracy.png'
+    """
 
     name: str
     figure: Figure

@@ -34,6 +34,13 @@ def html(records: Sequence[Record], path: Path | str) -> Path:
 
     Runs that differ in their seeds only are grouped. Equal records give equal bytes. Figures without data are
     left out.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> "nearest over 2 tasks" in html([record], f"{folder}/report.html").read_text()
+        True
     """
     path = Path(path)
     files.check_output(path, (".html", ".htm"))

@@ -32,7 +32,13 @@ N_VALUES, N_MIXED, N_WITHOUT_FACTORS = 5, 3, 12
 
 
 class Heading(NamedTuple):
-    """A heading above a group of columns, which has a larger gap around it."""
+    """A heading above a group of columns, which has a larger gap around it.
+
+    Example:
+        >>> headings = [Heading("cats", 2), Heading("dogs", 1)]
+        >>> image_sheet(np.zeros((3, 8, 8), np.uint8), columns=3, headings=headings).size
+        (72, 64)
+    """
 
     text: str
     n_columns: int
@@ -111,7 +117,16 @@ def _tops(
 
 
 def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_ms: int = 50) -> Path:
-    """Write an image (.png), or frames of `frame_ms` milliseconds as an endless animation (.gif)."""
+    """Write an image (.png), or frames of `frame_ms` milliseconds as an endless animation (.gif).
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> pages = [Image.new("RGB", (8, 8), colour) for colour in ("black", "white")]
+        >>> path = save(pages, f"{mkdtemp()}/blinking.gif", frame_ms=500)
+        >>> with Image.open(path) as image:
+        ...     print(image.n_frames)
+        2
+    """
     path, pages = Path(path), [image] if isinstance(image, Image.Image) else list(image)
     check_image_path(path, animated=not isinstance(image, Image.Image))
     file = io.BytesIO()
@@ -125,7 +140,15 @@ def save(image: Image.Image | Sequence[Image.Image], path: Path | str, *, frame_
 
 
 def check_image_path(path: Path, *, animated: bool) -> None:
-    """Raise `BadInput` unless an image (or an animation) can be written to a path."""
+    """Raise `BadInput` unless an image (or an animation) can be written to a path.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> check_image_path(Path(mkdtemp(), "sheet.gif"), animated=False)
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: cannot write '...sheet.gif'; give a name that ends in .png
+    """
     check_output(path, [".gif" if animated else ".png"])
 
 
@@ -142,6 +165,12 @@ def contact_sheet(task: Task) -> Image.Image:
 
     For each label the training images with the nearest factors are shown; the first training images if no
     factor is known to vary.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> sheet = contact_sheet(sprites(image_size=16, factor_values=2, classes_per_task=3).task(0))
+        >>> sheet.height  # three rows of 64 pixels, with a heading, gaps and margins
+        256
     """
     # A label of a blurry task may have test images only.
     labels = np.unique(task.train.labels)[:MAX_ROWS].tolist()

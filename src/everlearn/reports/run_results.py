@@ -32,6 +32,14 @@ class RunResults:
     """The results of a record, read once.
 
     `chance` is the accuracy of permuted predictions on tasks with known labels; NaN if it was not recorded.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> results = RunResults.from_record(record)
+        >>> results.n_tasks, results.cost.images, sorted(results.measures())[:2]
+        (2, 280, ['average_accuracy', 'average_incremental_accuracy'])
     """
 
     record: Record
@@ -204,6 +212,14 @@ def summary(results: RunResults) -> dict[str, Any]:
     """Specification, progress and metrics of a run as JSON values; None for unknown metrics.
 
     Time lost by an interruption does not count.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> values = summary(RunResults.from_record(record))
+        >>> values["stream"], values["tasks"], values["finished"]
+        ('sprites/class-incremental-v1', 2, True)
     """
     record, started = results.record, results.started
     return {

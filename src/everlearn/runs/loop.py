@@ -41,15 +41,44 @@ OUT_OF_MEMORY_MESSAGES = (
 
 
 class Diverged(BadInput):
-    """A loss or a weight became infinite or NaN."""
+    """A loss or a weight became infinite or NaN.
+
+    Example:
+        >>> spec = RunSpec.make(learner="naive", settings={
+        ...     "stream.image_size": 16, "stream.factor_values": 2, "learner.optimizer": "sgd",
+        ...     "learner.learning_rate": 1e5, "n_tasks": 1, "batch_size": 8,
+        ... })
+        >>> events = list(run(spec))
+        Traceback (most recent call last):
+        ...
+        everlearn.runs.loop.Diverged: loss became ... in task 0, epoch 0, batch ...
+    """
 
 
 class InexactResume(Notice):
-    """The run continues with other versions or hardware, so its result may differ in the last bits."""
+    """The run continues with other versions or hardware, so its result may differ in the last bits.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", InexactResume)  # rather stop than continue inexactly
+        ...     warnings.warn("this machine has another version of torch", InexactResume)
+        Traceback (most recent call last):
+        ...
+        everlearn.runs.loop.InexactResume: this machine has another version of torch
+    """
 
 
 class OutOfMemory(BadInput):
-    """An allocation failed; the record is intact."""
+    """An allocation failed; the record is intact.
+
+    Example:
+        >>> with memory_error_context(Path("records/er")):
+        ...     raise MemoryError("16 GB")
+        Traceback (most recent call last):
+        ...
+        everlearn.runs.loop.OutOfMemory: out of memory (16 GB); the record is intact: free some memory and ...
+    """
 
 
 def run(spec: RunSpec) -> Iterator[Event]:
@@ -103,6 +132,14 @@ class RunState:
         spec: the run.
         resumed: whether the run has started before, maybe on another machine: if this one does not have the
             device of the spec, the CPU is used, with a warning.
+
+    Example:
+        >>> spec = RunSpec.make(learner="nearest", settings={"stream.factor_values": 2, "n_tasks": 2})
+        >>> state = RunState(spec)
+        >>> events = state.events()
+        >>> while next(events).kind != "task-ended": pass
+        >>> state.n_tasks_done, state.learner.footprint().memory
+        (1, 327840)
     """
 
     def __init__(self, spec: RunSpec, *, resumed: bool = False) -> None:

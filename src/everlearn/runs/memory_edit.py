@@ -16,7 +16,16 @@ Edit = tuple[MemoryAction, Callable[[ExemplarMemory], int]]
 
 
 def load_run(record: Record) -> RunState:
-    """The run at its newest usable checkpoint; nothing on disk changes."""
+    """The run at its newest usable checkpoint; nothing on disk changes.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> run = load_run(record)
+        >>> run.n_tasks_done, type(run.learner).__name__
+        (2, 'NearestMeanImage')
+    """
     run, problems = RunState(RunSpec.from_record(record), resumed=True), []
     for number in record.checkpoints.newest_first():
         try:
@@ -37,6 +46,15 @@ def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
 
     The edits are tried on a copy first, so that an invalid one changes no file. An unfinished run continues
     with the edited memory.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2, "classes_per_task": 2}
+        >>> record = everlearn.run("dcl", tasks=1, stream_settings=small, record=folder, progress=False)
+        >>> edit_memory(record, [("forget", lambda memory: memory.forget(1) and 1)])[0].n_images
+        0
+        >>> record.learner().memory
+        <ExemplarMemory: 1 images of 1 classes>
     """
     memory = editable_memory(load_run(record).learner)
     for _, apply in edits:

@@ -56,7 +56,12 @@ STEP_TIMEOUT = 4.0
 
 
 class Stopped(Exception):
-    """The run received a stop signal and can be resumed."""
+    """The run received a stop signal and can be resumed.
+
+    Example:
+        >>> print(Stopped(Path("records/er"), signal.SIGTERM))
+        stopped by SIGTERM and saved; continue with `everlearn resume records/er`
+    """
 
     def __init__(self, folder: Path, received: signal.Signals, how: str = "and saved") -> None:
         super().__init__(f"stopped by {received.name} {how}; continue with `{resume_command(folder)}`")
@@ -64,7 +69,17 @@ class Stopped(Exception):
 
 
 class DamagedCheckpoint(Notice):
-    """A checkpoint could not be used and an older one was."""
+    """A checkpoint could not be used and an older one was.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", DamagedCheckpoint)  # rather stop than repeat training
+        ...     warnings.warn("checkpoint 7 is damaged", DamagedCheckpoint)
+        Traceback (most recent call last):
+        ...
+        everlearn.runs.recorder.DamagedCheckpoint: checkpoint 7 is damaged
+    """
 
 
 def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Iterator[Event]:
@@ -76,6 +91,16 @@ def record(spec: RunSpec, folder: Path | str, *, name: str | None = None) -> Ite
         spec: the run.
         folder: folder of the record.
         name: a name for people; it does not affect the run.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> settings = {"stream.image_size": 16, "stream.factor_values": 2, "n_tasks": 2}
+        >>> spec = RunSpec.make(learner="nearest", settings=settings)
+        >>> for event in record(spec, mkdtemp(), name="first try"):
+        ...     if event.kind == "task-ended":
+        ...         print(event.task, event.n_images)
+        0 140
+        1 140
     """
     path = check_folder(folder)
     if name is not None:
@@ -92,6 +117,15 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     Args:
         folder: the record.
         spec: the expected spec; raises an error if the record has another.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> settings = {"stream.image_size": 16, "stream.factor_values": 2, "n_tasks": 2}
+        >>> events = record(RunSpec.make(learner="nearest", settings=settings), folder := mkdtemp())
+        >>> while next(events).kind != "task-ended": pass
+        >>> events.close()  # an interruption after the first task
+        >>> [event.task for event in resume(folder) if event.kind == "task-ended"]
+        [1]
     """
     saved = Record(folder)
     if spec is not None:

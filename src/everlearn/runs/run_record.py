@@ -51,7 +51,18 @@ class RecordLock(FolderLock):
 
 
 class Record:
-    """The record of one run, opened for reading."""
+    """The record of one run, opened for reading.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> run = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> record = Record(folder)
+        >>> record.is_finished, record.n_tasks_done, record.spec["learner"]["name"]
+        (True, 2, 'nearest')
+        >>> next(record.events())["event"]
+        'run-started'
+    """
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = check_folder(folder)
@@ -175,7 +186,17 @@ class Record:
 
 
 def list_records(folder: Path | str) -> list[Record]:
-    """The records in a folder, sorted by name."""
+    """The records in a folder, sorted by name.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from everlearn.runs import RunSpec
+        >>> folder = Path(mkdtemp())
+        >>> for learner in ("naive", "er"):
+        ...     RunSpec.make(learner=learner).create_record(folder / learner, None).release()
+        >>> list_records(folder)
+        [<record er: er, 0 tasks>, <record naive: naive, 0 tasks>]
+    """
     root = check_folder(folder)
     if not root.is_dir():
         raise BadInput(f"there is no folder {root}; name a folder of records")
@@ -183,7 +204,13 @@ def list_records(folder: Path | str) -> list[Record]:
 
 
 def has_record(folder: Path) -> bool:
-    """Whether a folder is a record."""
+    """Whether a folder is a record.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> has_record(Path(mkdtemp()))
+        False
+    """
     return (folder / SPEC).is_file()
 
 
@@ -253,7 +280,16 @@ def check_name(name: str) -> str:
 
 
 def check_folder(folder: Path | str) -> Path:
-    """The path; raises an error if no folder can have it."""
+    """The path; raises an error if no folder can have it.
+
+    Example:
+        >>> check_folder("records/er").name
+        'er'
+        >>> check_folder("")
+        Traceback (most recent call last):
+        ...
+        everlearn.errors.BadInput: '' is not a valid folder; choose another
+    """
     if "\0" in str(folder) or not str(folder).strip():
         raise BadInput(f"{str(folder)!r:.60} is not a valid folder; choose another")
     try:

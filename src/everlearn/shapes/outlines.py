@@ -21,6 +21,14 @@ class Outlines:
         cubics: (n, max_vertices, 2, 4) the segments of each curve: x and y as the four coefficients of a
             cubic in s from 0 to 1. Segments beyond the curve's number of vertices are undefined.
         n_vertices: (n,) the number of segments of each curve.
+
+    Example:
+        >>> from everlearn.shapes import ShapeFamily
+        >>> outlines = ShapeFamily(seed=0).outlines(range(3))
+        >>> outlines.n_vertices
+        array([6, 8, 5])
+        >>> outlines[1].points(100).shape
+        (1, 100, 2)
     """
 
     cubics: FloatArray

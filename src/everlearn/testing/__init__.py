@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from everlearn.testing.contract import BrokenContract, promise
+    from everlearn.testing.contract import BrokenContract
     from everlearn.testing.learner_checks import LEARNER_CHECKS, Trial, check_learner, make_trial, run_check
     from everlearn.testing.stream_checks import STREAM_CHECKS, StreamTrial, check_stream
 

@@ -4,7 +4,20 @@ from everlearn.errors import BadInput
 
 
 class BrokenContract(BadInput, AssertionError):
-    """A component does not keep a promise of its interface."""
+    """A component does not keep a promise of its interface.
+
+    Example:
+        >>> import numpy as np
+        >>> from everlearn import learners, testing
+        >>> class Zero(learners.Naive):
+        ...     "Predicts 0."
+        ...     def predict(self, images, tasks=None):
+        ...         return np.zeros(len(images), np.int64)
+        >>> testing.check_learner(Zero)
+        Traceback (most recent call last):
+        ...
+        everlearn.testing.contract.BrokenContract: Zero.predict gives labels before anything is learned; ...
+    """
 
 
 def promise(kept: object, sentence: str) -> None:

@@ -23,7 +23,14 @@ MAX_OVERHEAD = 1.1
 
 
 class Trial:
-    """Learners of one class, trained on the same small tasks."""
+    """Learners of one class, trained on the same small tasks.
+
+    Example:
+        >>> trial = make_trial("nearest")
+        >>> learner = trial.train(trial.fresh(), trial.stream.task(0))
+        >>> len(learner.predict(trial.images))
+        3
+    """
 
     def __init__(self, cls: type[Learner], settings: Mapping[str, Any], stream: Stream) -> None:
         self.cls, self.settings, self.stream = cls, settings, stream
@@ -213,7 +220,13 @@ LEARNER_CHECKS: tuple[Callable[[Trial], None], ...] = (
 
 
 def make_trial(learner: "type[Learner] | str", **settings: Any) -> Trial:
-    """A trial of a learner, given as a class, a name or a reference."""
+    """A trial of a learner, given as a class, a name or a reference.
+
+    Example:
+        >>> trial = make_trial("er", memory_size=10)
+        >>> trial.fresh().buffer
+        <Reservoir: 0 of at most 10 images, 0 seen>
+    """
     cls = REGISTRY.get(learner) if isinstance(learner, str) else REGISTRY.get(REGISTRY.reference(learner))
     return Trial(cls, settings, sprites(image_size=16, classes_per_task=3, factor_values=2, n_tasks=4))
 
@@ -234,7 +247,12 @@ def check_learner(learner: "type[Learner] | str", **settings: Any) -> list[str]:
 
 
 def run_check(check: Callable[[Any], None], trial: Any) -> str:
-    """Run one check and return the promise; other errors become a `BrokenContract` too."""
+    """Run one check and return the promise; other errors become a `BrokenContract` too.
+
+    Example:
+        >>> run_check(LEARNER_CHECKS[0], make_trial("nearest"))
+        'Predictions are integers, -1 before training, independent of the batch, and change no state.'
+    """
     try:
         check(trial)
     except BadInput:

@@ -14,7 +14,15 @@ N_TASKS = 5
 
 
 class StreamTrial:
-    """A stream and its first tasks, whose batches are loaded once for all checks."""
+    """A stream and its first tasks, whose batches are loaded once for all checks.
+
+    Example:
+        >>> trial = StreamTrial(streams.sprites(image_size=16, factor_values=2), n_tasks=3)
+        >>> [task.index for task in trial.tasks]
+        [0, 1, 2]
+        >>> run_check(STREAM_CHECKS[0], trial)
+        'A stream has an id with a version, an image shape, and a number of tasks or None.'
+    """
 
     def __init__(self, stream: Stream, n_tasks: int = N_TASKS) -> None:
         self.stream, self.name = stream, getattr(stream, "id", type(stream).__name__)
