@@ -132,7 +132,8 @@ class HuggingFaceSettings(FolderSettings):
     It needs the package datasets. Splits train, validation and test are used as such.
 
     Example:
-        >>> settings = HuggingFaceSettings(data="rows.parquet", label_column="kind", scenario="nc")
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("huggingface")(data="rows.parquet", label_column="kind", scenario="nc")
         >>> settings.title, settings.image_size
         ('nc', 64)
     """

@@ -146,7 +146,8 @@ class MnistSettings(ImageSettings):
     """MNIST: ten handwritten digits, 6,000 training and 1,000 test images of each, white on black.
 
     Example:
-        >>> settings = MnistSettings(variant="moving-coloured", n_tasks=3)
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("mnist")(variant="moving-coloured", n_tasks=3)
         >>> settings.title, settings.in_colour
         ('moving-coloured-class-incremental', True)
     """
@@ -166,7 +167,8 @@ class FashionSettings(MnistSettings):
     """Fashion-MNIST: ten kinds of clothes, with the numbers and sizes of MNIST.
 
     Example:
-        >>> settings = FashionSettings(n_poses=100, held_out={"scale": (0.9, 1.0)})
+        >>> from everlearn.streams import settings_class
+        >>> settings = settings_class("fashion")(n_poses=100, held_out={"scale": (0.9, 1.0)})
         >>> len(settings.poses().held_out), settings.variants
         (20, ('posed',))
     """
