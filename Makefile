@@ -49,7 +49,7 @@ demo: $(USER)    ## train three learners; minutes, ends with a figure
 
 test: $(PEERS)   ## the test suite
 	$(BIN)/python tools/compile_kernels.py
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not more"
 
 check: $(READY)  ## format, lint, types (also for macOS and Windows), layers, vocabulary, links
 	$(BIN)/ruff format --check
@@ -62,17 +62,16 @@ check: $(READY)  ## format, lint, types (also for macOS and Windows), layers, vo
 	$(BIN)/python tools/check_docs.py
 
 golden: $(PEERS) ## golden runs of every learner with all its settings
-	$(BIN)/python -m pytest -m slow tests/golden
+	$(BIN)/python -m pytest -m "more or not more" tests/golden
 
 notebooks: $(READY) ## execute the notebooks
-	$(BIN)/python -m pytest -n 2 -m slow tests/test_notebooks.py
+	$(BIN)/python -m pytest -n 2 -m more tests/test_notebooks.py
 
-more: $(PEERS)   ## the slow tests that CI runs: golden runs, notebooks, an outside package, Ray, Slurm jobs
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m slow tests/golden tests/test_notebooks.py \
-	  tests/outside tests/runs/sweep/test_slurm_executor.py
+more: $(PEERS)   ## longer tests that CI runs, too: golden runs with all settings, notebooks, an outside package, Ray, Slurm jobs
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "more and not slow" tests
 
 slow: $(PEERS)   ## the long tests
-	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or hypothesis"
+	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or more or hypothesis"
 
 docs: $(SITE)    ## the documentation as a site in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -24,7 +24,7 @@ def test_notebook_has_no_outputs(name: str) -> None:
     assert not any(cell["outputs"] or cell["execution_count"] for cell in cells(NOTEBOOKS[name]))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the Jupyter packages
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

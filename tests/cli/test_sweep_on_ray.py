@@ -23,7 +23,10 @@ from everlearn.runs.sweep import Job, pending_commands
 from . import sweeps
 from .outcomes import EVERLEARN, SMALL, Outcome, Run, assert_refused, tree
 
-pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'everlearn[ray]'")
+pytestmark = [
+    pytest.mark.more,
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'everlearn[ray]'"),
+]
 
 
 class Setup(NamedTuple):

@@ -22,7 +22,7 @@ NOW, THEN = make_runs.versions(), VALUES["versions"]
 
 def params() -> list[Any]:
     no_data = pytest.mark.skipif(not adapter.has_real_data(), reason="EVERLEARN_DATA is not set")
-    marks = dict.fromkeys(REAL, no_data) | dict.fromkeys(VARIANTS, pytest.mark.slow)
+    marks = dict.fromkeys(REAL, no_data) | dict.fromkeys(VARIANTS, pytest.mark.more)
     return [pytest.param(name, marks=marks.get(name, ())) for name in CASES]
 
 

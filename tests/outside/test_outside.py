@@ -20,6 +20,7 @@ from benchmarks.local_cluster import LocalCluster
 
 from everlearn.runs import Record, list_records
 
+pytestmark = pytest.mark.more
 PACKAGE = Path(__file__).parent / "package"
 RUN = ("--learner", "er-ace", "--stream", "stripes", "--batch-size", "4")
 LONG = (*RUN, "--set", "epochs=20", "--backbone", "mlp")
@@ -82,9 +83,7 @@ def test_failing_entry_point_is_one_sentence(environment: Environment, tmp_path:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("learner", "er-ace"), pytest.param("stream", "stripes", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("kind", "name"), [("learner", "er-ace"), ("stream", "stripes")])
 def test_components_keep_the_contract(environment: Environment, tmp_path: Path, kind: str, name: str) -> None:
     assert len(environment.json("check", kind, name, cwd=tmp_path)["promises"]) == 7
 
@@ -103,7 +102,6 @@ def test_killed_run_resumes_to_the_same_digest(environment: Environment, tmp_pat
     assert environment.json("resume", str(record), cwd=Path("/"))["digest"] == digest
 
 
-@pytest.mark.slow
 def test_sweep_comparison_and_protocol(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
     result = environment.json("sweep", "sweep.toml", "--workers", "2", cwd=tmp_path)
@@ -133,7 +131,6 @@ def studio(environment: Environment, records: Path) -> Iterator[httpx.Client]:
         server.send_signal(signal.SIGINT)
 
 
-@pytest.mark.slow
 def test_sweep_on_ray(environment: Environment, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'everlearn[ray]'")
     (tmp_path / "sweep.toml").write_text(SWEEP)

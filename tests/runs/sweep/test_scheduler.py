@@ -134,6 +134,7 @@ def test_events_are_json(sweep: Sweep) -> None:
         assert json.loads(json.dumps(event.to_json()))["event"] == event.kind
 
 
+@pytest.mark.more
 def test_stop_signal_saves_and_ends_all_jobs(tmp_path: Path, digest: str) -> None:
     jobs = [tiny_job(tmp_path / "long", **LONG), tiny_job(tmp_path / "next", seed=1)]
     events: list[Event] = []

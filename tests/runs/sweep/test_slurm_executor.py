@@ -25,7 +25,7 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run_here(tiny_job(tmp_path_factory.mktemp("uninterrupted") / "long", **LONG)).digest
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_jobs_have_the_results_of_single_runs(tmp_path: Path, digest: str) -> None:
     """One job is killed after its first checkpoint, one fails."""
     long, failing = tiny_job(tmp_path / "long", **LONG), failing_job(tmp_path / "failing")
@@ -45,7 +45,7 @@ def test_jobs_have_the_results_of_single_runs(tmp_path: Path, digest: str) -> No
     assert not list((tmp_path / FOLDER).glob("stop-*"))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_stop_signal_saves_and_ends_jobs(tmp_path: Path, digest: str) -> None:
     long, events = tiny_job(tmp_path / "long", **LONG), list[Event]()
     for event in run_jobs([long], capacity=Capacity(workers=1), executor=LOCAL):
