@@ -1,6 +1,5 @@
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +8,8 @@ import torch
 from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
 from everlearn.learners.nearest_mean_image import NearestMeanImage
-from everlearn.runs import OutOfMemory
 from everlearn.runs.events import EvaluationProgress, Event, TaskEnded
-from everlearn.runs.loop import RunState, memory_error_context, run
+from everlearn.runs.loop import RunState, run
 from everlearn.serialization import Tree, pack, unpack
 from everlearn.streams import Batch, TaskView
 
@@ -126,27 +124,3 @@ def test_order_of_losses_survives_a_checkpoint(monkeypatch: pytest.MonkeyPatch) 
 def test_impossible_run_is_rejected_before_it_starts(settings: dict[str, object], error: str) -> None:
     with pytest.raises(BadInput, match=error):
         run(tiny(**settings))
-
-
-ERRORS = {
-    "numpy or Python": MemoryError("no space"),
-    "torch": RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
-    "oneDNN": RuntimeError("could not create a primitive"),
-}
-
-
-@pytest.mark.parametrize("source", ERRORS)
-def test_failed_allocation_says_how_to_continue(source: str) -> None:
-    message = r"out of memory \(.*\); .*`everlearn resume records/mine`"
-    with pytest.raises(OutOfMemory, match=message), memory_error_context(Path("records/mine")):
-        raise ERRORS[source]
-
-
-def test_torch_reports_a_failed_allocation_as_expected() -> None:
-    with pytest.raises(OutOfMemory), memory_error_context(Path("records/mine")):
-        torch.empty(2**50)
-
-
-def test_other_errors_are_not_changed() -> None:
-    with pytest.raises(RuntimeError, match="shapes differ"), memory_error_context(Path("records/mine")):
-        raise RuntimeError("shapes differ")

@@ -11,8 +11,9 @@ from everlearn.lazy import lazy_package
 if TYPE_CHECKING:
     from everlearn.runs import distributed, events, sweep, trackers
     from everlearn.runs.distributed import process_group
-    from everlearn.runs.loop import Diverged, InexactResume, OutOfMemory, RunState, run
+    from everlearn.runs.loop import Diverged, InexactResume, RunState, run
     from everlearn.runs.memory_edit import edit_memory, load_run
+    from everlearn.runs.memory_limits import OutOfMemory
     from everlearn.runs.recorder import DamagedCheckpoint, Stopped, record, resume
     from everlearn.runs.run_record import Record, check_folder, folder_name, has_record, list_records
     from everlearn.runs.spec import RunSpec

@@ -3,14 +3,9 @@
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-import psutil
 
 from everlearn.errors import BadInput, Notice
 from everlearn.learners import HasPosterior, Losses
@@ -18,6 +13,7 @@ from everlearn.networks.devices import AUTO, CPU, deterministic, is_available, m
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs.evaluate import evaluate_probes, evaluate_seen_tasks, evaluate_zero_shot
 from everlearn.runs.events import Event, RunEnded, RunStarted, TaskEnded, TaskStarted, TrainStep
+from everlearn.runs.memory_limits import check_memory
 from everlearn.runs.spec import RunSpec
 from everlearn.serialization import Tree, digest
 from everlearn.streams import Batch, Stream, Task
@@ -31,13 +27,6 @@ DEFAULT_N_TASKS = 20
 """Tasks of an infinite stream if the spec has no n_tasks."""
 LOG_EVERY_N_BATCHES = 20
 """Training steps whose losses are logged; on a GPU, the others are not waited for."""
-OUT_OF_MEMORY_MESSAGES = (
-    "can't allocate memory",
-    "out of memory",
-    "bad_alloc",
-    "could not create a primitive",
-)
-"""Parts of messages with which torch and oneDNN report a failed allocation as a RuntimeError."""
 
 
 class Diverged(BadInput):
@@ -66,18 +55,6 @@ class InexactResume(Notice):
         Traceback (most recent call last):
         ...
         everlearn.runs.loop.InexactResume: this machine has another version of torch
-    """
-
-
-class OutOfMemory(BadInput):
-    """An allocation failed; the record is intact.
-
-    Example:
-        >>> with memory_error_context(Path("records/er")):
-        ...     raise MemoryError("16 GB")
-        Traceback (most recent call last):
-        ...
-        everlearn.runs.loop.OutOfMemory: out of memory (16 GB); the record is intact: free some memory and ...
     """
 
 
@@ -147,7 +124,7 @@ class RunState:
         mixed_precision(self.device, enabled=spec.amp)  # raises an error if the device has none
         self.stream = spec.stream.build()
         self.n_tasks = _n_tasks(spec, self.stream)
-        _check_memory(spec, self.stream)
+        check_memory(spec, self.stream)
         self.learner = spec.build_learner(self.stream.image_shape, self.device)
         self.cursor, self.loss_sums = Cursor(), LossSums()
         self._unread: list[tuple[Cursor, int, Losses]] = []  # of steps that the device may not have finished
@@ -327,29 +304,3 @@ def _n_tasks(spec: RunSpec, stream: Stream) -> int:
     if stream.n_tasks is not None and (spec.n_tasks or 0) > stream.n_tasks:
         raise BadInput(f"n_tasks is {spec.n_tasks}, but {stream.id} has only {stream.n_tasks} tasks")
     return spec.n_tasks or stream.n_tasks or DEFAULT_N_TASKS
-
-
-def _check_memory(spec: RunSpec, stream: Stream) -> None:
-    """Raise an error if images of the run cannot fit into the memory of this machine."""
-    n_eval = spec.evaluation.n_images
-    needed = math.prod(stream.image_shape) * (n_eval + np.dtype(np.float32).itemsize * spec.batch_size)
-    total = psutil.virtual_memory().total
-    if needed > total:
-        raise BadInput(
-            f"batches of {spec.batch_size:,} and {n_eval:,} evaluation images need {needed / 1e9:,.0f} GB, "
-            f"but this machine has {total / 1e9:,.0f} GB; reduce them or image_size"
-        )
-
-
-@contextmanager
-def memory_error_context(folder: Path) -> Iterator[None]:
-    """Raise failed allocations as `OutOfMemory` with advice."""
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or any(part in str(error) for part in OUT_OF_MEMORY_MESSAGES):
-            raise OutOfMemory(
-                f"out of memory ({error}); the record is intact: free some memory and continue with "
-                f"`everlearn resume {folder}`"
-            ) from error
-        raise

@@ -5,8 +5,7 @@ import platform
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from everlearn import files
 from everlearn.errors import BadInput, Notice
 from everlearn.networks.devices import device_info
 from everlearn.networks.distributed import world_size
+from everlearn.runs.checkpoint_schedule import CheckpointSchedule
 from everlearn.runs.distributed import agree_on_stop, broadcast_run, rank_error_context, resume_command
 from everlearn.runs.events import (
     EvaluationProgress,
@@ -25,7 +25,8 @@ from everlearn.runs.events import (
     TaskEnded,
     TrainStep,
 )
-from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState, memory_error_context
+from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState
+from everlearn.runs.memory_limits import memory_error_context
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -164,46 +165,6 @@ def _events_until_stopped(recorder: "Recorder", stop: StopSignal) -> Iterator[Ev
             stop.cancel_timeout()
             recorder.save_checkpoint()
             raise Stopped(recorder.record.folder, received)
-
-
-class CheckpointSchedule:
-    """Decides when to save a checkpoint.
-
-    After a task, a checkpoint is due if another save (and one at the end) keeps the time spent on saving
-    below a fraction of the time since the last save and of the whole run; so short tasks share checkpoints.
-    Once an interval has passed, after or within a task, a checkpoint is due at any cost.
-
-    Args:
-        interval: seconds of work that may be lost at most.
-        max_overhead: fraction of time that saving may take.
-        clock: monotonic clock in seconds.
-    """
-
-    def __init__(self, *, interval: float, max_overhead: float, clock: Callable[[], float]) -> None:
-        self._interval, self._max_overhead, self._clock = interval, max_overhead, clock
-        self._started = self._saved_at = clock()
-        self._total_cost = self._last_cost = 0.0
-
-    def is_due(self, *, after_task: bool) -> bool:
-        """Whether to save now."""
-        now = self._clock()
-        since_save, since_start = now - self._saved_at, now - self._started
-        if since_save >= self._interval:
-            return True
-        is_cheap = (
-            self._last_cost <= self._max_overhead * since_save
-            and self._total_cost + 2 * self._last_cost <= self._max_overhead * since_start
-        )
-        return after_task and is_cheap
-
-    @contextmanager
-    def measure_save(self) -> Iterator[None]:
-        """Context of a save; one that fails does not count."""
-        started = self._clock()
-        yield
-        self._saved_at = self._clock()
-        self._last_cost = self._saved_at - started
-        self._total_cost += self._last_cost
 
 
 class Recorder:
