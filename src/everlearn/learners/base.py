@@ -169,6 +169,7 @@ class Learner(Configurable, Stateful, ABC):
     that a learner that was saved and loaded continues exactly as if it had not been interrupted.
 
     Example:
+        >>> import numpy as np
         >>> class LatestLabel(Learner):
         ...     "Predicts the label that it saw last."
         ...     counters, label = ("label",), -1
