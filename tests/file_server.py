@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -50,7 +50,8 @@ def serve(files: dict[str, bytes]) -> Iterator[FileServer]:
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
             end = start + fault if isinstance(fault, int) else None
-            self.wfile.write(content[start:end])
+            with suppress(ConnectionError):  # the client may refuse the rest
+                self.wfile.write(content[start:end])
 
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url = f"http://127.0.0.1:{listener.server_port}"
