@@ -10,19 +10,6 @@ from typing import TYPE_CHECKING
 
 from everlearn.lazy import lazy_package
 from everlearn.streams.environments import EnvironmentSettings, environments
-from everlearn.streams.from_data import from_arrays, from_csv, from_folder, from_huggingface, from_torch
-from everlearn.streams.images.benchmark_settings import (
-    imagenet_r,
-    permuted_mnist,
-    rotated_mnist,
-    split_cifar10,
-    split_cifar100,
-    split_fashion,
-    split_mnist,
-    split_tiny_imagenet,
-)
-from everlearn.streams.images.data_settings import arrays, csv, huggingface
-from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
 from everlearn.streams.registry import (
     REGISTRY,
     build,
@@ -43,6 +30,19 @@ from everlearn.streams.stream import SPLITS, Batch, Split, Stream, Task, TaskVie
 
 if TYPE_CHECKING:
     from everlearn.streams.exports import export, load
+    from everlearn.streams.from_data import from_arrays, from_csv, from_folder, from_huggingface, from_torch
+    from everlearn.streams.images.benchmark_settings import (
+        imagenet_r,
+        permuted_mnist,
+        rotated_mnist,
+        split_cifar10,
+        split_cifar100,
+        split_fashion,
+        split_mnist,
+        split_tiny_imagenet,
+    )
+    from everlearn.streams.images.data_settings import arrays, csv, huggingface
+    from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
     from everlearn.streams.pairs import PairSampler
 
 # mypy: implicit-reexport
