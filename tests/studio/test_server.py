@@ -194,10 +194,22 @@ def test_1000_open_connections(records: Path) -> None:
         assert process.poll() is None
 
 
+def finish_warm_up(url: httpx.URL) -> None:
+    """Wait for what the server loads in the background, by requests that need all of it."""
+    with client(url) as own:
+        for colour in ("#ffffff", "#ff0000"):
+            for noise in (0.0, 0.1):
+                settings = {"image_size": 16, "colour": colour, "noise": noise}
+                image = own.get("/api/sprites/image.png", params=settings).raise_for_status()
+        assert own.get("/api/records/curves", params={"record": "nearest"}).status_code == 200
+        assert own.post("/api/decode", content=image.content).status_code == 200
+
+
 def test_unread_responses_do_not_accumulate_in_memory(records: Path) -> None:
     write_long_curve(records / "nearest", 25_000)
     with everlearn_studio(records) as (process, url), ExitStack() as stack:
         check_responds(url)
+        finish_warm_up(url)
         server = psutil.Process(process.pid)
         before = server.memory_info().rss
         files = raw_request(url, "GET", "/static/style.css") * N_UNREAD_RESPONSES
