@@ -128,9 +128,11 @@ def test_class_of_a_script_is_named_by_its_file() -> None:
 def test_class_of_a_notebook_is_found_in_a_notebook_only() -> None:
     """Python code without a file, as in a notebook."""
     define = LEARNER + "from everlearn import learners\n"
-    known = "print(learners.REGISTRY.reference(Mine), learners.learner_class('__main__:Mine') is Mine)"
-    done = subprocess.run([sys.executable, "-c", define + known], capture_output=True, text=True, check=True)
-    assert done.stdout == "__main__:Mine True\n"
+    known = "print(learners.REGISTRY.reference(Mine), learners.learner_class('__main__:Mine') is Mine)\n"
+    again = define + "print(learners.learner_class('__main__:Mine') is Mine)"  # the cell was executed again
+    code = define + known + again
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "__main__:Mine True\nTrue\n"
     with pytest.raises(BadInput, match="Mine was defined in a notebook or a shell; define it there again"):
         learners.learner_class("__main__:Mine")
 

@@ -40,6 +40,9 @@ class Source(NamedTuple):
     sha256: str  # of the file
 
 
+FILE_MODULE = "everlearn_file_"
+"""Start of the names of modules that were imported from files."""
+
 _recorded: dict[str, Source] = {}
 _given: dict[str, Any] = {}
 _modules: dict[tuple[str, str], ModuleType] = {}
@@ -110,9 +113,11 @@ class Registry:
         for short, target in (*self.builtin.items(), *((n, p.value) for n, p in self.installed.items())):
             if target == f"{module}:{name}":
                 return short
-        reference = f"{_module_reference(module)}:{name}"
-        _given[reference] = component
-        return reference
+        where = _module_reference(module)
+        # Files and cells of a notebook are looked up each time, because they may have changed since.
+        if where != "__main__" and not module.startswith(FILE_MODULE):
+            _given[f"{where}:{name}"] = component
+        return f"{where}:{name}"
 
     def _load(self, reference: str) -> Any:
         if reference in self.builtin:
@@ -211,7 +216,7 @@ def _import_file(path: Path) -> ModuleType:
     """The module in a file; imported again if the file has changed."""
     key = str(path), _hash(path)
     if key not in _modules:
-        name = f"everlearn_file_{key[1][:12]}.{path.stem}"
+        name = f"{FILE_MODULE}{key[1][:12]}.{path.stem}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise BadInput(f"{path} cannot be imported; give a Python file")
@@ -267,7 +272,7 @@ def _module_reference(module: str) -> str:
     """The part of a reference before the colon: a module, or the file of a script or of a file component."""
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
-    is_file = module == "__main__" or module.startswith("everlearn_file_")
+    is_file = module == "__main__" or module.startswith(FILE_MODULE)
     if not is_file or file is None:
         return module  # __main__ without a file is a notebook
     path = Path(file).resolve()
@@ -286,7 +291,7 @@ def _file_of(reference: str, component: Any) -> Path | None:
 
 def _root_of(component: Any, file: Path) -> Path:
     """The folder from which the module of a component is imported."""
-    depth = component.__module__.count(".") if not component.__module__.startswith("everlearn_file_") else 0
+    depth = component.__module__.count(".") if not component.__module__.startswith(FILE_MODULE) else 0
     package = file.parent if file.name == "__init__.py" else file
     return package.parents[depth]
 

@@ -38,16 +38,12 @@ _STREAMS = {
 }
 
 
-def _is_stream(component: Any) -> bool:
-    return callable(component)  # a function is called with its settings, and must give a stream
-
-
 REGISTRY = Registry(
     kind="stream",
     group="everlearn.streams",
     builtin={name: f"{module}:{class_name}" for name, (module, class_name) in _STREAMS.items()},
     expected="a subclass of everlearn.streams.StreamSettings or a function that builds a Stream",
-    accepts=_is_stream,
+    accepts=callable,
 )
 
 
