@@ -209,11 +209,11 @@ def _sorted_names(labels: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _stream(parts: dict[str, Any], settings: dict[str, Any]) -> Stream:
-    from everlearn.streams.images.arrays import arrays_of, remember
+    from everlearn.streams.images.arrays import arrays_of, register_arrays
 
     lists = {name: part for name, part in parts.items() if name.endswith("images") and isinstance(part, list)}
     arrays = arrays_of({**parts, **_alike(lists, settings.get("image_size"))})
-    return ArraySettings(content=remember(arrays), **settings).build()
+    return ArraySettings(content=register_arrays(arrays), **settings).build()
 
 
 def _alike(lists: dict[str, list[Array]], image_size: int | None) -> dict[str, list[Array]]:

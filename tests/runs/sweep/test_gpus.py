@@ -40,7 +40,7 @@ def test_visible_gpus_are_respected(
         (3, 1, ["0,1,2", None]),
     ],
 )
-def test_gpus_are_dealt_out_evenly(share: float, slots: int, expected: list[str | None]) -> None:
+def test_gpus_are_assigned_evenly(share: float, slots: int, expected: list[str | None]) -> None:
     gpus, in_use = GPUs(["0", "1", "2"], share), list[str]()
     for chosen in expected:
         assert gpus.choose(in_use) == chosen

@@ -94,7 +94,7 @@ _ARRAYS: dict[str, Arrays] = {}
 _FOLDERS: list[Path] = []
 
 
-def remember(arrays: Arrays) -> str:
+def register_arrays(arrays: Arrays) -> str:
     """Keep arrays in the table of this process; returns their content."""
     _ARRAYS.setdefault(arrays.content, arrays)
     return arrays.content
@@ -115,7 +115,7 @@ def find_content(content: str) -> Arrays:
                 f"{str(found[-1])!r} does not contain the arrays of the stream, its content is "
                 f"{arrays.content[:DIGITS]}; restore it from a copy, or pass the arrays again"
             )
-        remember(arrays)
+        register_arrays(arrays)
     return _ARRAYS[content]
 
 
