@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from everlearn.networks.backbones import ResNet18, with_renorm
+from everlearn.networks.backbones import with_renorm
 from everlearn.networks.layers import (
     MAX_D,
     MAX_R,
@@ -12,6 +12,7 @@ from everlearn.networks.layers import (
     GrowingHead,
     set_renorm_momentum,
 )
+from everlearn.networks.resnet import ResNet18
 
 
 def settled(mean: float, deviation: float) -> BatchRenorm:

@@ -1,4 +1,4 @@
-"""Backbones map images to features: small convolutional nets, ResNet-18, MobileNet and an MLP."""
+"""Backbones map images to features: small convolutional networks, MobileNet and an MLP."""
 
 import math
 from collections import OrderedDict
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.errors import BadInput
-from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead
+from everlearn.errors import BadInput, unknown
+from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead, MeanPool
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 from everlearn.registry import Registry
 
@@ -122,27 +122,6 @@ class MLP(Backbone):
         return [nn.Sequential(_Lambda(_standardize), flatten, first, relu), nn.Sequential(*second)]
 
 
-class ResNet18(Backbone):
-    """ResNet-18 without its classifier; weights are named as in torchvision."""
-
-    n_features = 512
-
-    def __init__(self, image_shape: tuple[int, ...]) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(n_channels(image_shape), 64, 7, 2, 3, bias=False)
-        self.bn1 = BatchNorm2d(64)
-        self.maxpool = nn.MaxPool2d(3, 2, 1)
-        self.layer1 = _resnet_stage(64, 64, stride=1)
-        self.layer2 = _resnet_stage(64, 128, stride=2)
-        self.layer3 = _resnet_stage(128, 256, stride=2)
-        self.layer4 = _resnet_stage(256, 512, stride=2)
-
-    def layers(self) -> list[nn.Module]:
-        stem = nn.Sequential(self.conv1, self.bn1, nn.ReLU(inplace=True), self.maxpool)
-        last = nn.Sequential(self.layer4, _Lambda(_mean_pool))
-        return [stem, self.layer1, self.layer2, self.layer3, last]
-
-
 class MobileNet(nn.Sequential, Backbone):
     """MobileNet v1 with batch renormalization, without its classifier; about 3,200,000 weights, 15 layers.
 
@@ -166,7 +145,7 @@ class MobileNet(nn.Sequential, Backbone):
             for (name, _, stride), (n_in, n_out) in zip(MOBILENET_LAYERS, widths, strict=True)
         }
         first = convolution(n_channels(image_shape), 32, stride=2, norm=BatchRenorm)
-        super().__init__(OrderedDict(conv1=first, **separable, mean=_Lambda(_mean_pool)))
+        super().__init__(OrderedDict(conv1=first, **separable, mean=MeanPool()))
 
     def layers(self) -> list[nn.Module]:
         return list(self)
@@ -239,30 +218,31 @@ def pooled_relu_renorm(image_shape: tuple[int, ...]) -> Backbone:
     return with_renorm(PooledNet(image_shape, normalized=False))
 
 
-def resnet18_renorm(image_shape: tuple[int, ...]) -> Backbone:
-    """`ResNet18` with batch renormalization."""
-    return with_renorm(ResNet18(image_shape))
-
-
 _NAMES = {
     "small": "SmallNet",
     "pooled": "PooledNet",
-    "resnet18": "ResNet18",
     "mlp": "MLP",
     "mobile": "MobileNet",
     "small-renorm": "small_renorm",
     "pooled-renorm": "pooled_renorm",
     "pooled-relu-renorm": "pooled_relu_renorm",
-    "resnet18-renorm": "resnet18_renorm",
+}
+_OTHERS = {
+    "resnet18": "resnet:ResNet18",
+    "resnet18-renorm": "resnet:resnet18_renorm",
+    "efficientnet-lite0": "imagenet:EfficientNetLite0",
+    "mobilenet-v1": "imagenet:MobileNetV1",
+    "mobilenet-v1-0.25": "imagenet:MobileNetV1Quarter",
 }
 BACKBONES = Registry(
     kind="backbone",
     group="everlearn.backbones",
-    builtin={name: f"{__name__}:{function}" for name, function in _NAMES.items()},
+    builtin={name: f"{__name__}:{function}" for name, function in _NAMES.items()}
+    | {name: f"everlearn.networks.{function}" for name, function in _OTHERS.items()},
     expected="a class or function that takes image_shape and gives a torch module with n_features",
     accepts=callable,
 )
-"""Backbones by name: those of this module, of installed packages, and any by import string or file."""
+"""Backbones by name: those of this package, of installed packages, and any by import string or file."""
 
 
 def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbone:
@@ -281,8 +261,8 @@ def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbon
     return cast(Backbone, backbone)
 
 
-def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
-    """The first n layers of a backbone, and the others; they share its weights.
+def split_layers(net: Backbone, n: int | str) -> tuple[nn.Sequential, nn.Sequential]:
+    """The first n layers of a backbone, or those up to a named one, and the others; they share its weights.
 
     Example:
         >>> net = make_backbone("mlp", (16, 16), seed=0)
@@ -292,6 +272,11 @@ def split_layers(net: Backbone, n: int) -> tuple[nn.Sequential, nn.Sequential]:
         True
     """
     layers = net.layers()
+    if isinstance(n, str):
+        names = [name for name, _ in net.named_children()] if isinstance(net, nn.Sequential) else []
+        if n not in names:
+            raise unknown("layer", n, names or map(str, range(len(layers) + 1)))
+        n = names.index(n) + 1
     if not 0 <= n <= len(layers):
         raise BadInput(f"there is no layer {n}; this network has layers 0 to {len(layers)}")
     return nn.Sequential(*layers[:n]), nn.Sequential(*layers[n:])
@@ -308,27 +293,6 @@ def _first_convolutions(image_shape: tuple[int, ...], width: int) -> list[nn.Seq
     ]
 
 
-class _ResNetBlock(nn.Module):
-    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
-        self.bn1 = BatchNorm2d(n_out)
-        self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
-        self.bn2 = BatchNorm2d(n_out)
-        self.downsample: nn.Module = nn.Identity()
-        if stride != 1 or n_in != n_out:
-            shortcut = nn.Conv2d(n_in, n_out, 1, stride, bias=False)
-            self.downsample = nn.Sequential(shortcut, BatchNorm2d(n_out))
-
-    def forward(self, maps: Tensor) -> Tensor:
-        residual = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(maps)))))
-        return torch.relu(residual + self.downsample(maps))
-
-
-def _resnet_stage(n_in: int, n_out: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(_ResNetBlock(n_in, n_out, stride), _ResNetBlock(n_out, n_out, 1))
-
-
 class _Lambda(nn.Module):
     """A function without weights as a layer."""
 
@@ -338,10 +302,6 @@ class _Lambda(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x)
-
-
-def _mean_pool(maps: Tensor) -> Tensor:
-    return maps.mean(dim=(2, 3))
 
 
 def _standardize(images: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Layers: a head that grows with the labels, batch normalization of single samples, batch renormalization."""
+"""Layers: a head that grows with the labels, pooling, batch normalization, batch renormalization."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -73,6 +73,18 @@ class GrowingHead(nn.Module):
         self.resize(len(state["weight"]))
         self.add_labels(state["labels"])
         load_module(self, {name: state[name] for name in ("weight", "bias")})
+
+
+class MeanPool(nn.Module):
+    """The mean over positions, (n, C, H, W) -> (n, C).
+
+    Example:
+        >>> MeanPool()(torch.ones(2, 5, 4, 4)).shape
+        torch.Size([2, 5])
+    """
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return maps.mean(dim=(2, 3))
 
 
 class _AnyBatchNorm(nn.modules.batchnorm._BatchNorm):

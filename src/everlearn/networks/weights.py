@@ -6,15 +6,20 @@ from pathlib import Path
 
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor, nn
 
 from everlearn import files
 from everlearn.errors import BadInput
+from everlearn.networks.imagenet import ImageNetBackbone
 from everlearn.networks.vit import HEAD_WIDTH, ViT
 
 HUB = "hub:"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_FILE = "model.safetensors"
+IMAGENET = "imagenet"
+CLASSIFIER = re.compile(r"(fc|head|classifier)\.(weight|bias)")
+"""Names of the classifier in files of torchvision and timm."""
 PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 MAX_FEATURES, MAX_DEPTH, MAX_SIZE = 4096, 100, 1024
 
@@ -33,15 +38,38 @@ def load_vit(weights: str) -> ViT:
 
 
 def load_backbone(net: nn.Module, weights: str) -> None:
-    """Load the weights of a backbone from a .safetensors file that `save_weights` wrote."""
-    path = _check(Path(weights))
-    tensors = _read(path)
+    """Load the weights of a backbone: a .safetensors file, or "imagenet" for those of an ImageNet backbone.
+
+    The file is one that `save_weights` wrote, or has the published names; weights of a classifier are
+    ignored.
+    """
+    tensors, path = _read_backbone(net, weights)
     if difference := _difference(net, tensors):
         raise BadInput(
             f"{str(path)!r} has the weights of another network ({difference}); give those of this backbone, "
             "trained on images of the same shape, or make some with `everlearn pretrain`"
         )
     net.load_state_dict(tensors, strict=True)
+
+
+def _read_backbone(net: nn.Module, weights: str) -> tuple[Weights, Path]:
+    """The weights under the names of the network, and where they are from."""
+    if not isinstance(net, ImageNetBackbone):
+        if weights == IMAGENET:
+            known = ("efficientnet-lite0", "mobilenet-v1", "mobilenet-v1-0.25")
+            raise BadInput(f"this backbone has no ImageNet weights; choose one of {', '.join(known)}")
+        return _without_classifier(net, _read(path := _check(Path(weights)))), path
+    path = net.find_weights() if weights == IMAGENET else _check(Path(weights))
+    if path.suffix != ".pth":
+        return net.convert(_read(path)), path
+    # Of an installed package, and unpickled without running code.
+    tensors = torch.load(path, map_location="cpu", weights_only=True)
+    return net.convert({name: tensor.float() for name, tensor in tensors.items()}), path
+
+
+def _without_classifier(net: nn.Module, tensors: Weights) -> Weights:
+    names = net.state_dict().keys()
+    return {name: tensor for name, tensor in tensors.items() if name in names or not CLASSIFIER.match(name)}
 
 
 def save_weights(net: nn.Module, path: Path) -> None:
