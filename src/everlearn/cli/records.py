@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from everlearn import files, reports, runs
+from everlearn.cli import recognise
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Result, details, table, text
 from everlearn.errors import BadInput, unknown
@@ -26,11 +27,13 @@ Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 
 
 def list_(folder: Path = Path("records"), /) -> Result:
-    """List the records in a folder.
+    """List the records in a folder, or the classes of a memory.
 
     Args:
-        folder: Folder of records.
+        folder: Folder of records, or of a memory of `everlearn teach`.
     """
+    if recognise.is_recogniser(check_path(folder)):
+        return recognise.list_classes(folder)
     if runs.has_record(check_path(folder)):
         raise BadInput(f"{folder} is a record; show it with `everlearn show {folder}`")
     rows = [reports.summary(reports.RunResults.from_record(record)) for record in runs.list_records(folder)]
