@@ -5,7 +5,7 @@ records. Packages, in the order of the data flow:
 
 * ``factors``, ``shapes``, ``rendering``, ``streams``: ground-truth factors, outlines, pixels, tasks;
 * ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
-* ``recognition``: things recognised from one picture each (`Recogniser`);
+* ``recognition``: things recognised from one image each (`Recogniser`);
 * ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
 * ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes;
 * ``testing``: checks of learners and streams of your own.

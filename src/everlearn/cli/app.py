@@ -55,7 +55,7 @@ COMMANDS = {
     "data": ("data:app", "List and download published datasets."),
     "new": ("development:new", "Write a file with a learner or stream of your own."),
     "check": ("development:check", "Check a learner or stream of your own."),
-    "teach": ("recognise:teach", "Teach a memory what something looks like, with one image."),
+    "teach": ("recognise:teach", "Teach a memory a thing with one image."),
     "ask": ("recognise:ask", "Ask a memory what images show."),
     "forget": ("recognise:forget", "Erase a class from a memory."),
     "rename": ("recognise:rename", "Rename a class of a memory."),

@@ -29,7 +29,7 @@ def teach(
     stored: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     console: ConsoleArg,
 ) -> Result:
-    """Teach a memory what something looks like; a new memory is created.
+    """Teach a memory a thing with one or more images of it; a new memory is created.
 
     Args:
         memory: Folder of the memory.

@@ -1,8 +1,8 @@
 """Robust alignment of an exemplar to an image: similarity, affine or perspective, with light and occlusion.
 
 The model of an image Q at the position that the transform W gives to a point p of the exemplar E is
-Q(W p) = gain E(p) + offset + gradient . p, where gain, offset and gradient describe the light. Transform and light
-are found together by Gauss-Newton steps on luminance. Points with large residuals (Tukey's biweight) do not
+Q(W p) = gain E(p) + offset + gradient . p, where gain, offset and gradient describe the light. Transform and
+light are found together by Gauss-Newton steps on luminance. Points with large residuals (Tukey's biweight) do not
 count, so that a covered part of the object does no harm; nor does the background, which is not in the mask.
 """
 

@@ -73,7 +73,7 @@ def search(
 def _insert(
     transforms: Floats, scores: Floats, score: float, a: float, b: float, cx: float, cy: float
 ) -> None:
-    """Keep a transform in the list of the best, which has room at its end."""
+    """Keep a transform in the list of the best, whose last entry is dropped."""
     j = len(scores) - 1
     while j > 0 and scores[j - 1] < score:
         scores[j] = scores[j - 1]

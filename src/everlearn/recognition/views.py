@@ -84,7 +84,7 @@ def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, flo
 
 
 def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
-    """A image (CANVAS, CANVAS, 3) of the exemplar as somebody might take it.
+    """A image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
 
     Random position, size, rotation (unless upright), light, pixel noise and plain background; a part of the
     object may be covered.
@@ -98,15 +98,15 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     new = max(8, round(turned.width * side / len(exemplar)))
     turned = turned.resize((new, new), Image.Resampling.BICUBIC)
     layer = Image.new("RGBA", (CANVAS, CANVAS))
-    room = max(0, CANVAS - new)
-    layer.paste(turned, (round(room * u[2]), round(room * u[3])))
+    free = max(0, CANVAS - new)
+    layer.paste(turned, (round(free * u[2]), round(free * u[3])))
     background = tuple(round(255 * v) for v in (u[4] * 0.3 + 0.7 * u[5], u[4] * 0.3 + 0.7 * u[6], u[7]))
     if u[8] < 0.5:  # many images have a gray or white background
         background = (round(255 * (0.3 + 0.7 * u[5])),) * 3
     image = _on_background(np.asarray(layer, np.float32), background).astype(np.float32)
     if u[9] < 0.3:  # cover a quarter from one side
         rows = slice(0, CANVAS)
-        start = round(room * u[2]) + round((0.15 if u[10] < 0.5 else 0.62) * new)
+        start = round(free * u[2]) + round((0.15 if u[10] < 0.5 else 0.62) * new)
         image[rows, start : start + round(0.23 * new)] = 255 * u[11]
     gain, offset = 0.6 + 0.6 * u[12], 40 * (u[13] - 0.5)
     y, x = np.meshgrid(np.linspace(-0.5, 0.5, CANVAS), np.linspace(-0.5, 0.5, CANVAS), indexing="ij")
