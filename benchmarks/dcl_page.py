@@ -44,8 +44,12 @@ def rows() -> Iterator[Row]:
         "last 500 of these tasks beside tasks 500 to 1,000", endless, _slowdown, 1.2, at_most=True
     )
     yield from _over_seeds("without factor labels, after 100 tasks", _found("without-factors"), _last, 0.95)
-    yield from _over_seeds("Omniglot, one image a character", _found("omniglot"), _last, 0.95)
-    yield from _over_seeds("3,786 emoji, one image each", _found("emoji"), _last, 0.95)
+    yield from _over_seeds(
+        "Omniglot: the same drawing, moved; one image a character", _found("omniglot"), _last, 0.95
+    )
+    yield from _over_seeds(
+        "3,786 emoji: the same drawing, moved; one image each", _found("emoji"), _last, 0.95
+    )
 
 
 def _found(name: str) -> list[RunResults]:

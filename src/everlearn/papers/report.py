@@ -1,7 +1,7 @@
 """The results page of a paper: its claims, the verdicts on them, figures and tables."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +50,11 @@ class Reproduction:
 
 
 def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
-    """The page in Markdown: a table of all claims, then a section for each experiment."""
+    """The page in Markdown: tables of all claims, then a section for each experiment."""
     parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)}", ""]
-    parts += _claims_table(reproductions)
+    parts += _claims_table("Claim of the paper", _claims(reproductions, are_ours=False))
+    if ours := list(_claims(reproductions, are_ours=True)):
+        parts += ["", "What the paper does not claim:", "", *_claims_table("Statement of ours", ours)]
     for each in reproductions:
         parts += ["", *_section(each)]
     return "\n".join(parts) + "\n"
@@ -68,15 +70,21 @@ def _total_time(reproductions: Sequence[Reproduction]) -> str:
     return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
 
 
-def _claims_table(reproductions: Sequence[Reproduction]) -> Iterator[str]:
-    """Every claim with its verdict."""
-    yield "| | Claim of the paper | Reproduced | Observed |"
-    yield "|---|---|---|---|"
+def _claims(reproductions: Sequence[Reproduction], *, are_ours: bool) -> Iterator[str]:
+    """Rows of the claims of the paper, or of our own statements, with their verdicts."""
     for each in reproductions:
         name = f"[{each.experiment.name}](#{each.experiment.name})"
         for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True):
-            mark = NOT_RUN if verdict is None else "yes" if verdict.holds else "**no**"
-            yield f"| {name} | {claim.text} | {mark} | {verdict.observed if verdict else ''} |"
+            if claim.is_ours == are_ours:
+                mark = NOT_RUN if verdict is None else verdict.mark
+                mark = f"**{mark}**" if mark == "no" else mark
+                yield f"| {name} | {claim.text} | {mark} | {verdict.observed if verdict else ''} |"
+
+
+def _claims_table(heading: str, rows: Iterable[str]) -> Iterator[str]:
+    yield f"| | {heading} | Reproduced | Observed |"
+    yield "|---|---|---|---|"
+    yield from rows
 
 
 def _section(reproduction: Reproduction) -> Iterator[str]:
@@ -86,11 +94,29 @@ def _section(reproduction: Reproduction) -> Iterator[str]:
     yield f"{experiment.title}. `everlearn reproduce {experiment.name}`"
     if experiment.draw is not None and reproduction.groups:
         yield f"\n![{experiment.title}]({reproduction.figure})"
+        yield f"\n*{_caption(reproduction.groups)}*"
     if experiment.note:
         yield f"\n{experiment.note}"
     if reproduction.groups:
         yield ""
         yield from _table(reproduction.groups, experiment.columns)
+
+
+def _caption(groups: Sequence[Group]) -> str:
+    """The number of tasks and seeds of each line.
+
+    Lines with equal numbers are listed together.
+    """
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        names.setdefault(f"{_count(group.n_tasks, 'task')}, {_count(len(group.runs), 'seed')}", []).append(
+            group.short
+        )
+    return "; ".join(f"{', '.join(lines)}: {numbers}" for numbers, lines in names.items()) + "."
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
