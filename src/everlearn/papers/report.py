@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from everlearn.evaluation import Interval
-from everlearn.evaluation.formatting import DASH, format_duration, format_score
-from everlearn.evaluation.intervals import interval_over
+from everlearn.evaluation.formatting import DASH, LEGEND, format_duration, format_score
+from everlearn.evaluation.intervals import MIN_FOR_INTERVAL, UNIT, interval_over
 from everlearn.papers.experiment import Experiment, Scale, Verdict
 from everlearn.plotting import STYLES
 from everlearn.reports.comparison import COLUMNS, Column
@@ -16,6 +16,8 @@ from everlearn.reports.groups import Group
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Columns of the comparison table that are shown on the page."""
+EACH_SEED = "accuracy of each seed"
+LEGENDS = f"{LEGEND}; paired differences have Student's 95 % interval in brackets."
 NOT_RUN = "not run yet"
 """Verdict on a claim whose runs are not finished."""
 FIGURES = "figures"
@@ -51,7 +53,7 @@ class Reproduction:
 
 def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
     """The page in Markdown: tables of all claims, then a section for each experiment."""
-    parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)}", ""]
+    parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)} {LEGENDS}", ""]
     parts += _claims_table("Claim of the paper", _claims(reproductions, are_ours=False))
     if ours := list(_claims(reproductions, are_ours=True)):
         parts += ["", "What the paper does not claim:", "", *_claims_table("Statement of ours", ours)]
@@ -123,7 +125,8 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
     """Supervision, results and cost of each series; the given columns come first."""
     n = min(group.n_tasks for group in groups)
     early = Column(f"after {n}", "", lambda group: format_score(_accuracy_after(group, n)), "results")
-    columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN)]
+    each = Column(EACH_SEED, "", _each_seed, "results")
+    columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN), each]
     columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
     yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
@@ -133,6 +136,13 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
 
 
+def _each_seed(group: Group) -> str:
+    """The final accuracy of each seed, if there are several but too few for an interval."""
+    values = [run.measures()["average_accuracy"] for run in group.runs]
+    is_shown = 1 < len(values) < MIN_FOR_INTERVAL and not any(map(math.isnan, values))
+    return ", ".join(f"{value:.3f}" for value in values) if is_shown else DASH
+
+
 def _accuracy_after(group: Group, n_tasks: int) -> Interval | None:
     curves = [run.accuracy() for run in group.runs]
-    return interval_over([curve[n_tasks] for curve in curves if n_tasks in curve])
+    return interval_over([curve[n_tasks] for curve in curves if n_tasks in curve], UNIT)

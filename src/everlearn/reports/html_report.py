@@ -20,7 +20,6 @@ from everlearn.runs.run_record import Record
 
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser loads nothing that is not in the file."""
-NOTE = "± is half of the 95 % confidence interval over seeds (Student)."
 THEMES = "".join(
     f'<label><input type="radio" name="theme" id="{name}"{checked}> {name}</label>'
     for name, checked in (("auto", " checked"), ("light", ""), ("dark", ""))
@@ -110,7 +109,7 @@ def _tables(comparison: Comparison) -> str:
     return "\n".join(
         [
             _table(comparison, [*run, *results]),
-            f"<p>{NOTE}</p>" if any(len(group.runs) > 1 for group in comparison.groups) else "",
+            *(f"<p>{escape(note)}</p>" for note in comparison.notes),
             _table(comparison, [run[0], *cost, supervision]),
             f"<details><summary>What the numbers mean</summary><dl>{meanings}</dl></details>",
         ]
