@@ -183,6 +183,14 @@ def true_poses(test: Batch) -> dict[bytes, Tensor]:
     return {image.tobytes(): each for image, each in zip(test.images, poses, strict=True)}
 
 
+def is_finished(result: Row) -> bool:
+    """Whether a seed of an experiment has all its points, or all levels of all nuisances."""
+    if "points" in result:
+        return any(point["tasks"] == N_TASKS for point in result["points"])
+    levels = {(row["nuisance"], row["strength"]) for row in result["rows"]}
+    return len(levels) == 1 + sum(map(len, STRENGTHS.values()))
+
+
 def _read(path: Path) -> Any:
     return json.loads(path.read_text("utf-8")) if path.is_file() else None
 
