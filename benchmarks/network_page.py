@@ -55,6 +55,17 @@ def ablation() -> str:
     )
 
 
+def summary() -> list[str]:
+    """The most important results as rows of a table."""
+    rows = [row for result in stored("transfer") for row in result["all"]]
+    kinds = {"moments, search": ("moments", 0, True), "network alone": ("network", 500, False)}
+    scores = [
+        f"{name} {pooled(row for row in rows if (*_kind(row), row['search']) == kind).mean:.3f}"
+        for name, kind in {"full": ("network", 500, True), **kinds}.items()
+    ]
+    return [f"| `dcl`: 5,000 classes after 500 tasks, by source of poses | {'; '.join(scores)} |"]
+
+
 def _ablation_row(kind: tuple[str, int], rows: Sequence[Row]) -> str:
     on, off = ([row for row in rows if row["search"] is search] for search in (True, False))
     each = ", ".join(f"{row['correct'] / row['images']:.4f}" for row in on)
@@ -166,7 +177,7 @@ def _lines(axes: Axes, curves: Curves, style: FigureStyle) -> None:
     unit_y_axis(axes, "accuracy")
 
 
-DRAWINGS: Mapping[str, Callable[[FigureStyle], Figure]] = {
+FIGURES: Mapping[str, Callable[[FigureStyle], Figure]] = {
     "transfer": draw_transfer,
     "nuisances": draw_nuisances,
 }
@@ -174,7 +185,7 @@ DRAWINGS: Mapping[str, Callable[[FigureStyle], Figure]] = {
 
 def draw(folder: Path) -> None:
     """Write the figures of all experiments that have results."""
-    for name, drawing in DRAWINGS.items():
+    for name, figure in FIGURES.items():
         if stored(name):
             with use_style(STYLES["light"]):
-                files.write(folder / f"dcl-{name}.svg", encode_figure(drawing(STYLES["light"]), "svg"))
+                files.write(folder / f"dcl-{name}.svg", encode_figure(figure(STYLES["light"]), "svg"))
