@@ -85,6 +85,8 @@ def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[st
         f"{EDITS[edit['action']]} label {edit['label']} after {edit['n_tasks']:,} tasks"
         for edit in data["edits"][-MAX_EDITS:]
     )
+    facts = results.record.machine.items()
+    machine = ", ".join(f"{name} {value}" for name, value in facts if name != "exact")
     measures = [
         (title, text(data[key], ".4f")) for title, key in OPTIONAL_MEASURES.items() if data[key] is not None
     ]
@@ -99,6 +101,7 @@ def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[st
         *([("edits", edits)] if edits else []),
         ("fingerprint", text(data["fingerprint"])),
         ("digest", data["digest"]),
+        *([("machine", machine)] if machine else []),
         ("record", data["record"]),
     ]
 
