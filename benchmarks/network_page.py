@@ -108,11 +108,11 @@ def nuisances() -> str:
     """Accuracy of each learner at the strongest level of each nuisance, in Markdown."""
     rows = [row for result in stored("nuisances") for row in result["rows"]]
     lines = [f"| nuisance | {' | '.join(LEARNERS.values())} |", "|---" * (1 + len(LEARNERS)) + "|"]
-    for nuisance, strength in [("none", 0.0), *((name, values[-1]) for name, values in STRENGTHS.items())]:
-        there = [row for row in rows if (row["nuisance"], row["strength"]) == (nuisance, strength)]
+    for nuisance, strengths in STRENGTHS.items():
+        there = [row for row in rows if (row["nuisance"], row["strength"]) == (nuisance, strengths[-1])]
         if there:
             cells = (_score([row for row in there if row["learner"] == name]) for name in LEARNERS)
-            lines.append(f"| {nuisance}{f' {strength:g}' if strength else ''} | {' | '.join(cells)} |")
+            lines.append(f"| {nuisance} {strengths[-1]:g} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -157,8 +157,8 @@ def draw_nuisances(style: FigureStyle) -> Figure:
 
 
 def _by_strength(rows: Sequence[Row], nuisance: str, learner: str) -> dict[float, float]:
-    there = [row for row in rows if row["nuisance"] in (nuisance, "none") and row["learner"] == learner]
-    return {row["strength"]: _accuracy(row) for row in sorted(there, key=lambda row: row["strength"])}
+    there = [row for row in rows if (row["nuisance"], row["learner"]) == (nuisance, learner)]
+    return {row["strength"]: _accuracy(row) for row in there}
 
 
 def _accuracy(row: Row) -> float:

@@ -12,7 +12,7 @@ Results are JSON files in results/dcl/network, written after each point; an inte
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from everlearn.memory import ExemplarMemory
 from everlearn.networks import pose
 from everlearn.runs.recorder import machine
 from everlearn.serialization import pack, unpack
-from everlearn.streams import Batch, Stream, sprites
+from everlearn.streams import Batch, Stream, Task, sprites
 from everlearn.streams.stream import Images
 
 FOLDER, STATES = RESULTS / "network", RECORDS / "network"
@@ -48,7 +48,7 @@ STRENGTHS: Mapping[str, tuple[float, ...]] = {
     "occluder": (0.01, 0.04, 0.1),
     "clutter": (1, 4, 10),
 }
-NUISANCE_TASKS, NUISANCE_IMAGES = 50, 250
+NUISANCE_TASKS, NUISANCE_IMAGES = 50, 200
 NUISANCE_SPLIT = (60, 15, 10)
 """Training, validation and test images per class."""
 Row = dict[str, Any]
@@ -64,7 +64,7 @@ def transfer(seed: int) -> None:
         learner.load(unpack(saved.read_bytes()))
     for n_tasks in (point for point in POINTS if point > done):
         for k in range(max(done, 0), n_tasks):
-            train(learner, stream, seed, k)
+            train(learner, stream.task(k), seed)
         done = n_tasks
         result["points"].append({"tasks": n_tasks, "steps": learner.n_steps, **alone(learner, stream)})
         result["all"] += all_classes(learner, stream, n_tasks) if n_tasks in FROZEN else []
@@ -78,11 +78,11 @@ def make(kind: Any, seed: int, **settings: Any) -> Any:
     return kind(image_shape=(64, 64), seed=seed, **settings)
 
 
-def train(learner: Learner, stream: Stream, seed: int, k: int) -> None:
+def train(learner: Learner, task: Task, seed: int) -> None:
     """Learn a task as a run does, each image once."""
-    view = stream.task(k).for_learner()
+    view = task.for_learner()
     learner.begin(view)
-    for batch in view.train.shuffled(seed, k, 0).batches(BATCH_SIZE):
+    for batch in view.train.shuffled(seed, task.index, 0).batches(BATCH_SIZE):
         learner.learn(batch)
 
 
@@ -148,32 +148,34 @@ class TruePose(DCL):
 
 
 def nuisances(seed: int) -> None:
-    """Four learners on streams with one nuisance of some strength; strength 0 is the clean stream."""
+    """Four learners on streams with one nuisance, trained at its greatest strength and tested at all."""
     path = FOLDER / f"nuisances-seed-{seed}.json"
     result = _read(path) or {"seed": seed, "machine": machine(torch.device("cpu")), "rows": []}
-    # The strongest first, so that an interrupted run shows most.
-    levels = [(name, strengths[i]) for i in (2, 1, 0) for name, strengths in STRENGTHS.items()]
-    for name, strength in [("none", 0.0), *levels]:
-        if not any((row["nuisance"], row["strength"]) == (name, strength) for row in result["rows"]):
-            result["rows"] += disturbed(seed, name, strength)
+    done = {row["nuisance"] for row in result["rows"]}
+    for name, strengths in STRENGTHS.items():
+        if name not in done:
+            result["rows"] += disturbed(seed, name, (0, *strengths))
             _write(path, result)
 
 
-def disturbed(seed: int, nuisance: str, strength: float) -> list[Row]:
-    """One row for each learner. All see the same images, and the exemplars have no nuisances."""
-    given = {} if nuisance == "none" else {nuisance: strength}
-    stream = sprites(seed=seed, split=NUISANCE_SPLIT, **given)
+def disturbed(seed: int, nuisance: str, strengths: Sequence[float]) -> list[Row]:
+    """A row for each strength and learner. All see the same images, and the exemplars have no nuisances."""
+    streams = {each: sprites(seed=seed, split=NUISANCE_SPLIT, **{nuisance: each}) for each in strengths}
     dcl, nearest = make(DCL, seed), make(NearestMeanImage, seed)
     for k in range(NUISANCE_TASKS):
-        train(dcl, stream, seed, k)
-        train(nearest, stream, seed, k)
-    test = stream.eval_sample(NUISANCE_TASKS, NUISANCE_IMAGES)
+        task = streams[strengths[-1]].task(k)
+        train(dcl, task, seed)
+        train(nearest, task, seed)
     moments, true = make(DCL, seed, pose_estimator="moments"), make(TruePose, seed)
-    true.given = true_poses(test)
     moments.memory = true.memory = dcl.memory
     learners = {"dcl": dcl, "moments": moments, "true pose": true, "nearest": nearest}
-    common = {"nuisance": nuisance, "strength": strength, "steps": dcl.n_steps}
-    return [{**common, "learner": name, **answers(each, test)} for name, each in learners.items()]
+    rows = []
+    for strength, stream in streams.items():
+        test = stream.eval_sample(NUISANCE_TASKS, NUISANCE_IMAGES)
+        true.given = true_poses(test)
+        common = {"nuisance": nuisance, "strength": strength, "steps": dcl.n_steps}
+        rows += [{**common, "learner": name, **answers(each, test)} for name, each in learners.items()]
+    return rows
 
 
 def true_poses(test: Batch) -> dict[bytes, Tensor]:
@@ -184,11 +186,10 @@ def true_poses(test: Batch) -> dict[bytes, Tensor]:
 
 
 def is_finished(result: Row) -> bool:
-    """Whether a seed of an experiment has all its points, or all levels of all nuisances."""
+    """Whether a seed of an experiment has all its points, or all nuisances."""
     if "points" in result:
         return any(point["tasks"] == N_TASKS for point in result["points"])
-    levels = {(row["nuisance"], row["strength"]) for row in result["rows"]}
-    return len(levels) == 1 + sum(map(len, STRENGTHS.values()))
+    return {row["nuisance"] for row in result["rows"]} == set(STRENGTHS)
 
 
 def _read(path: Path) -> Any:
