@@ -6,6 +6,7 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.learners import EditsMemory, EstimatesFactors, Rejects
 from everlearn.learners.dcl import DCL
+from everlearn.learners.registry import complete
 from everlearn.memory import ExemplarMemory
 from everlearn.serialization import pack, unpack
 from everlearn.streams import Batch, Stream, sprites
@@ -196,3 +197,8 @@ def test_a_frozen_network_only_stores_exemplars() -> None:
     assert frozen.n_steps == 4
     assert len(frozen.memory) == 5 * N_TASKS
     assert DCL(image_shape=(16, 16), train_tasks=0).supervision == "labelled images, exemplars"
+
+
+def test_specs_from_before_a_setting_existed_keep_their_hash() -> None:
+    assert "train_tasks" not in complete("dcl", {"train_tasks": -1, "pose_estimator": "network"})
+    assert complete("dcl", {"train_tasks": 5})["train_tasks"] == 5

@@ -59,11 +59,12 @@ class DCL(ExemplarLearner):
 
     pose_estimator: Literal["network", "moments"] = setting(
         'first estimate of a pose: by the "network", or from image "moments", which needs no training',
-        default="network",
-    )
+        default="network", late=True,
+    )  # fmt: skip
     train_tasks: int = setting(
-        "tasks on which the pose network is trained before it is frozen; -1: all tasks", default=-1, ge=-1
-    )
+        "tasks on which the pose network is trained before it is frozen; -1: all tasks",
+        default=-1, ge=-1, le=10**9, late=True,
+    )  # fmt: skip
     pose_supervision: Literal["factors", "exemplars"] = setting(
         'targets of the pose network: "factors", the ground truth of the images, or "exemplars", pose '
         "augmentation of the stored exemplars, which needs no ground truth",
