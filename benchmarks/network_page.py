@@ -141,18 +141,22 @@ def draw_transfer(style: FigureStyle) -> Figure:
 def draw_nuisances(style: FigureStyle) -> Figure:
     """Four learners over the strength of each nuisance."""
     results = stored("nuisances")
-    figure, panels = canvas(len(STRENGTHS), columns=3, panel_height=1.9, share_y=True)
-    for axes, nuisance in zip(panels, STRENGTHS, strict=True):
+    shown = [name for name in STRENGTHS if any(row["nuisance"] == name for row in results[0]["rows"])]
+    figure, (*panels, names) = canvas(len(shown) + 1, columns=3, panel_height=1.9, share_y=True)
+    for axes, nuisance in zip(panels, shown, strict=True):
+        seeds = [result["rows"] for result in results]
         curves = {
-            label: [_by_strength(result["rows"], nuisance, name) for result in results]
+            label: [curve for rows in seeds if (curve := _by_strength(rows, nuisance, name))]
             for name, label in LEARNERS.items()
         }
         _lines(axes, curves, style)
         axes.set_title(nuisance)
         axes.set_xlabel(X_LABELS.get(nuisance, "strength"))
-        if axes not in (panels[0], panels[3]):
+        if axes not in panels[::3]:
             axes.set_ylabel("")
-    label_lines(panels[-1], list(LEARNERS.values()), style)
+    names.set_axis_off()
+    for number, label in enumerate(LEARNERS.values()):
+        names.text(0, 0.8 - 0.2 * number, label, color=style.color(number), transform=names.transAxes)
     return figure
 
 

@@ -1,6 +1,6 @@
 """Runs that show what the pose network is for: counts with another memory, true poses, finished results."""
 
-from benchmarks.network_runs import STRENGTHS, TruePose, count, is_finished, make, memory_of, true_poses
+from benchmarks.network_runs import TruePose, count, is_finished, make, memory_of, true_poses
 
 from everlearn.learners.dcl import DCL
 from everlearn.streams import sprites
@@ -23,9 +23,6 @@ def test_true_poses_need_no_search() -> None:
     assert count(learner, memory_of(task.exemplars), task.test, search=False)["correct"] > 97
 
 
-def test_a_result_is_finished_with_its_last_part() -> None:
+def test_a_result_is_finished_with_its_last_point() -> None:
     assert not is_finished({"points": [{"tasks": 400}]})
     assert is_finished({"points": [{"tasks": 400}, {"tasks": 500}]})
-    rows = [{"nuisance": name} for name in STRENGTHS]
-    assert is_finished({"rows": rows})
-    assert not is_finished({"rows": rows[1:]})
