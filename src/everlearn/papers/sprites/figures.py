@@ -23,7 +23,10 @@ EPOCHS = (DCL, "dcl, 3 epochs", "dcl, 5 epochs")
 
 
 def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: float = 0.0) -> Figure:
-    """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds."""
+    """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds.
+
+    Lines of different lengths are labelled with their number of tasks.
+    """
     figure, (axes,) = canvas(1)
     for number, group in enumerate(groups):
         curve = group.series(RunResults.accuracy)
@@ -34,8 +37,8 @@ def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: floa
             axes.plot(list(points), list(points.values()), color=color, alpha=0.35, linewidth=0.6)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
-    longest = max(group.n_tasks for group in groups)
-    if longest > LOG_RATIO * min(group.n_tasks for group in groups):
+    shortest, longest = (choose(group.n_tasks for group in groups) for choose in (min, max))
+    if longest > LOG_RATIO * shortest:
         axes.set_xscale("log")
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if n <= longest]
         axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
@@ -43,7 +46,10 @@ def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: floa
     else:
         integer_ticks(axes.xaxis)
     unit_y_axis(axes, "average accuracy", bottom)
-    label_lines(axes, [group.short for group in groups], style)
+    names = [
+        group.short if shortest == longest else f"{group.short} ({group.n_tasks:,} tasks)" for group in groups
+    ]
+    label_lines(axes, names, style)
     return figure
 
 
