@@ -48,7 +48,7 @@ STRENGTHS: Mapping[str, tuple[float, ...]] = {
     "occluder": (0.01, 0.04, 0.1),
     "clutter": (1, 4, 10),
 }
-NUISANCE_TASKS, NUISANCE_IMAGES = 50, 200
+NUISANCE_TASKS, NUISANCE_IMAGES = 50, 100
 NUISANCE_SPLIT = (60, 15, 10)
 """Training, validation and test images per class."""
 Row = dict[str, Any]
