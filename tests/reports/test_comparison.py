@@ -56,6 +56,7 @@ def test_differences_are_paired_by_seeds(runs: dict[str, Record]) -> None:
     (run,) = (run for run in second.runs if run.record.spec["seed"] in same)
     expected = run.measures()["average_accuracy"] - same[run.record.spec["seed"]]
     assert comparison.rows[1]["difference"] == pytest.approx(expected)
+    assert comparison.notes[0].startswith("Δ first: accuracy minus that of the first row")
 
 
 def test_single_seed_has_no_interval(runs: dict[str, Record]) -> None:

@@ -114,6 +114,8 @@ DIFFERENCE, PAIRED = (
     "Δ first",
     "accuracy minus that of the first row, paired by seeds, with its 95 % interval",
 )
+N_FIRST = 4
+"""Columns before it: up to the accuracy."""
 MIN_PAIRS = 3
 """Shared seeds from which on a paired difference has an interval."""
 BRIEF = (
@@ -162,13 +164,14 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What ± is, counts behind accuracies near 0 and 1, scores of few images, records not counted."""
-        return notes(self.groups)
+        is_paired = any(self._paired(group) for group in self.groups)
+        return [*([f"{DIFFERENCE}: {PAIRED}."] if is_paired else []), *notes(self.groups)]
 
     def columns(self) -> list[Column]:
         """The columns that are not empty."""
         own = [_metric_column(name, metric) for name, metric in self.metrics.items()]
         paired = Column(DIFFERENCE, PAIRED, self._difference, "results")
-        every = (*COLUMNS, paired, *own)
+        every = (*COLUMNS[:N_FIRST], paired, *COLUMNS[N_FIRST:], *own)
         return [each for each in every if any(each.cell(group) != DASH for group in self.groups)]
 
     def _paired(self, group: Group) -> Interval | None:
