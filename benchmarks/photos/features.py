@@ -30,29 +30,41 @@ DIFFERENT = 24
 BATCH = 32
 
 
-def prepared(image: Pixels, size: int = SIZE) -> Pixels:
-    """The image without its plain border and padded to a square; transparent pixels become white.
+def prepared(image: Pixels, trim: bool = True, size: int = SIZE) -> Pixels:
+    """The image as a square; with `trim`, without its plain border. Transparent pixels become white.
 
     Example:
         >>> image = np.full((40, 30, 3), 255, np.uint8)
         >>> image[10:20, 10:20] = 0
-        >>> prepared(image, 11)[:, 5, 0].tolist()
+        >>> prepared(image, size=11)[:, 5, 0].tolist()
         [255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255]
     """
-    if image.shape[2] == 4:
-        alpha = image[..., 3:].astype(np.float32) / 255
-        image = np.rint(image[..., :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
-    border = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]]).astype(np.float32)
-    level = np.median(border, axis=0)
-    if np.abs(border - level).mean() < UNIFORM:
-        image = _trimmed(image, level)
+    image = opaque(image)
+    if trim:
+        border = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]]).astype(np.float32)
+        level = np.median(border, axis=0)
+        if np.abs(border - level).mean() < UNIFORM:
+            image = _trimmed(image, level)
+        image = _framed(image, level)
+    return np.asarray(Image.fromarray(image).resize((size, size), Image.Resampling.BICUBIC))
+
+
+def opaque(image: Pixels) -> Pixels:
+    """The image on white."""
+    if image.shape[2] == 3:
+        return image
+    alpha = image[..., 3:].astype(np.float32) / 255
+    return np.rint(image[..., :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
+
+
+def _framed(image: Pixels, level: Vectors) -> Pixels:
     height, width = image.shape[:2]
-    side = round(max(height, width) * (1 + 2 * MARGIN)) if height != width or MARGIN else height
+    side = round(max(height, width) * (1 + 2 * MARGIN))
     square = np.empty((side, side, 3), np.uint8)
     square[:] = level
     top, left = (side - height) // 2, (side - width) // 2
     square[top : top + height, left : left + width] = image
-    return np.asarray(Image.fromarray(square).resize((size, size), Image.Resampling.BICUBIC))
+    return square
 
 
 def _trimmed(image: Pixels, level: Vectors) -> Pixels:
@@ -91,14 +103,14 @@ def _store() -> sqlite3.Connection:
     return store
 
 
-def features(name: str, images: Sequence[Pixels], size: int = SIZE) -> Vectors:
+def features(name: str, images: Sequence[Pixels], trim: bool = True) -> Vectors:
     """The features of images that are prepared here, from the store where they are known."""
     starts = range(0, len(images), BATCH)
-    return np.concatenate([_of_batch(name, images[start : start + BATCH], size) for start in starts])
+    return np.concatenate([_of_batch(name, images[start : start + BATCH], trim) for start in starts])
 
 
-def _of_batch(name: str, images: Sequence[Pixels], size: int) -> Vectors:
-    ready = [prepared(image, size) for image in images]
+def _of_batch(name: str, images: Sequence[Pixels], trim: bool) -> Vectors:
+    ready = [prepared(image, trim) for image in images]
     keys = [hashlib.sha256(name.encode() + image.tobytes()).digest() for image in ready]
     marks = ",".join("?" * len(keys))
     rows = _store().execute(f"SELECT key, vector FROM features WHERE key IN ({marks})", keys)

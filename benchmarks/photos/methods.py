@@ -135,8 +135,8 @@ class SLDA(ScoredMethod):
 class RanPAC(ScoredMethod):
     """Ridge regression on randomly projected features: W = (G + penalty I)^-1 C.
 
-    It is computed from the Gram matrix of the exemplars, which gives the same W and is smaller. The penalty has
-    the least leave-one-out error; it is the middle one if each name has one exemplar.
+    It is computed from the Gram matrix of the exemplars, which gives the same W and is smaller. The penalty
+    has the least leave-one-out error; it is the middle one if each name has one exemplar.
 
     Reference: McDonnell et al. 2023, "RanPAC: random projections and pre-trained models for continual
     learning", arXiv:2307.02251.
@@ -173,27 +173,28 @@ def normalized(vectors: Vectors) -> Vectors:
     return vectors / np.maximum(lengths, np.float32(1e-12))
 
 
-def small_pixels(images: Sequence[Pixels], side: int = 32) -> Vectors:
+def small_pixels(trim: bool, images: Sequence[Pixels], side: int = 32) -> Vectors:
     """The pixels of prepared images, reduced and centred."""
-    small = np.stack([prepared(image, side) for image in images]).astype(np.float32)
+    small = np.stack([prepared(image, trim, side) for image in images]).astype(np.float32)
     flat = small.reshape(len(small), -1)
     return flat - flat.mean(axis=1, keepdims=True)
 
 
-def top_features(backbone: str, images: Sequence[Pixels]) -> Vectors:
+def top_features(backbone: str, trim: bool, images: Sequence[Pixels]) -> Vectors:
     """The usual features of a backbone: the last layer, averaged over positions."""
     last = list(layer_slices(backbone).values())[-1]
-    return features(backbone, images)[:, last]
+    return features(backbone, images, trim)[:, last]
 
 
-def make_method(name: str) -> Method:
-    """A method by the name that the command line accepts."""
+def make_method(name: str, trim: bool = True) -> Method:
+    """A method by the name that the command line accepts; baselines trim images if this helps them."""
+    from benchmarks.photos.character_network import character_features
     from benchmarks.photos.product import Product
     from benchmarks.photos.sift import Sift
 
-    lite0, mobilenet = (partial(top_features, net) for net in ("efficientnet-lite0", "mobilenet-v1"))
+    lite0, mobilenet = (partial(top_features, net, trim) for net in ("efficientnet-lite0", "mobilenet-v1"))
     made: dict[str, Callable[[], Method]] = {
-        "pixels": lambda: NearestNeighbours(small_pixels, 1),
+        "pixels": lambda: NearestNeighbours(partial(small_pixels, trim), 1),
         "sift": Sift,
         "nearest-mean-lite0": lambda: NearestMean(lite0),
         "k-nn-lite0": lambda: NearestNeighbours(lite0),
@@ -203,12 +204,14 @@ def make_method(name: str) -> Method:
         "k-nn-mobilenet": lambda: NearestNeighbours(mobilenet),
         "slda-mobilenet": lambda: SLDA(mobilenet),
         "ranpac-mobilenet": lambda: RanPAC(mobilenet),
+        "character-network": lambda: NearestMean(character_features),
         "everlearn": Product,
     }
     return made[name]()
 
 
-METHODS = (
+OBJECT_METHODS = (
     "everlearn", "pixels", "sift", "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
     "nearest-mean-mobilenet", "k-nn-mobilenet", "slda-mobilenet", "ranpac-mobilenet",
 )  # fmt: skip
+METHODS = (*OBJECT_METHODS, "character-network")

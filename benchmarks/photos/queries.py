@@ -52,6 +52,7 @@ class QuerySet:
         licence: of the data, as stated where it was found.
         trials: makes the trials, one after another.
         methods: the methods that apply.
+        trim: whether baselines cut off plain borders, which helps where the place on the canvas is random.
     """
 
     name: str
@@ -59,3 +60,4 @@ class QuerySet:
     licence: str
     trials: Callable[[], Iterator[Trial]]
     methods: tuple[str, ...]
+    trim: bool = True

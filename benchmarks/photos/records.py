@@ -53,15 +53,15 @@ class Result:
 def evaluate(method: str, query_set: QuerySet) -> list[Result]:
     """Teach and ask a method in all trials of a set; SIFT only where it ends within minutes."""
     trials = (trial for trial in query_set.trials() if method != "sift" or _n_pairs(trial) < MAX_SIFT_PAIRS)
-    return [result for trial in trials for result in _evaluate(method, trial)]
+    return [result for trial in trials for result in _evaluate(method, trial, query_set.trim)]
 
 
 def _n_pairs(trial: Trial) -> int:
     return len(trial.images) * sum(len(queries.images) for queries in trial.asked.values())
 
 
-def _evaluate(name: str, trial: Trial) -> list[Result]:
-    method = make_method(name)
+def _evaluate(name: str, trial: Trial, trim: bool) -> list[Result]:
+    method = make_method(name, trim)
     method.teach(trial.images, trial.names)
     results = []
     for condition, queries in trial.asked.items():

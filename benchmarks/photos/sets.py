@@ -1,9 +1,13 @@
 """The query sets by name."""
 
-from benchmarks.photos import new_user, objects
-from benchmarks.photos.methods import METHODS
+from benchmarks.photos import new_user, objects, omniglot
+from benchmarks.photos.methods import OBJECT_METHODS
 from benchmarks.photos.queries import QuerySet
 
+CHARACTER_METHODS = (
+    "everlearn", "pixels", "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
+    "character-network",
+)  # fmt: skip
 SETS = {
     query_set.name: query_set
     for query_set in (
@@ -11,31 +15,54 @@ SETS = {
             "new-user",
             "30 photos and 30 emoji, one image of each; asked on a canvas at all angles, at half to full "
             "size, at any place, under nine conditions.",
-            "photos of scikit-image (public domain, CC0 and CC BY, see its data/README), scikit-learn (CC BY) "
-            "and matplotlib (public domain, and its licence); emoji: Twemoji graphics (CC BY 4.0)",
+            "photos of scikit-image (public domain, CC0 and CC BY, see its data/README), scikit-learn "
+            "(CC BY) and matplotlib (public domain, and its licence); emoji: Twemoji graphics (CC BY 4.0)",
             new_user.trials,
-            METHODS,
+            OBJECT_METHODS,
         ),
         QuerySet(
             "aloi",
             "800 objects on a turntable, black background.",
             "none stated: research only",
             objects.aloi_trials,
-            METHODS,
+            OBJECT_METHODS,
         ),
         QuerySet(
             "eth80",
             "80 objects as cut-outs; the other views are asked on 11 photos that are not taught.",
             "none stated: research only",
             objects.eth80_trials,
-            METHODS,
+            OBJECT_METHODS,
+            trim=False,
         ),
         QuerySet(
             "grocery",
             "81 kinds of fruit, vegetables and cartons in shops; 2,485 test photos.",
             "MIT",
             objects.grocery_trials,
-            METHODS,
+            OBJECT_METHODS,
+            trim=False,
+        ),
+        QuerySet(
+            "omniglot-242",
+            "242 drawn characters of the two small published sets; exemplars and queries are by other hands.",
+            "MIT",
+            omniglot.trials_242,
+            CHARACTER_METHODS,
+        ),
+        QuerySet(
+            "omniglot-1623",
+            "All 1,623 characters are taught; the 901 that no network was trained on are asked.",
+            "MIT",
+            omniglot.trials_1623,
+            ("everlearn", "pixels", "character-network"),
+        ),
+        QuerySet(
+            "omniglot-20",
+            "20 evaluation characters, one exemplar each; one hand drew the exemplars, another the queries.",
+            "MIT",
+            omniglot.trials_20,
+            CHARACTER_METHODS,
         ),
     )
 }

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.photos.archives import Pixels
+from benchmarks.photos.features import opaque
 from benchmarks.photos.queries import Answer
 from everlearn.errors import BadInput
 
@@ -35,7 +36,6 @@ class Sift:
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
         self.names = list(names)
         found = [self._descriptors(image) for image in images]
-        self.owners = np.repeat(np.arange(len(found)), [len(some) for some in found])
         self.matchers = [self._matcher(some) for some in found]
 
     def _matcher(self, descriptors: Any) -> Any:
@@ -60,7 +60,7 @@ class Sift:
 
     def _descriptors(self, image: Pixels) -> Any:
         cv2 = self._cv2
-        gray = cv2.cvtColor(_opaque(image), cv2.COLOR_RGB2GRAY)
+        gray = cv2.cvtColor(opaque(image), cv2.COLOR_RGB2GRAY)
         longer = max(gray.shape)
         factor = min(max(1.0, MIN_SIDE / longer), MAX_SIDE / longer)
         if factor != 1:
@@ -68,10 +68,3 @@ class Sift:
             gray = cv2.resize(gray, None, fx=factor, fy=factor, interpolation=method)
         _, found = self._detector.detectAndCompute(gray, None)
         return found if found is not None else np.zeros((0, 128), np.float32)
-
-
-def _opaque(image: Pixels) -> Pixels:
-    if image.shape[2] == 3:
-        return image
-    alpha = image[..., 3:].astype(np.float32) / 255
-    return np.rint(image[..., :3] * alpha + 255 * (1 - alpha)).astype(np.uint8)
