@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from benchmarks.photos.archives import Pixels, cache_folder
+from everlearn.errors import BadInput
 from everlearn.networks import make_backbone, to_tensor
 from everlearn.networks.imagenet import ImageNetBackbone
 from everlearn.networks.weights import load_backbone
@@ -79,6 +80,8 @@ def _trimmed(image: Pixels, level: Vectors) -> Pixels:
 def frozen_network(name: str) -> ImageNetBackbone:
     """A backbone with ImageNet weights."""
     net = make_backbone(name, (SIZE, SIZE, 3), 0)
+    if not isinstance(net, ImageNetBackbone):
+        raise BadInput(f"{name!r} has no ImageNet weights; choose one of {', '.join(LAYERS)}")
     load_backbone(net, "imagenet")
     return net.eval()
 

@@ -71,8 +71,8 @@ class ScoredMethod:
         return np.eye(len(self.names), dtype=np.float32)[self.targets]
 
     def _means(self, vectors: Vectors) -> Vectors:
-        sums = self._one_hot().T @ vectors
-        return sums / np.bincount(self.targets)[:, None].astype(np.float32)
+        counts = np.bincount(self.targets)[:, None].astype(np.float32)
+        return np.asarray(self._one_hot().T @ vectors / counts, np.float32)
 
 
 class NearestMean(ScoredMethod):
@@ -125,11 +125,15 @@ class SLDA(ScoredMethod):
             apart = vectors - vectors.mean(axis=0)
         covariance = apart.T @ apart / len(apart)
         shrunk = covariance + SHRINKAGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
-        self.weights = np.linalg.solve(shrunk, means.T).astype(np.float32)
-        self.offsets = -0.5 * (means.T * self.weights).sum(axis=0)
+        values, basis = np.linalg.eigh(shrunk)
+        self.whitening = (basis / np.sqrt(values)).astype(np.float32)
+        self.means = means @ self.whitening
 
     def scores(self, vectors: Vectors) -> Vectors:
-        return vectors @ self.weights + self.offsets
+        """Half of the negative squared Mahalanobis distances, which rank as the linear scores do."""
+        white = vectors @ self.whitening
+        squares = (white**2).sum(axis=1)[:, None] + (self.means**2).sum(axis=1)
+        return white @ self.means.T - 0.5 * squares
 
 
 class RanPAC(ScoredMethod):

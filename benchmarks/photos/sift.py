@@ -1,5 +1,6 @@
 """SIFT with the ratio test, from OpenCV."""
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,11 +27,11 @@ class Sift:
 
     def __init__(self) -> None:
         try:
-            import cv2
+            cv2: Any = importlib.import_module("cv2")
         except ImportError:
             raise BadInput("the baseline sift needs OpenCV; install opencv-python-headless") from None
         cv2.setNumThreads(1)
-        self._cv2: Any = cv2
+        self._cv2 = cv2
         self._detector = cv2.SIFT_create(500)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
