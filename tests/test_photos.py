@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.photos import methods, new_user, objects, omniglot, records
+from benchmarks.photos import methods, new_user, objects, omniglot, records, sprites
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
 from benchmarks.photos.character_network import drawing
 from benchmarks.photos.features import opaque, prepared
@@ -268,3 +268,15 @@ def test_drawing_is_scaled_to_its_box() -> None:
     rows, columns = (np.flatnonzero((drawing(image) > 128).any(axis=axis)) for axis in (1, 0))
     assert (len(rows), len(columns)) == (8, 32)
     assert not drawing(plain(255)).any()
+
+
+@pytest.mark.parametrize("kind", ["perspective", "bending"])
+def test_warps_move_the_thing_and_keep_the_background(kind: str) -> None:
+    image = plain(168, 64, 64)
+    image[20:44, 20:44] = 0
+    rng = rng_at(0, "test")
+    still, moved = (sprites.warped(image, kind, strength, rng) for strength in (0.0, 0.2))
+    assert np.abs(still.astype(int) - image).max() <= 1
+    assert (moved != image).any()
+    assert (moved[0] == 168).all()
+    assert (moved < 84).sum() == pytest.approx((image < 84).sum(), rel=0.35)

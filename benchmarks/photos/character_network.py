@@ -98,9 +98,8 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
     for epoch in range(epochs):
         net.train()
         start, losses = time.monotonic(), []
-        for rows in torch.randperm(len(images), generator=generator)[: n_steps // epochs * BATCH].split(
-            BATCH
-        ):
+        order = torch.randperm(len(images), generator=generator)
+        for rows in torch.chunk(order[: n_steps // epochs * BATCH], n_steps // epochs):
             turns = int(torch.randint(4, (1,), generator=generator))
             batch = torch.rot90(augmented(images[rows].float() / 255, generator), turns, (2, 3))
             logits = TEMPERATURE * net(batch) @ functional.normalize(weights).T

@@ -1,7 +1,7 @@
 """Query sets of photographed objects: ALOI (turntable), ETH-80 (on other backgrounds), Grocery (in shops)."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -26,20 +26,23 @@ SEEDS = (0, 1, 2)
 
 
 def aloi_trials() -> Iterator[Trial]:
-    """One view of each object, asked at three angles; four views, asked at all others."""
-    things = sorted({PurePosixPath(name).parts[1] for name in open_zip(ALOI).namelist()})
-    views = partial(_aloi_views, things)
-    asked = {f"{angle} degrees": views((angle,)) for angle in ANGLES}
-    yield _taught("1 view", 0, views((0,)), asked)
+    """One view of each object, asked at three angles."""
+    asked = {f"{angle} degrees": _aloi_views((angle,)) for angle in ANGLES}
+    yield _taught("1 view", 0, _aloi_views((0,)), asked)
+
+
+def aloi_four_trials() -> Iterator[Trial]:
+    """Four views of each object, asked at all others."""
     others = tuple(angle for angle in range(0, 360, 10) if angle not in QUARTERS)
-    yield _taught("4 views", 0, views(QUARTERS), {"all other views": views(others)})
+    yield _taught("4 views", 0, _aloi_views(QUARTERS), {"32 other views": _aloi_views(others)})
 
 
 def _taught(name: str, seed: int, taught: Queries, asked: dict[str, Queries]) -> Trial:
     return Trial(name, seed, taught.images, [name for name in taught.names if name], asked)
 
 
-def _aloi_views(things: Sequence[str], angles: tuple[int, ...]) -> Queries:
+def _aloi_views(angles: tuple[int, ...]) -> Queries:
+    things = sorted({PurePosixPath(name).parts[1] for name in open_zip(ALOI).namelist()})
     keys = [(thing, angle) for angle in angles for thing in things]
 
     def make(i: int) -> Pixels:

@@ -67,7 +67,7 @@ def _read(files: Sequence[str]) -> LazyImages:
 def _trial(
     name: str, seed: int, files: dict[str, tuple[str, ...]], n: int, n_asked: int, asked: Sequence[str]
 ) -> Trial:
-    """Teach n random drawings of each character, and ask some of the others."""
+    """Teach n random exemplars of each character, and ask some of the others."""
     taught, queries = [], []
     for number, character in enumerate(files):
         hands = rng_at(seed, "photos: hands", number).permutation(HANDS)

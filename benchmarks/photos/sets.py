@@ -1,6 +1,6 @@
 """The query sets by name."""
 
-from benchmarks.photos import new_user, objects, omniglot
+from benchmarks.photos import new_user, objects, omniglot, sprites
 from benchmarks.photos.methods import OBJECT_METHODS
 from benchmarks.photos.queries import QuerySet
 
@@ -25,6 +25,13 @@ SETS = {
             "800 objects on a turntable, black background.",
             "none stated: research only",
             objects.aloi_trials,
+            OBJECT_METHODS,
+        ),
+        QuerySet(
+            "aloi-4-views",
+            "The same 800 objects, taught at 0, 90, 180 and 270 degrees.",
+            "none stated: research only",
+            objects.aloi_four_trials,
             OBJECT_METHODS,
         ),
         QuerySet(
@@ -63,6 +70,13 @@ SETS = {
             "MIT",
             omniglot.trials_20,
             CHARACTER_METHODS,
+        ),
+        QuerySet(
+            "sprites",
+            "100 sprites of 64 px, one canonical image each; asked in random poses under nuisances.",
+            "made by everlearn",
+            sprites.trials,
+            ("everlearn", "pixels", "sift", "nearest-mean-lite0", "nearest-mean-mobilenet"),
         ),
     )
 }
