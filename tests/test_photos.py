@@ -11,7 +11,7 @@ import pytest
 from benchmarks.photos import methods, new_user, objects, omniglot, records, sprites
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
 from benchmarks.photos.character_network import drawing
-from benchmarks.photos.features import opaque, prepared
+from benchmarks.photos.features import opaque, prepared, remembered
 from benchmarks.photos.methods import SLDA, NearestMean, NearestNeighbours, RanPAC, ScoredMethod
 from benchmarks.photos.page import PAGE, with_tables
 from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
@@ -190,7 +190,7 @@ def test_lazy_images_are_made_when_they_are_needed() -> None:
         made.append(i)
         return plain(i)
 
-    images = LazyImages(make, 5)
+    images = LazyImages(make, range(5))
     assert len(images) == 5
     assert not made
     assert [image[0, 0, 0] for image in images[1:3]] == [1, 2]
@@ -280,3 +280,19 @@ def test_warps_move_the_thing_and_keep_the_background(kind: str) -> None:
     assert (moved != image).any()
     assert (moved[0] == 168).all()
     assert (moved < 84).sum() == pytest.approx((image < 84).sum(), rel=0.35)
+
+
+def test_vectors_are_computed_once_for_each_key() -> None:
+    sizes: list[int] = []
+
+    def compute(images: Sequence[Pixels]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+        sizes.append(len(images))
+        return embed(images)
+
+    images = LazyImages(plain, range(50))
+    first = remembered("test", images[10:30], compute)
+    whole = remembered("test", images, compute)
+    assert sizes == [20, 30]
+    assert (whole == embed(images)).all()
+    assert (first == whole[10:30]).all()
+    assert (remembered("test", list(images), compute) == whole).all()

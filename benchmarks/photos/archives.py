@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,22 +30,27 @@ WHEELS = {"skimage": "scikit-image", "sklearn": "scikit-learn"}
 
 
 class LazyImages(Sequence[Pixels]):
-    """Images that are read or made when they are needed, since all views of ALOI take a gigabyte."""
+    """Images that are read or made when they are needed, since all views of ALOI take a gigabyte.
 
-    def __init__(self, make: Callable[[int], Pixels], n: int) -> None:
-        self._make, self._n = make, n
+    Args:
+        make: makes an image from its key.
+        keys: identify the images of this process, so that what is computed from them can be reused.
+    """
+
+    def __init__(self, make: Callable[[Any], Pixels], keys: Sequence[Hashable]) -> None:
+        self.make, self.keys = make, keys
 
     def __len__(self) -> int:
-        return self._n
+        return len(self.keys)
 
     @overload
     def __getitem__(self, index: int) -> Pixels: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Pixels]: ...
-    def __getitem__(self, index: int | slice) -> Pixels | Sequence[Pixels]:
+    def __getitem__(self, index: slice) -> "LazyImages": ...
+    def __getitem__(self, index: int | slice) -> "Pixels | LazyImages":
         if isinstance(index, slice):
-            return [self._make(i) for i in range(self._n)[index]]
-        return self._make(range(self._n)[index])
+            return LazyImages(self.make, self.keys[index])
+        return self.make(self.keys[index])
 
 
 def cache_folder() -> Path:

@@ -2,7 +2,7 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from benchmarks.photos.archives import Pixels, cache_folder
+from benchmarks.photos.archives import LazyImages, Pixels, cache_folder
 from everlearn.errors import BadInput
 from everlearn.networks import make_backbone, to_tensor
 from everlearn.networks.imagenet import ImageNetBackbone
@@ -108,8 +108,25 @@ def _store() -> sqlite3.Connection:
 
 def features(name: str, images: Sequence[Pixels], trim: bool = True) -> Vectors:
     """The features of images that are prepared here, from the store where they are known."""
-    starts = range(0, len(images), BATCH)
-    return np.concatenate([_of_batch(name, images[start : start + BATCH], trim) for start in starts])
+    return remembered((name, trim), images, lambda some: _of_batch(name, some, trim))
+
+
+_REMEMBERED: dict[Hashable, Vectors] = {}
+
+
+def remembered(
+    kind: Hashable, images: Sequence[Pixels], compute: Callable[[Sequence[Pixels]], Vectors]
+) -> Vectors:
+    """Vectors of images, computed once in this process, since methods and trials share images."""
+    keys = images.keys if isinstance(images, LazyImages) else None
+    if keys is None:
+        return np.concatenate([compute(images[i : i + BATCH]) for i in range(0, len(images), BATCH)])
+    new = [i for i, key in enumerate(keys) if (kind, key) not in _REMEMBERED]
+    for start in range(0, len(new), BATCH):
+        rows = new[start : start + BATCH]
+        vectors = compute([images[i] for i in rows])
+        _REMEMBERED.update(((kind, keys[i]), vector) for i, vector in zip(rows, vectors, strict=True))
+    return np.stack([_REMEMBERED[kind, key] for key in keys])
 
 
 def _of_batch(name: str, images: Sequence[Pixels], trim: bool) -> Vectors:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks.photos.archives import Pixels
-from benchmarks.photos.features import Vectors, features, layer_slices, prepared
+from benchmarks.photos.features import Vectors, features, layer_slices, prepared, remembered
 from benchmarks.photos.queries import Answer
 
 NEIGHBOURS = 5
@@ -179,9 +179,13 @@ def normalized(vectors: Vectors) -> Vectors:
 
 def small_pixels(trim: bool, images: Sequence[Pixels], side: int = 32) -> Vectors:
     """The pixels of prepared images, reduced and centred."""
-    small = np.stack([prepared(image, trim, side) for image in images]).astype(np.float32)
-    flat = small.reshape(len(small), -1)
-    return flat - flat.mean(axis=1, keepdims=True)
+
+    def compute(some: Sequence[Pixels]) -> Vectors:
+        small = np.stack([prepared(image, trim, side) for image in some]).astype(np.float32)
+        flat = small.reshape(len(small), -1)
+        return flat - flat.mean(axis=1, keepdims=True)
+
+    return remembered(("pixels", trim, side), images, compute)
 
 
 def top_features(backbone: str, trim: bool, images: Sequence[Pixels]) -> Vectors:

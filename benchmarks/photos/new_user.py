@@ -203,7 +203,7 @@ def _queries(seed: int, condition: str, taught: Sequence[int]) -> Queries:
     names, known = list(things()), set(taught)
     keys = [(thing, pose) for thing in range(len(names)) for pose in range(POSES)]
     truths = [names[thing] if thing in known else None for thing, _ in keys]
-    return Queries(LazyImages(lambda i: query(seed, condition, *keys[i]), len(keys)), truths)
+    return Queries(LazyImages(lambda key: query(*key), [(seed, condition, *key) for key in keys]), truths)
 
 
 def trials() -> Iterator[Trial]:

@@ -1,7 +1,7 @@
 """Query sets of photographed objects: ALOI (turntable), ETH-80 (on other backgrounds), Grocery (in shops)."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -43,12 +43,8 @@ def _taught(name: str, seed: int, taught: Queries, asked: dict[str, Queries]) ->
 
 def _aloi_views(angles: tuple[int, ...]) -> Queries:
     things = sorted({PurePosixPath(name).parts[1] for name in open_zip(ALOI).namelist()})
-    keys = [(thing, angle) for angle in angles for thing in things]
-
-    def make(i: int) -> Pixels:
-        return read_image(ALOI, f"aloi/{keys[i][0]}/{keys[i][1]:03d}.webp")
-
-    return Queries(LazyImages(make, len(keys)), [thing for thing, _ in keys])
+    files = [f"aloi/{thing}/{angle:03d}.webp" for angle in angles for thing in things]
+    return Queries(LazyImages(partial(read_image, ALOI), files), list(things) * len(angles))
 
 
 def eth80_trials() -> Iterator[Trial]:
@@ -66,18 +62,16 @@ def eth80_trials() -> Iterator[Trial]:
 
 
 def _cut_outs(keys: Sequence[tuple[str, str]]) -> Queries:
-    def make(i: int) -> Pixels:
-        return read_image(ETH80, keys[i][1], "RGBA")
-
-    return Queries(LazyImages(make, len(keys)), [thing for thing, _ in keys])
+    read = partial(read_image, ETH80, mode="RGBA")
+    return Queries(LazyImages(read, [file for _, file in keys]), [thing for thing, _ in keys])
 
 
 def _on_photos(keys: Sequence[tuple[str, str]]) -> Queries:
-    def make(i: int) -> Pixels:
-        file = keys[i][1]
-        return composed(read_image(ETH80, file, "RGBA"), background(sum(file.encode()) % len(BACKGROUNDS)))
+    def make(key: tuple[str, int]) -> Pixels:
+        return composed(read_image(ETH80, key[0], "RGBA"), background(key[1]))
 
-    return Queries(LazyImages(make, len(keys)), [thing for thing, _ in keys])
+    files = [(file, sum(file.encode()) % len(BACKGROUNDS)) for _, file in keys]
+    return Queries(LazyImages(make, files), [thing for thing, _ in keys])
 
 
 @cache
@@ -115,4 +109,4 @@ def _grocery(split: str) -> Queries:
     kinds = [
         PurePosixPath(file).stem if split == "iconic" else PurePosixPath(file).parts[2] for file in files
     ]
-    return Queries(LazyImages(lambda i: read_image(GROCERY, files[i]), len(files)), kinds)
+    return Queries(LazyImages(partial(read_image, GROCERY), files), kinds)

@@ -57,11 +57,11 @@ def asked_characters() -> list[str]:
 
 
 def _read(files: Sequence[str]) -> LazyImages:
-    def make(i: int) -> Pixels:
-        archive, member = files[i].split(":")
+    def make(file: str) -> Pixels:
+        archive, member = file.split(":")
         return read_image(archive, member)
 
-    return LazyImages(make, len(files))
+    return LazyImages(make, files)
 
 
 def _trial(

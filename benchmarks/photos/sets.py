@@ -15,8 +15,8 @@ SETS = {
             "new-user",
             "30 photos and 30 emoji, one image of each; asked on a canvas at all angles, at half to full "
             "size, at any place, under nine conditions.",
-            "photos of scikit-image (public domain, CC0 and CC BY, see its data/README), scikit-learn "
-            "(CC BY) and matplotlib (public domain, and its licence); emoji: Twemoji graphics (CC BY 4.0)",
+            "photos of scikit-image (most are public domain or CC0, see `skimage.data`), scikit-learn "
+            "(CC BY 2.0) and matplotlib (its sample data); emoji: Twemoji graphics (CC BY 4.0)",
             new_user.trials,
             OBJECT_METHODS,
         ),
