@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.photos.archives import Pixels, cache_folder
-from benchmarks.photos.features import Vectors
+from benchmarks.photos.features import Vectors, remembered
 from benchmarks.photos.omniglot import _read, all_characters, training_characters
 from everlearn.errors import BadInput
 
@@ -130,11 +130,15 @@ def trained_network() -> CharacterNetwork:
     return net.eval()
 
 
-@torch.no_grad()
 def character_features(images: Sequence[Pixels]) -> Vectors:
     """Features of drawn characters."""
-    drawn = torch.from_numpy(np.stack([drawing(image) for image in images]))[:, None].float() / 255
-    return trained_network()(drawn).numpy()
+    return remembered("characters", images, _features)
+
+
+@torch.no_grad()
+def _features(images: Sequence[Pixels]) -> Vectors:
+    drawn = torch.from_numpy(np.stack([drawing(image) for image in images]))[:, None]
+    return trained_network()(drawn.float() / 255).numpy()
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def placed(thing: Pixels, pose: Pose) -> Floats:
     small = small.resize(size, Image.Resampling.LANCZOS, reducing_gap=None)
     rgba = np.dstack([np.asarray(small)[..., :3], _opacity(small)])
     # A transparent border keeps edges smooth.
-    layer = Image.fromarray(np.pad(rgba, [(1, 1), (1, 1), (0, 0)]), "RGBA")
+    layer = Image.fromarray(np.pad(rgba, [(1, 1), (1, 1), (0, 0)]))
     matrix = _coefficients(_corners(size, pose), size)
     canvas = [
         np.asarray(
