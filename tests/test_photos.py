@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.photos import methods, new_user, objects, omniglot, records, sprites
+from benchmarks.photos import layers, methods, new_user, objects, omniglot, records, sprites
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
 from benchmarks.photos.character_network import drawing
 from benchmarks.photos.features import opaque, prepared, remembered
+from benchmarks.photos.layers import VARIANTS, LayerSum
 from benchmarks.photos.methods import SLDA, NearestMean, NearestNeighbours, RanPAC, ScoredMethod
 from benchmarks.photos.page import PAGE, with_tables
 from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
@@ -28,8 +29,8 @@ def test_page_matches_the_stored_results() -> None:
 
 
 def test_every_stored_result_belongs_to_a_set_and_a_method() -> None:
-    expected = {path_of(s.name, method) for s in SETS.values() for method in s.methods}
-    assert set(RESULTS.glob("*-*.json")) - set(RESULTS.glob("sprites*")) <= expected
+    expected = {path_of(s.name, method) for s in SETS.values() for method in (*s.methods, *VARIANTS)}
+    assert set(RESULTS.glob("*.json")) <= expected
 
 
 def plain(level: int, height: int = 8, width: int = 8) -> Pixels:
@@ -296,3 +297,21 @@ def test_vectors_are_computed_once_for_each_key() -> None:
     assert (whole == embed(images)).all()
     assert (first == whole[10:30]).all()
     assert (remembered("test", list(images), compute) == whole).all()
+
+
+def test_whitened_layers_equal_slda_up_to_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "layer_slices", lambda _: {"top": slice(0, 48), "block16": slice(0, 24)})
+    monkeypatch.setattr(layers, "features", lambda _, images, __: embed(images))
+    images, names = clusters(5, 0)
+    for variant in VARIANTS[:3]:
+        method = LayerSum(variant, trim=True)
+        method.teach(images, names)
+        assert [answer.best for answer in method.ask(clusters(10, 1)[0])] == clusters(10, 1)[1]
+    slda, white = SLDA(embed), LayerSum("top, 0.1", trim=True)
+    slda.teach(images, names)
+    white.teach(images, names)
+    [(centre, matrix)] = [white_map for white_map in white.maps if white_map]
+    asked = embed(clusters(3, 1)[0])
+    distances = ((asked[:, None] - slda._means(embed(images))) @ matrix) ** 2
+    assert -0.5 * distances.sum(axis=2) == pytest.approx(slda.scores(asked), rel=1e-2)
+    assert centre == pytest.approx(embed(images).mean(axis=0))

@@ -6,6 +6,7 @@ Stored results are not computed again unless asked for.
 import argparse
 import sys
 
+from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.methods import METHODS
 from benchmarks.photos.records import accuracy, evaluate, load, store
 from benchmarks.photos.sets import SETS
@@ -16,11 +17,14 @@ def main(words: list[str]) -> None:
     """Run and store what is missing, and print the accuracy of each condition."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.photos")
     parser.add_argument("--set", choices=SETS, action="append", help="query set; all without it")
-    parser.add_argument("--method", choices=METHODS, action="append", help="method; all without it")
+    parser.add_argument(
+        "--method", choices=(*METHODS, "layers"), action="append", help="method; all without it"
+    )
     parser.add_argument("--again", action="store_true", help="run also what is stored")
     options = parser.parse_args(words)
     for name in options.set or SETS:
-        for method in options.method or SETS[name].methods:
+        chosen = options.method or SETS[name].methods
+        for method in VARIANTS if chosen == ["layers"] else chosen:
             if options.again or not load(name, method):
                 _run(name, method)
             _show(name, method)

@@ -197,9 +197,12 @@ def top_features(backbone: str, trim: bool, images: Sequence[Pixels]) -> Vectors
 def make_method(name: str, trim: bool = True) -> Method:
     """A method by the name that the command line accepts; baselines trim images if this helps them."""
     from benchmarks.photos.character_network import character_features
+    from benchmarks.photos.layers import VARIANTS, LayerSum
     from benchmarks.photos.product import Product
     from benchmarks.photos.sift import Sift
 
+    if name in VARIANTS:
+        return LayerSum(name, trim)
     lite0, mobilenet = (partial(top_features, net, trim) for net in ("efficientnet-lite0", "mobilenet-v1"))
     made: dict[str, Callable[[], Method]] = {
         "pixels": lambda: NearestNeighbours(partial(small_pixels, trim), 1),

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.records import Result, accuracy, load
 from benchmarks.photos.sets import SETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "photos.md"
 BEGIN, END = "<!-- photos {}: written by python -m benchmarks.photos.page -->", "<!-- end of photos {} -->"
+LAYERED = ("aloi", "grocery", "eth80")
+"""Sets that layers are compared on."""
 HALF = "half taught"
 """The trial of the new user that also asks about things that were not taught."""
 
@@ -16,9 +19,9 @@ Column = tuple[str, str]
 """Trial and condition."""
 
 
-def accuracies(name: str) -> str:
+def accuracies(name: str, methods: Sequence[str] | None = None) -> str:
     """A table of accuracies with 95 % intervals: a row for each method; the best of a column is bold."""
-    found = _found(name)
+    found = _found(name, methods)
     every = [result for results in found.values() for result in results]
     columns = dict.fromkeys((result.trial, result.condition) for result in every if result.trial != HALF)
     best = {column: max(_mean(_of(results, column)) for results in found.values()) for column in columns}
@@ -30,8 +33,8 @@ def accuracies(name: str) -> str:
     return "\n".join([*lines, *rows]) if every else "Not run yet."
 
 
-def _found(name: str) -> dict[str, list[Result]]:
-    stored = {method: load(name, method) for method in SETS[name].methods}
+def _found(name: str, methods: Sequence[str] | None = None) -> dict[str, list[Result]]:
+    stored = {method: load(name, method) for method in methods or SETS[name].methods}
     return {method: results for method, results in stored.items() if results}
 
 
@@ -85,7 +88,8 @@ def data() -> str:
 
 def tables() -> dict[str, str]:
     """The tables of the page by name."""
-    return {"data": data(), "unknown": unknown(), **{name: accuracies(name) for name in SETS}}
+    layers = {f"layers of {name}": accuracies(name, VARIANTS) for name in LAYERED}
+    return {"data": data(), "unknown": unknown(), **{name: accuracies(name) for name in SETS}, **layers}
 
 
 def with_tables(text: str) -> str:

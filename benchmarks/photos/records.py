@@ -102,7 +102,7 @@ def _separation(known: list[float], unknown: list[float]) -> dict[str, float | N
 
 def path_of(query_set: str, method: str) -> Path:
     """The file of the results of a method on a set."""
-    return RESULTS / f"{query_set}-{method}.json"
+    return RESULTS / f"{query_set}-{method.replace(', ', '-')}.json"
 
 
 def store(query_set: str, method: str, results: Sequence[Result]) -> None:
