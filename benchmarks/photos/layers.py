@@ -14,7 +14,7 @@ from benchmarks.photos.methods import ScoredMethod, normalized
 
 BACKBONE = "efficientnet-lite0"
 LAYERS = ("top", "block16", "block11", "block16+top", "block11+block16+top", "block8+block11+block16+top")
-SHRINKAGES = ("cosine", "0.1", "1")
+SHRINKAGES = ("cosine", "0.1")
 VARIANTS = tuple(f"{layers}, {shrinkage}" for layers, shrinkage in product(LAYERS, SHRINKAGES))
 """Layers, and "cosine" or the shrinkage of a whitening."""
 
