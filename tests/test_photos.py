@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.photos import layers, methods, new_user, objects, omniglot, records, sprites
+from benchmarks.photos import goals, layers, methods, new_user, objects, omniglot, records, sprites
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
 from benchmarks.photos.character_network import drawing
 from benchmarks.photos.features import opaque, prepared, remembered
@@ -300,7 +300,7 @@ def test_vectors_are_computed_once_for_each_key() -> None:
 
 
 def test_whitened_layers_equal_slda_up_to_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "layer_slices", lambda _: {"top": slice(0, 48), "block16": slice(0, 24)})
+    monkeypatch.setattr(layers, "layer_slices", lambda _: {"top": slice(0, 48), "block16": slice(0, 36)})
     monkeypatch.setattr(layers, "features", lambda _, images, __: embed(images))
     images, names = clusters(5, 0)
     for variant in VARIANTS[:4]:
@@ -315,3 +315,22 @@ def test_whitened_layers_equal_slda_up_to_lengths(monkeypatch: pytest.MonkeyPatc
     distances = ((asked[:, None] - slda._means(embed(images))) @ matrix) ** 2
     assert -0.5 * distances.sum(axis=2) == pytest.approx(slda.scores(asked), rel=1e-2)
     assert centre == pytest.approx(embed(images).mean(axis=0))
+
+
+def test_goals_name_conditions_of_their_sets_and_count_only_baselines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    for method, n in ("everlearn", 8), ("pixels", 5), ("sift", 7):
+        store("aloi", method, [Result("1 view", 0, "30 degrees", 10, n, n, 0, 0, 0, None, None)])
+    store(
+        "omniglot-20",
+        "character-network",
+        [Result("any alphabets", 0, "another hand", 9, 9, 9, 0, 0, 0, None, None)],
+    )
+    found = {row[0]: row[1:] for row in goals.rows()}
+    above = ("above the best baseline", "0.800", "0.700 (sift)", "reached")
+    assert found["aloi: 1 view, 30 degrees"] == above
+    assert found["omniglot-20: any alphabets, another hand"] == ("0.90", "not run yet", "not run yet", "")
+    stored = {(r.trial, r.condition) for r in load("aloi", "sift")}
+    assert stored <= {(g.trial, g.condition) for g in goals.GOALS if g.query_set == "aloi"}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.photos.goals import rows
 from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.records import Result, accuracy, load
 from benchmarks.photos.sets import SETS
@@ -86,10 +87,22 @@ def data() -> str:
     return "\n".join([*lines, *(f"| {s.name} | {s.about} | {s.licence} |" for s in SETS.values())])
 
 
+def goals() -> str:
+    """Required accuracies, the product and the best baseline."""
+    head = _head(["", "goal", "everlearn", "best baseline", ""])
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows())])
+
+
 def tables() -> dict[str, str]:
     """The tables of the page by name."""
     layers = {f"layers of {name}": accuracies(name, VARIANTS) for name in LAYERED}
-    return {"data": data(), "unknown": unknown(), **{name: accuracies(name) for name in SETS}, **layers}
+    return {
+        "goals": goals(),
+        "data": data(),
+        "unknown": unknown(),
+        **{name: accuracies(name) for name in SETS},
+        **layers,
+    }
 
 
 def with_tables(text: str) -> str:
