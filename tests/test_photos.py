@@ -18,6 +18,7 @@ from benchmarks.photos.page import PAGE, with_tables
 from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
 from benchmarks.photos.records import RESULTS, Result, accuracy, evaluate, load, path_of, store, summary
 from benchmarks.photos.sets import SETS
+from benchmarks.photos.sift import Sift
 from PIL import Image
 
 from everlearn.rng import rng_at
@@ -334,3 +335,16 @@ def test_goals_name_conditions_of_their_sets_and_count_only_baselines(
     assert found["omniglot-20: any alphabets, another hand"] == ("0.90", "not run yet", "not run yet", "")
     stored = {(r.trial, r.condition) for r in load("aloi", "sift")}
     assert stored <= {(g.trial, g.condition) for g in goals.GOALS if g.query_set == "aloi"}
+
+
+def test_sift_finds_a_turned_texture_and_refuses_a_blank_image() -> None:
+    pytest.importorskip("cv2")
+    rng = np.random.default_rng(0)
+    coarse = [rng.integers(0, 255, (16, 16, 3)).astype(np.uint8) for _ in range(2)]
+    textures = [
+        np.asarray(Image.fromarray(one).resize((128, 128), Image.Resampling.BICUBIC)) for one in coarse
+    ]
+    method = Sift()
+    method.teach([*textures, plain(255, 128, 128)], ["first", "second", "blank"])
+    answers = method.ask([np.rot90(textures[1]).copy(), plain(0, 64, 64)])
+    assert (answers[0].name, answers[1].name) == ("second", None)

@@ -11,7 +11,7 @@ from benchmarks.photos.sets import SETS
 
 PAGE = Path(__file__).parents[2] / "docs" / "photos.md"
 BEGIN, END = "<!-- photos {}: written by python -m benchmarks.photos.page -->", "<!-- end of photos {} -->"
-LAYERED = ("aloi", "grocery", "eth80")
+LAYERED = ("aloi", "grocery")
 """Sets that layers are compared on."""
 HALF = "half taught"
 """The trial of the new user that also asks about things that were not taught."""
