@@ -96,7 +96,10 @@ def _best_splits(
     safe_left, safe_right = np.maximum(n_left, 1), np.maximum(n_right, 1)
     gain = left**2 / safe_left + right**2 / safe_right - total**2 / np.maximum(n_all, 1)
     gain = np.where(possible & (gain > min_gain[:, None, None] + 1e-9), gain, 0.0)
-    nodes, order = np.arange(n_nodes), rng.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns).argsort(axis=1)
+    nodes, order = (
+        np.arange(n_nodes),
+        rng.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns).argsort(axis=1),
+    )
     best, place = np.divmod(gain[nodes[:, None], order].reshape(n_nodes, -1).argmax(axis=1), N_BINS - 1)
     column = order[nodes, best]
     return gain[nodes, column, place], column, place
