@@ -15,11 +15,12 @@ from everlearn.learners.base import setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_optimizer
 from everlearn.learners.stateful import Names, Stateful
 from everlearn.learners.weight_penalty import PathIntegralPenalty
-from everlearn.networks import flops_per_image, pad_to, split_layers
+from everlearn.networks import flops_per_image, map_batches, pad_to, split_layers
 from everlearn.networks.activation_cache import CachedLayers
 from everlearn.networks.layers import set_renorm_momentum
-from everlearn.rng import IntArray
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import TaskView
+from everlearn.streams.stream import Images
 
 RENORM_MOMENTUM = (0.1, 5e-5)
 """Momentum of the running statistics of batch renormalization, in the first task and after it."""
@@ -139,9 +140,10 @@ class CWRLearner(Classifier):
 
     def split_backbone(self) -> None:
         """Split the backbone into the layers that are frozen and those above them."""
-        lower, self.upper = split_layers(self.net.backbone, self.n_frozen_layers)
-        self.lower_flops = flops_per_image(lower, self.image_shape)
-        self.lower: nn.Module = CachedLayers(lower, self.image_shape) if self.cached else lower
+        self.lower, self.upper = split_layers(self.net.backbone, self.n_frozen_layers)
+        self.lower_flops = flops_per_image(self.lower, self.image_shape)
+        if self.cached:
+            self.cache, self.lower = CachedLayers(self.lower, self.image_shape), nn.Sequential()
 
     @property
     def n_frozen_layers(self) -> int | str:
@@ -183,6 +185,18 @@ class CWRLearner(Classifier):
         """Consolidate the trained rows of classes with their numbers of images."""
         self.cwr_head.consolidate(self.net.head.weight, counts)
         self.net.head.weight.copy_(self.cwr_head.class_weights)
+
+    def tensor(self, images: Images) -> Tensor:
+        """Images as a tensor; if the activations of the frozen layers are cached, these in their place."""
+        if not self.cached:
+            return super().tensor(images)
+        return self.cache(images).to(self.net.head.weight.device)
+
+    @torch.no_grad()
+    def features(self, images: Images) -> FloatArray:
+        self.net.eval()
+        features = map_batches(lambda some: self.upper(self.lower_activations(self.tensor(some))), images)
+        return np.asarray(features.double().numpy())
 
     def logits(self, images: Tensor) -> Tensor:
         self.count_layer_flops(n_lower=len(images), n_upper=len(images))
@@ -326,8 +340,8 @@ class AR1(CWRLearner):
 
     def backbone_parameters(self) -> list[nn.Parameter]:
         """The parameters under the penalty: all that are trained."""
-        frozen = {id(each) for each in self.lower.parameters()}
-        return [each for each in self.net.backbone.parameters() if id(each) not in frozen]
+        trained = {id(each) for each in self.upper.parameters()}
+        return [each for each in self.net.backbone.parameters() if id(each) in trained]
 
     @property
     def n_frozen_layers(self) -> int | str:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from everlearn import files
 from everlearn.networks.tensors import module_state, to_tensor
 from everlearn.serialization import digest
+from everlearn.streams.stream import Images
 
 VARIABLE = "EVERLEARN_CACHE"
 MAX_BYTES = 4 * 2**30
@@ -34,7 +35,7 @@ def cache_folder() -> Path:
     return (Path(given).expanduser().absolute() if given else user_cache_path("everlearn")) / "activations"
 
 
-class CachedLayers(nn.Module):
+class CachedLayers:
     """Frozen layers whose outputs are computed once per image, also over runs and processes.
 
     Outputs are rounded to float16 whether they come from the cache or not, so that results do not depend on
@@ -43,38 +44,34 @@ class CachedLayers(nn.Module):
     Example:
         >>> from tempfile import mkdtemp
         >>> layers = CachedLayers(nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), (8, 8), Path(mkdtemp()))
-        >>> layers(torch.zeros(5, 1, 8, 8)).shape, len(layers.rows)
+        >>> layers(np.zeros((5, 8, 8), np.uint8)).shape, len(layers.rows)
         (torch.Size([5, 3]), 1)
     """
 
     def __init__(self, layers: nn.Module, image_shape: tuple[int, ...], folder: Path | None = None) -> None:
-        super().__init__()
         self.layers = layers.eval()
-        example = self._compute(to_tensor(np.zeros((1, *image_shape), np.uint8)))
-        self.shape = example.shape[1:]
+        self.shape = self._compute(np.zeros((1, *image_shape), np.uint8)).shape[1:]
         weights = digest({"weights": module_state(layers), "shape": list(image_shape), "chunk": CHUNK})
         self.rows = CachedRows((folder or cache_folder()) / weights[:32], int(np.prod(self.shape)))
 
-    @torch.no_grad()
-    def forward(self, images: Tensor) -> Tensor:
-        """(n, C, H, W) -> outputs (n, ...) of the layers, in evaluation mode and without gradient."""
-        pixels = images.cpu().contiguous().numpy()
-        keys = [blake2b(image.tobytes(), digest_size=KEY_BYTES).digest() for image in pixels]
+    def __call__(self, images: Images) -> Tensor:
+        """Images (n, H, W[, 3]) -> outputs (n, ...) of the layers, in evaluation mode, on the CPU."""
+        keys = [blake2b(image.tobytes(), digest_size=KEY_BYTES).digest() for image in images]
         found = {key: self.rows.get(key) for key in keys}
         first = {key: row for row, key in reversed(list(enumerate(keys)))}
         if missing := [key for key, row in found.items() if row is None]:
             computed = dict(zip(missing, self._compute(images[[first[key] for key in missing]]), strict=True))
-            self.rows.add({key: row.reshape(-1) for key, row in computed.items()})
+            self.rows.add(computed)
             found |= computed
-        rows = np.stack([np.asarray(found[key], np.float32).reshape(self.shape) for key in keys])
-        return torch.from_numpy(rows).to(images.device)
+        rows = [np.asarray(found[key], np.float32).reshape(self.shape) for key in keys]
+        return torch.from_numpy(np.stack(rows) if rows else np.zeros((0, *self.shape), np.float32))
 
     @torch.no_grad()
-    def _compute(self, images: Tensor) -> Row:
+    def _compute(self, images: Images) -> Row:
         self.layers.eval()
-        device = next((weight.device for weight in self.layers.parameters()), images.device)
-        padding = images.new_zeros(-len(images) % CHUNK, *images.shape[1:])
-        chunks = torch.split(torch.cat([images, padding]).to(device), CHUNK)
+        device = next((weight.device for weight in self.layers.parameters()), None)
+        padded = np.concatenate([images, np.zeros((-len(images) % CHUNK, *images.shape[1:]), np.uint8)])
+        chunks = (to_tensor(padded[start : start + CHUNK], device) for start in range(0, len(padded), CHUNK))
         outputs = torch.cat([self.layers(chunk).cpu() for chunk in chunks])[: len(images)]
         return np.asarray(outputs.contiguous().half().numpy())
 

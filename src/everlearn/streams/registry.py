@@ -35,6 +35,7 @@ _STREAMS = {
     "split-cifar100": ("everlearn.streams.images", "SplitCifar100Settings"),
     "split-tiny-imagenet": ("everlearn.streams.images", "SplitTinyImageNetSettings"),
     "imagenet-r": ("everlearn.streams.images", "ImageNetRSettings"),
+    "cifar-50": ("everlearn.streams.images", "Cifar50Settings"),
 }
 
 
