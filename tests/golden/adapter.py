@@ -331,6 +331,10 @@ STREAMS: dict[str, dict[str, Any]] = {
     "split-cifar100, icarl": {
         **BENCHMARK, "stream": "split-cifar100", "data": FILES, "class_order": "icarl",
     },
+    "cifar-50": {
+        "stream": "cifar-50", "data": FILES, "image_size": 16, "scenario": "nic", "first_classes": 2,
+        "classes_per_task": 1, "sessions_per_task": 2, "n_tasks": 5,
+    },
 }  # fmt: skip
 REAL_STREAMS: dict[str, dict[str, Any]] = {
     "omniglot": OMNIGLOT,

@@ -132,6 +132,15 @@ def write_imagenet_r(folder: Path) -> Path:
     return folder
 
 
+def write_cifar50(folder: Path) -> Path:
+    """Enough images of each class for eight sessions."""
+    for label in range(6):
+        for number in range(12):
+            part = "train" if number < 10 else "test"
+            write_png(folder / part / f"kind {label}" / f"{number:02}.png", make_image(label, number, 32, 3))
+    return folder
+
+
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "arrays": write_npz,
     "csv": write_csv,
@@ -144,5 +153,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "split-cifar100": write_cifar100,
     "split-tiny-imagenet": write_tiny_imagenet,
     "imagenet-r": write_imagenet_r,
+    "cifar-50": write_cifar50,
 }
 """What writes the files of a kind of stream; each returns the value of the setting data."""
