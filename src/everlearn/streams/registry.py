@@ -36,6 +36,7 @@ _STREAMS = {
     "split-tiny-imagenet": ("everlearn.streams.images", "SplitTinyImageNetSettings"),
     "imagenet-r": ("everlearn.streams.images", "ImageNetRSettings"),
     "cifar-50": ("everlearn.streams.images", "Cifar50Settings"),
+    "objects-50": ("everlearn.streams.images", "Objects50Settings"),
 }
 
 

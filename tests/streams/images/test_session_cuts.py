@@ -1,5 +1,6 @@
 """CIFAR-100 in sessions: which images a session has."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_sessions_are_sorted_by_the_main_difference_of_images(root: Path) -> Non
     stream = streams.cifar_50(data=root, scenario="ni")
     means = [brightness(stream, ids) for ids in stream.source.sessions(0)]
     assert [len(each) for each in means] == [2] * 8
-    assert all(a.max() < b.min() for a, b in zip(means, means[1:], strict=False))
+    assert all(a.max() < b.min() for a, b in pairwise(means))
 
 
 def test_random_sessions_are_a_control(root: Path) -> None:

@@ -67,11 +67,11 @@ STREAM = (
 )
 REAL = (
     "Fifty classes of CIFAR-100 at 96 px in the tasks of CORe50, and EfficientNet-Lite0 pretrained on "
-    "ImageNet, which knows many of these classes. The network is frozen up to its last block, whose output of 320 maps "
-    "of 3 by 3 is replayed; the last convolution and the head are trained. The generator is an ordinary "
-    "conditional VAE. Batches, memory and epochs are those of the paper. All lines have the same learning "
-    'rates, chosen on two seeds that are not reported by the line PR-OD alone. "none" is AR1, "free" has '
-    'no penalty, "naive" has one head that is not consolidated (appendix C of the paper).'
+    "ImageNet, which knows many of these classes. The network is frozen up to its last block, whose output "
+    "of 320 maps of 3 by 3 is replayed; the last convolution and the head are trained. The generator is an "
+    "ordinary conditional VAE. Batches, memory and epochs are those of the paper. All lines have the same "
+    'learning rates, chosen on two seeds that are not reported by the line PR-OD alone. "none" is AR1, '
+    '"free" has no penalty, "naive" has one head that is not consolidated (appendix C of the paper).'
 )
 FIVE, TWENTY = "by at least 5 points", "by at least 20 points"
 

@@ -24,7 +24,7 @@ VARIANTS = {
     "naive NR-GD": learner(source="generated", form="standalone"),
 }
 """Settings of the variants; "none" is AR1."""
-RATES = {"nc": learner(learning_rate=0.01, head_lr=0.01, backbone_lr=1e-4)}
+RATES = {"nc": learner(learning_rate=0.01, head_lr=0.003, backbone_lr=1e-4)}
 """Learning rates of all lines."""
 SHARED: Settings = {
     **stream(image_size=96),
