@@ -335,6 +335,10 @@ STREAMS: dict[str, dict[str, Any]] = {
         "stream": "cifar-50", "data": FILES, "image_size": 16, "scenario": "nic", "first_classes": 2,
         "classes_per_task": 1, "sessions_per_task": 2, "n_tasks": 5,
     },
+    "objects-50": {
+        "stream": "objects-50", "data": FILES, "image_size": 16, "n_classes": 6, "first_classes": 2,
+        "classes_per_task": 1, "frames_per_session": 2, "n_tasks": 3,
+    },
 }  # fmt: skip
 REAL_STREAMS: dict[str, dict[str, Any]] = {
     "omniglot": OMNIGLOT,

@@ -86,6 +86,8 @@ class ObjectSource(Source):
         return np.arange(self._n_frames * sessions.start, self._n_frames * sessions.stop)
 
     def load(self, class_ids: IntArray, image_ids: IntArray) -> tuple[Images, Factors]:
+        if not len(class_ids):
+            return np.zeros((0, *self.image_shape), np.uint8), Factors.canonical(0)
         sessions, frames = np.divmod(image_ids, self._n_frames)
         times = frames / max(1, self._n_frames - 1)
         units = np.array([rng_at(self._seed, "object sessions", int(s)).uniform(12) for s in range(11)])[
@@ -139,8 +141,6 @@ class ObjectSource(Source):
         return np.ascontiguousarray(pixels[top : top + side, left : left + side])
 
     def _draw(self, views: list[Pixels], factors: Factors, photos: Images) -> Images:
-        if not views:
-            return np.zeros((0, *self.image_shape), np.uint8)
         size = self.image_shape[0]
         raw, which = RawImages.of(views).trimmed(), np.arange(len(views))
         black, white = (
