@@ -148,7 +148,7 @@ def write_objects(folder: Path) -> Path:
             thing = make_image(label, number, 16, 3) // 2 + 100
             alpha = np.full((16, 16, 1), 255, np.uint8)
             write_png(folder / "eth80" / f"kind{label}" / f"066-{pan:03}.png", np.dstack([thing, alpha]))
-            on_black = np.pad(thing, ((4, 4), (6, 6), (0, 0)))
+            on_black = np.pad(255 - thing, ((4, 4), (6, 6), (0, 0)))
             write_png(folder / "aloi" / f"{label:04}" / f"{pan:03}.png", on_black)
     for number in range(5):
         write_png(folder / "grocery" / "train" / "kind" / f"{number}.png", make_image(number, 1, 24, 3))
@@ -167,7 +167,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "split-cifar100": write_cifar100,
     "split-tiny-imagenet": write_tiny_imagenet,
     "imagenet-r": write_imagenet_r,
-    "cifar-50": write_cifar50,
     "objects-50": write_objects,
 }
 """What writes the files of a kind of stream; each returns the value of the setting data."""

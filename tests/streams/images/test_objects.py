@@ -26,7 +26,7 @@ def test_sessions_and_tasks(root: Path) -> None:
     stream = streams.objects_50(data=root, **SMALL)
     assert [len(task.labels) for task in stream] == [2, 2, 2]
     task = stream.task(1)
-    assert (len(task.train), len(task.test), len(task.val)) == (2 * 8 * 4, 2 * 3 * 4, 0)
+    assert (len(task.train), len(task.test), len(task.val)) == (2 * 8 * 4, 2 * 3 * 4, 2 * 4)
     assert task.train.images.shape[1:] == (32, 32, 3)
     names = [stream.source.class_name(c) for c in range(6)]
     assert sorted(names) == ["0000", "0001", "0002", "kind0", "kind1", "kind2"]

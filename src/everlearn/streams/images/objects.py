@@ -21,7 +21,7 @@ from everlearn.streams.source import Source
 from everlearn.streams.stream import Images, Split
 
 SESSIONS: dict[Split, range] = {
-    "train": range(8), "test": range(8, 11), "val": range(0), "held_out": range(0),
+    "train": range(8), "test": range(8, 11), "val": range(11, 12), "held_out": range(0),
 }  # fmt: skip
 N_CLASSES = 50
 DARK = 110
@@ -90,7 +90,7 @@ class ObjectSource(Source):
             return np.zeros((0, *self.image_shape), np.uint8), Factors.canonical(0)
         sessions, frames = np.divmod(image_ids, self._n_frames)
         times = frames / max(1, self._n_frames - 1)
-        units = np.array([rng_at(self._seed, "object sessions", int(s)).uniform(12) for s in range(11)])[
+        units = np.array([rng_at(self._seed, "object sessions", int(s)).uniform(12) for s in range(12)])[
             sessions
         ]
         factors = _path(units, times)

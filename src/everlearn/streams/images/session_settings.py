@@ -59,7 +59,7 @@ class Objects50Settings(SessionSettings):
 
     Objects are cut out of ETH-80 and ALOI, 25 of each, which the seed selects. A session has its own photo
     of a shop (of the Grocery Store Dataset) as background, its own light, and a smooth path; within it each
-    object is seen from a quarter of all directions.
+    object is seen from a quarter of all directions. A twelfth session is for validation.
 
     The tasks are those of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 objects and then 8 times
     5, "nic" 391 tasks (196 with sessions_per_task=2, 79 with 5), "ni" 8.
