@@ -184,7 +184,8 @@ class Record:
         """
         from everlearn.runs.spec import RunSpec  # which imports streams; records are read without them
 
-        if changed := differences(RunSpec.from_record(self).to_mapping(), spec):
+        complete = read_json(RunSpec.from_record(self).to_json(), "the spec")
+        if changed := differences(complete, spec):
             raise BadInput(
                 f"{self.folder} is the record of another run: {'; '.join(changed)}; choose a new folder"
             )

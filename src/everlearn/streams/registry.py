@@ -24,6 +24,8 @@ _STREAMS = {
     "omniglot": ("everlearn.streams.images", "OmniglotSettings"),
     "folder": ("everlearn.streams.images", "FolderSettings"),
     "core50": ("everlearn.streams.images", "Core50Settings"),
+    "cifar-50": ("everlearn.streams.images", "Cifar50Settings"),
+    "objects-50": ("everlearn.streams.images", "Objects50Settings"),
     "arrays": ("everlearn.streams.images", "ArraySettings"),
     "csv": ("everlearn.streams.images", "CsvSettings"),
     "huggingface": ("everlearn.streams.images", "HuggingFaceSettings"),
@@ -35,8 +37,6 @@ _STREAMS = {
     "split-cifar100": ("everlearn.streams.images", "SplitCifar100Settings"),
     "split-tiny-imagenet": ("everlearn.streams.images", "SplitTinyImageNetSettings"),
     "imagenet-r": ("everlearn.streams.images", "ImageNetRSettings"),
-    "cifar-50": ("everlearn.streams.images", "Cifar50Settings"),
-    "objects-50": ("everlearn.streams.images", "Objects50Settings"),
 }
 
 
