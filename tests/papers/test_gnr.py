@@ -9,6 +9,8 @@ import pytest
 from everlearn import streams
 from everlearn.papers.gnr import GNR
 from everlearn.papers.gnr import figures as claims
+from everlearn.papers.gnr.figures import of
+from everlearn.papers.gnr.real import VARIANTS
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -71,7 +73,7 @@ def test_laptop_scale_evaluates_all_images_and_fits_its_pretrained_network() -> 
 def test_lines_with_real_images_differ_in_replay_only() -> None:
     """One set of learning rates, as in the paper, and its sizes of batches and memory."""
     scale = GNR.scale("laptop")
-    specs = {name: scale.spec(name, seed=0) for name in scale.series if name.startswith("real nc ")}
+    specs = {name: scale.spec(name, seed=0) for name in scale.series if name in of("real nc", *VARIANTS)}
     assert len(specs) == 10
     for spec in specs.values():
         settings = spec.learner.settings

@@ -13,7 +13,6 @@ from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.papers.claims import Metric, above_next, not_below
 from everlearn.papers.experiment import Check, Claim, Experiment, Groups, Verdict
-from everlearn.papers.gnr import real
 from everlearn.papers.gnr.scales import AR1, CORRUPTED, DEGRADED, NO_PENALTY, ROLES, SCENARIOS
 from everlearn.plotting.axes import Axes, Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
@@ -64,14 +63,6 @@ STREAM = (
     "pretrained on other shapes, as the paper's is on ImageNet. Seeds differ in the similarity of their "
     "shapes, more than methods differ from each other; therefore methods are compared seed by seed, and "
     "figures show means."
-)
-REAL = (
-    "Fifty classes of CIFAR-100 at 96 px in the tasks of CORe50, and EfficientNet-Lite0 pretrained on "
-    "ImageNet, which knows many of these classes. The network is frozen up to its last block, whose output "
-    "of 320 maps of 3 by 3 is replayed; the last convolution and the head are trained. The generator is an "
-    "ordinary conditional VAE. Batches, memory and epochs are those of the paper. All lines have the same "
-    'learning rates, chosen on two seeds that are not reported by the line PR-OD alone. "none" is AR1, '
-    '"free" has no penalty, "naive" has one head that is not consolidated (appendix C of the paper).'
 )
 FIVE, TWENTY = "by at least 5 points", "by at least 20 points"
 
@@ -156,7 +147,7 @@ def crosses(positive: Mapping[str, str], negative: Mapping[str, str]) -> Check:
     return check
 
 
-def _better(text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL) -> Claim:
+def better(text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL) -> Claim:
     """Each series is better than the next."""
     return Claim(text, tuple(series), above_next(metric, by=by))
 
@@ -175,10 +166,10 @@ def _degradation_claims(scenario: str) -> tuple[Claim, ...]:
     return (
         Claim(both, tuple(name for names in qualities for name in names.values()), crosses(*qualities)),
         _upper_bound((real, negative), subject=f"{here}: real activations"),
-        _better(f"{here}: negative replay is better than none, {FIVE}.", (negative, none), by=0.05),
-        _better(f"{here}: even random activations are better than none.", (random, none)),
-        _better(f"{here}: positive replay is worse than none.", (none, positive)),
-        _better(f"{here}: negative replay is better than positive, {TWENTY}.", (negative, positive), by=0.2),
+        better(f"{here}: negative replay is better than none, {FIVE}.", (negative, none), by=0.05),
+        better(f"{here}: even random activations are better than none.", (random, none)),
+        better(f"{here}: positive replay is worse than none.", (none, positive)),
+        better(f"{here}: negative replay is better than positive, {TWENTY}.", (negative, positive), by=0.2),
     )
 
 
@@ -188,7 +179,7 @@ EXPERIMENTS = (
         "Positive and negative replay of generated activations, new classes in every task",
         of("nc", "PR-GD", "NR-GD"),
         (
-            _better(
+            better(
                 "Negative replay performs significantly better, with the same classifier and generator.",
                 of("nc", "NR-GD", "PR-GD"),
             ),
@@ -203,7 +194,7 @@ EXPERIMENTS = (
         of("nc", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
             _upper_bound(of("nc", "PR-OD", "NR-GD"), AVERAGE),
-            _better(
+            better(
                 "Negative replay is better than none, and positive replay of the same activations worse.",
                 of("nc", "NR-GD", AR1, "PR-GD"),
                 metric=AVERAGE,
@@ -219,10 +210,10 @@ EXPERIMENTS = (
         tuple(name for scenario in SCENARIOS for name in of(scenario, AR1, "NR-OD", "NR-GD", "NR-RD")),
         (
             *(
-                _better(f"Even random activations are better than none ({name}).", of(name, "NR-RD", AR1))
+                better(f"Even random activations are better than none ({name}).", of(name, "NR-RD", AR1))
                 for name in SCENARIOS
             ),
-            _better(
+            better(
                 "In NIC generated activations are better than random ones, and real ones than generated.",
                 of("nic", "NR-OD", "NR-GD", "NR-RD"),
             ),
@@ -237,14 +228,14 @@ EXPERIMENTS = (
         of("nic", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
             _upper_bound(of("nic", "PR-OD", "NR-GD")),
-            _better(f"Negative replay is better than none, {FIVE}.", of("nic", "NR-GD", AR1), by=0.05),
-            _better("Positive replay of generated activations is worse than none.", of("nic", AR1, "PR-GD")),
-            _better(
+            better(f"Negative replay is better than none, {FIVE}.", of("nic", "NR-GD", AR1), by=0.05),
+            better("Positive replay of generated activations is worse than none.", of("nic", AR1, "PR-GD")),
+            better(
                 f"Negative replay is better than positive replay of the same activations, {TWENTY}.",
                 of("nic", "NR-GD", "PR-GD"),
                 by=0.2,
             ),
-            _better(
+            better(
                 "Negative replay is better than no replay even without a penalty (not in the paper).",
                 of("nic", "NR-GD", NO_PENALTY),
             ),
@@ -273,54 +264,6 @@ EXPERIMENTS = (
         "generator without the loss of the classifier, whose classes mix. The settings of replay were tuned "
         "again for corruption 1, and are the same for corruption 0.5 and unguided generators. [Other ways "
         "to degrade activations](decisions/0009-corrupting-generated-activations.md) that were tried.",
-        COLUMNS,
-    ),
-    Experiment(
-        "gnr-real",
-        "Real images and a network pretrained on ImageNet, new classes in every task",
-        of("real nc", *real.VARIANTS),
-        (
-            _better(
-                "Figure 1: negative replay performs significantly better than positive replay of the same "
-                "activations.",
-                of("real nc", "NR-GD", "PR-GD"),
-            ),
-            _better(
-                "Table 1: negative replay is better than none on average over tasks.",
-                of("real nc", "NR-GD", real.NONE),
-                metric=AVERAGE,
-            ),
-            _better(
-                "Table 1: positive replay of generated activations is worse than none on average over tasks.",
-                of("real nc", real.NONE, "PR-GD"),
-                metric=AVERAGE,
-            ),
-            _better("Real activations are the upper bound.", of("real nc", "PR-OD", "NR-GD")),
-            _better(
-                "Table 2: even random activations are better than none.", of("real nc", "NR-RD", real.NONE)
-            ),
-            Claim(
-                "Table 2: negative replay tolerates poor activations: generated ones are as good as real "
-                "ones, within a point.",
-                of("real nc", "NR-GD", "NR-OD"),
-                not_below(FINAL, within=0.01),
-            ),
-            _better(
-                "Figure 6: without consolidation, negative replay is better than positive.",
-                of("real nc", "naive NR-GD", "naive PR-GD"),
-            ),
-            _better(
-                "Figure 6: without consolidation, negative replay is better than none.",
-                of("real nc", "naive NR-GD", real.NAIVE),
-            ),
-            _better(
-                "Negative replay is better than none after the last task, positive replay worse (not in the "
-                "paper).",
-                of("real nc", "NR-GD", real.NONE, "PR-GD"),
-            ),
-        ),
-        accuracy_on_both_sets,
-        REAL,
         COLUMNS,
     ),
 )
