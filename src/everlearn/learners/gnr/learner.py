@@ -24,6 +24,7 @@ from everlearn.learners.stateful import Names
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.networks import map_batches
 from everlearn.networks.cvae import ConditionalVAE
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
@@ -159,6 +160,19 @@ class GNR(CWRLearner):
             self.count_flops(len(targets), self.lower_flops, backward=False)
             batch = LatentBatch(self._activations(task.train.images), targets)
             self.flops += self.replay.fit(batch, task.index)
+
+    def latent_activations(self, images: Images) -> FloatArray:
+        """The activations of images at the replay layer, flat, (n, n_units)."""
+        return np.asarray(self._activations(images).flatten(1).double().cpu().numpy())
+
+    def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
+        """At most n activations that a next task would replay, and their labels; changes the state."""
+        if self.source == "none":
+            raise BadInput('this learner replays nothing; train one with a source other than "none"')
+        self.replay.prepare(range(len(self.net.head.labels)), self.n_ended)
+        replayed = self.replay.sample(n, self.n_steps)
+        labels = np.array(self.net.head.labels, np.int64)[replayed.targets.cpu().numpy()]
+        return replayed.activations.flatten(1).double().cpu().numpy(), labels
 
     @property
     def n_frozen_layers(self) -> int | str:

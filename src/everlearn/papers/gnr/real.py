@@ -76,8 +76,13 @@ def _row(scenario: str, variant: str, factor: int = 1) -> Series:
         folder=f"gnr-real/{slug(f'{scenario} {variant}{suffix}')}",
         stream="cifar-50",
     )
-    name = f"real {scenario} {variant}{suffix}"
-    return Series(name, "ar1" if is_ar1 else "gnr", None, run, settings=VARIANTS[variant])
+    return Series(
+        f"real {scenario} {variant}{suffix}",
+        "ar1" if is_ar1 else "gnr",
+        laptop=run,
+        settings=VARIANTS[variant],
+        protocols=("replay-quality",) if variant in ("PR-GD", "NR-GD") and not suffix else (),
+    )
 
 
 TABLE = (
