@@ -85,11 +85,6 @@ EXPERIMENTS = (
                 "Figure 6: without consolidation, negative replay is better than none.",
                 of("real nc", "naive NR-GD", real.NAIVE),
             ),
-            better(
-                "Negative replay is better than none after the last task, positive replay worse (not in the "
-                "paper).",
-                of("real nc", "NR-GD", real.NONE, "PR-GD"),
-            ),
         ),
         accuracy_on_both_sets,
         f"{REAL} {MEASURES}",
@@ -99,20 +94,7 @@ EXPERIMENTS = (
         "gnr-real-rates",
         "The same with three times the learning rates after the first task (not in the paper)",
         tuple(f"real nc {variant}{real.FASTER}" for variant in real.COMPARED),
-        (
-            better(
-                "Negative replay is better than positive replay of the same activations at larger rates too.",
-                tuple(f"real nc {variant}{real.FASTER}" for variant in ("NR-GD", "PR-GD")),
-            ),
-            better(
-                "Positive replay of generated activations is worse than none at larger rates too.",
-                tuple(f"real nc {variant}{real.FASTER}" for variant in (real.NONE, "PR-GD")),
-            ),
-            better(
-                "Negative replay is better than none at larger rates.",
-                tuple(f"real nc {variant}{real.FASTER}" for variant in ("NR-GD", real.NONE)),
-            ),
-        ),
+        (),
         accuracy_on_both_sets,
         REAL,
         COLUMNS,
