@@ -43,9 +43,11 @@ CORRUPTED_REPLAY_SIZES = {"nc": (8, 4, 2), "nic": (32, 16, 8)}
 def tuned_series() -> list[str]:
     """Names of all variants, and of both roles with fully corrupted activations.
 
-    Half corrupted and unguided ones use the settings of fully corrupted ones.
+    Half corrupted and unguided ones use the settings of fully corrupted ones; lines with real images share
+    theirs (`gnr_real_tuning`).
     """
-    return [name for name in LAPTOP.series if "," not in name or CORRUPTED in name]
+    sprites = [name for name in LAPTOP.series if not name.startswith("real ")]
+    return [name for name in sprites if "," not in name or CORRUPTED in name]
 
 
 def trials(name: str) -> list[Trial]:

@@ -333,6 +333,14 @@ STREAMS: dict[str, dict[str, Any]] = {
     "split-cifar100, icarl": {
         **BENCHMARK, "stream": "split-cifar100", "data": FILES, "class_order": "icarl",
     },
+    "cifar-50": {
+        "stream": "cifar-50", "data": FILES, "image_size": 16, "scenario": "nic", "first_classes": 2,
+        "classes_per_task": 1, "sessions_per_task": 2, "n_tasks": 5,
+    },
+    "objects-50": {
+        "stream": "objects-50", "data": FILES, "image_size": 16, "n_classes": 6, "first_classes": 2,
+        "classes_per_task": 1, "frames_per_session": 2,
+    },
 }  # fmt: skip
 REAL_STREAMS: dict[str, dict[str, Any]] = {
     "omniglot": OMNIGLOT,
@@ -361,7 +369,8 @@ def with_files(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The settings, with the files that they need written to a folder."""
     if settings.get("data") != FILES:
         return dict(settings)
-    writers = {"core50": write_core50, "folder": write_images, **datasets.WRITERS}
+    others = {"core50": write_core50, "folder": write_images, "cifar-50": datasets.write_cifar50}
+    writers = {**others, **datasets.WRITERS}
     return {**settings, "data": writers[settings["stream"]](folder)}
 
 

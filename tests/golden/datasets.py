@@ -132,6 +132,29 @@ def write_imagenet_r(folder: Path) -> Path:
     return folder
 
 
+def write_cifar50(folder: Path) -> Path:
+    """Enough images of each class for eight sessions."""
+    for label in range(6):
+        for number in range(12):
+            part = "train" if number < 10 else "test"
+            write_png(folder / part / f"kind {label}" / f"{number:02}.png", make_image(label, number, 32, 3))
+    return folder
+
+
+def write_objects(folder: Path) -> Path:
+    """Three objects of ETH-80 and three of ALOI from four directions, and five photos."""
+    for label in range(3):
+        for number, pan in enumerate((0, 90, 180, 270)):
+            thing = make_image(label, number, 16, 3) // 2 + 100
+            alpha = np.full((16, 16, 1), 255, np.uint8)
+            write_png(folder / "eth80" / f"kind{label}" / f"066-{pan:03}.png", np.dstack([thing, alpha]))
+            on_black = np.pad(255 - thing, ((4, 4), (6, 6), (0, 0)))
+            write_png(folder / "aloi" / f"{label:04}" / f"{pan:03}.png", on_black)
+    for number in range(5):
+        write_png(folder / "grocery" / "train" / "kind" / f"{number}.png", make_image(number, 1, 24, 3))
+    return folder
+
+
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "arrays": write_npz,
     "csv": write_csv,
@@ -144,5 +167,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "split-cifar100": write_cifar100,
     "split-tiny-imagenet": write_tiny_imagenet,
     "imagenet-r": write_imagenet_r,
+    "objects-50": write_objects,
 }
 """What writes the files of a kind of stream; each returns the value of the setting data."""

@@ -4,7 +4,9 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
-from everlearn.networks import module_state, transfer_optimizer_state
+from everlearn.networks import make_backbone, module_state, transfer_optimizer_state
+from everlearn.networks.weights import save_weights
+from everlearn.streams import Batch
 from tests.learners.toy import FLAT, batch_of, cross_entropy, gradients, head_of, set_head, some_head
 
 
@@ -78,3 +80,18 @@ def test_flops_count_forward_and_backward() -> None:
 def test_bad_settings_are_refused(settings: dict[str, object], word: str) -> None:
     with pytest.raises(BadInput, match=word):
         Naive(**settings)  # type: ignore[arg-type]
+
+
+def test_weights_are_loaded_and_their_batch_normalization_is_frozen(tmp_path) -> None:
+    net = make_backbone("pooled", (16, 16), seed=5)
+    save_weights(net, tmp_path / "net.safetensors")
+    learner = Naive(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
+    assert learner.supervision == "labelled images, a pretrained network"
+    before = module_state(learner.net.backbone)
+    assert all(np.array_equal(before[name], array) for name, array in module_state(net).items())
+    images = np.random.default_rng(0).integers(0, 256, (4, 16, 16)).astype(np.uint8)
+    for _ in range(2):  # in the first step the head is zero, and the backbone has no gradient
+        learner.learn(Batch(images, np.array([0, 1, 0, 1])))
+    after = module_state(learner.net.backbone)
+    changed = {name.rpartition(".")[2] for name in before if not np.array_equal(before[name], after[name])}
+    assert changed == {"weight", "bias"}

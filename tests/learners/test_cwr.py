@@ -1,11 +1,15 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from everlearn.errors import BadInput
 from everlearn.learners.cwr import AR1, CWRHead, CWRStar
-from everlearn.networks import make_backbone
+from everlearn.networks import make_backbone, module_state
 from everlearn.networks.weights import save_weights
+from everlearn.streams import Batch
 
 from .toy import FLAT, batch_of, view_of
 
@@ -106,6 +110,61 @@ def test_weights_of_another_network_are_refused(tmp_path) -> None:
         CWRStar(image_shape=(16, 16), backbone="pooled", weights=str(tmp_path / "net.safetensors"))
     with pytest.raises(BadInput, match="there are no weights"):
         CWRStar(image_shape=(16, 16), weights=str(tmp_path / "nothing.safetensors"))
+
+
+CACHED = {"image_shape": (16, 16), "backbone": "small-renorm", "always_frozen": True}
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("EVERLEARN_CACHE", str(tmp_path))
+    return tmp_path / "activations"
+
+
+@pytest.mark.parametrize(("learner", "cut"), [(CWRStar, {}), (AR1, {"frozen_layers": 4})])
+def test_cached_activations_change_nothing_but_rounding(learner: Any, cut: Any, cache: Path) -> None:
+    from everlearn.streams import sprites
+
+    stream = sprites(image_size=16, factor_values=2, classes_per_task=2)
+    learners = [learner(**CACHED, **cut, cached=cached) for cached in (False, True)]
+    start = module_state(learners[0].net.backbone)
+    for each in learners:
+        for task in stream.take(2):
+            view = task.for_learner()
+            each.begin(view)
+            each.learn(view.train)
+            each.end(view)
+    plain, cached = learners
+    images = stream.task(1).test.images
+    np.testing.assert_allclose(cached.features(images), plain.features(images), atol=0.01)
+    torch.testing.assert_close(cached.net.head.weight, plain.net.head.weight, atol=0.01, rtol=0.01)
+    assert cached.flops == plain.flops
+    assert len(list(cache.iterdir())) == 1
+    frozen = [f"convolutions.{number}." for number in range(4)]
+    end = module_state(cached.net.backbone)
+    assert all(np.array_equal(start[name], end[name]) for name in start if name.startswith(tuple(frozen)))
+
+
+def test_a_loaded_learner_uses_the_cache_of_the_loaded_weights(cache: Path) -> None:
+    batch = Batch(np.arange(4 * 256, dtype=np.uint8).reshape(4, 16, 16), np.array([0, 1, 0, 1]))
+    one, other = (AR1(**CACHED, cached=True, frozen_layers=4, seed=seed) for seed in (0, 1))
+    one.learn(batch)
+    other.load(one.state())
+    assert np.array_equal(other.features(batch.images), one.features(batch.images))
+
+
+def test_only_layers_that_are_always_frozen_can_be_cached() -> None:
+    with pytest.raises(BadInput, match="set always_frozen too"):
+        CWRStar(image_shape=(16, 16), cached=True)
+
+
+def test_frozen_layers_can_be_named() -> None:
+    by_name, by_number = (
+        AR1(image_shape=(16, 16), backbone="mobilenet-v1-0.25", frozen_layers=cut) for cut in ("conv3_1", 4)
+    )
+    assert len(by_name.backbone_parameters()) == len(by_number.backbone_parameters()) == 60
+    with pytest.raises(BadInput, match="conv33"):
+        AR1(image_shape=(16, 16), backbone="mobilenet-v1-0.25", frozen_layers="conv33")
 
 
 def test_consolidation_by_hand() -> None:

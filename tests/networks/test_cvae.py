@@ -40,3 +40,15 @@ def test_seed_determines_the_weights() -> None:
     )
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
+
+
+def test_activations_have_both_signs_unless_they_are_rectified() -> None:
+    latents, targets = torch.randn(20, 4, generator=torch.Generator().manual_seed(0)), torch.arange(20) % 3
+    for rectified in (True, False):
+        net = ConditionalVAE(3, (2, 5), n_latents=4, rectified=rectified)
+        assert (net.sample(latents, targets).min() >= 0) == rectified
+
+
+def test_class_scale_is_the_size_of_new_embeddings() -> None:
+    large, small = (ConditionalVAE(3, (2,), class_scale=scale) for scale in (1.0, 0.05))
+    torch.testing.assert_close(small.class_embeddings, 0.05 * large.class_embeddings)

@@ -9,6 +9,8 @@ import pytest
 from everlearn import streams
 from everlearn.papers.gnr import GNR
 from everlearn.papers.gnr import figures as claims
+from everlearn.papers.gnr.figures import of
+from everlearn.papers.gnr.real import VARIANTS
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -59,12 +61,31 @@ def test_crossing_needs_both_ends() -> None:
 def test_laptop_scale_evaluates_all_images_and_fits_its_pretrained_network() -> None:
     """Accuracy on the full test set follows from that on the growing one only if no image is left out."""
     scale = GNR.scale("laptop")
-    for spec in (scale.spec(name, seed=0) for name in scale.series):
+    names = [name for name in scale.series if not name.startswith("real ")]
+    for spec in (scale.spec(name, seed=0) for name in names):
         stream, settings = spec.stream.build(), spec.learner.settings
         assert stream.source.n_classes * len(stream.source.pool(0, "test")) <= spec.evaluation.n_images
         pretrained = GNR.pretrained[settings["weights"]]
         assert pretrained.backbone == settings["backbone"]
         assert streams.build(pretrained.stream).image_shape == stream.image_shape
+
+
+def test_lines_with_real_images_differ_in_replay_only() -> None:
+    """One set of learning rates, as in the paper, and its sizes of batches and memory."""
+    scale = GNR.scale("laptop")
+    specs = {name: scale.spec(name, seed=0) for name in scale.series if name in of("real nc", *VARIANTS)}
+    assert len(specs) == 10
+    for spec in specs.values():
+        settings = spec.learner.settings
+        assert (spec.stream.kind, spec.epochs, settings["weights"]) == ("cifar-50", 4, "imagenet")
+        assert spec.evaluation.n_images >= 50 * 100
+        rates = [settings[name] for name in ("learning_rate", "head_lr", "backbone_lr", "momentum")]
+        assert rates == [
+            specs["real nc PR-OD"].learner.settings[name]
+            for name in ("learning_rate", "head_lr", "backbone_lr", "momentum")
+        ]
+        n_replayed = settings["replay_size"] if settings.get("source", "none") != "none" else 0
+        assert spec.batch_size + n_replayed == 128
 
 
 def test_paper_scale_has_the_settings_of_the_paper() -> None:

@@ -1,4 +1,5 @@
 import errno
+import json
 import math
 import random
 import shutil
@@ -91,6 +92,16 @@ def test_resume_with_another_spec_is_rejected(interrupted: Interrupt, setting: s
     with pytest.raises(BadInput, match=rf"record of another run: {name} was .*, is {CHANGED[setting]};"):
         resume(folder, tiny("er", **{setting: CHANGED[setting]}))
     assert tree(folder) == before
+
+
+def test_settings_newer_than_a_record_have_their_defaults(interrupted: Interrupt) -> None:
+    folder = interrupted(tiny("er"), after=0)
+    spec = json.loads((folder / "spec.json").read_text())
+    del spec["learner"]["settings"]["memory_size"]
+    (folder / "spec.json").write_text(json.dumps(spec))
+    Record(folder).check_spec(tiny("er").to_mapping())
+    with pytest.raises(BadInput, match="memory_size was"):
+        Record(folder).check_spec(tiny("er", **{"learner.memory_size": 7}).to_mapping())
 
 
 def test_error_lists_all_differences(interrupted: Interrupt) -> None:

@@ -71,6 +71,21 @@ def test_nic_has_391_tasks():
     assert Counter(task.labels[0] for task in others) == {c: 8 - (c < 10) for c in range(50)}
 
 
+@pytest.mark.parametrize(("sessions_per_task", "n_tasks"), [(2, 196), (5, 79)])
+def test_nic_with_several_sessions_per_task_has_the_same_samples(sessions_per_task, n_tasks):
+    single, several = toy(scenario="nic"), toy(scenario="nic", sessions_per_task=sessions_per_task)
+    assert several.n_tasks == n_tasks
+    joined = several.task(1)
+    parts = [single.task(k) for k in range(1, 1 + sessions_per_task)]
+    assert joined.labels == tuple(sorted({label for part in parts for label in part.labels}))
+    assert sorted(joined.train.labels) == sorted(np.concatenate([part.train.labels for part in parts]))
+    for n in (1, 2, 20):
+        n_sessions = 1 + (n - 1) * sessions_per_task
+        assert set(several.eval_sample(n, 5000).labels) == set(single.eval_sample(n_sessions, 5000).labels)
+    first = [several.scenario.first_test_task(np.array([c]))[0] for c in range(50)]
+    assert all(c in several.task(int(k)).labels for c, k in enumerate(first))
+
+
 def test_last_task_of_a_finite_source_may_be_smaller():
     stream = toy(n_source_classes=7, classes_per_task=3)
     assert [task.labels for task in stream] == [(0, 1, 2), (3, 4, 5), (6,)]
@@ -182,6 +197,7 @@ def test_last_block_of_a_finite_blurry_stream_may_be_shorter():
     ("settings", "message"),
     [
         ({"n_sessions": 3}, "n_sessions is only for scenario ni and nic"),
+        ({"sessions_per_task": 3}, "sessions_per_task is only for scenario nic"),
         ({"first_classes": 3}, "first_classes is only for scenario nc and nic"),
         ({"recur_every": 3}, "recur_every is only for boundaries recurring"),
         ({"boundaries": "gradual", "blurry_percent": 3}, "blurry_percent is only for boundaries blurry"),

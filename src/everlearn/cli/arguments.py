@@ -143,7 +143,7 @@ class RunChoice(StreamOptions):
     learning_rate: Annotated[Value, Parameter(group=LEARNER)] = None
     """Learning rate of the optimizer."""
     weights: Annotated[Text, Parameter(group=LEARNER, metavar="FILE")] = None
-    """Pretrained weights: a .safetensors file with timm's names, or hub:OWNER/NAME."""
+    """Pretrained weights: a .safetensors file, imagenet, or hub:OWNER/NAME for l2p."""
 
     def build(self) -> "runs.RunSpec":
         """The selected run."""

@@ -179,6 +179,23 @@ class MatchesExemplars(EstimatesFactors, Rejects, Protocol):
         """Rows of the memory (n, k), and squared residuals after alignment to the image (n, k)."""
 
 
+@runtime_checkable
+class ReplaysActivations(Protocol):
+    """Replays latent activations of past classes.
+
+    Example:
+        >>> from everlearn.learners import GNR, ER
+        >>> isinstance(GNR.tiny(), ReplaysActivations), isinstance(ER.tiny(), ReplaysActivations)
+        (True, False)
+    """
+
+    def latent_activations(self, images: Images) -> FloatArray:
+        """The activations of images at the layer that is replayed, flat, (n, n_units)."""
+
+    def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
+        """At most n activations that a next task would replay, and their labels; changes the state."""
+
+
 MISSING: dict[Any, tuple[str, str]] = {
     Decodes: ("does not decode latents to images", "vase and cci-vae"),
     EditsMemory: ("has no exemplar memory that can be edited", "dcl"),
@@ -186,6 +203,7 @@ MISSING: dict[Any, tuple[str, str]] = {
     HasPosterior: ("has no posterior over latents", "vase and cci-vae"),
     InfersEnvironment: ("does not infer environments", "vase"),
     Rejects: ("has no novelty score", "dcl"),
+    ReplaysActivations: ("does not replay latent activations", "gnr"),
 }
 """What a learner without a capability lacks, and examples of learners that have it."""
 

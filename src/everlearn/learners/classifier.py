@@ -13,6 +13,7 @@ from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
 from everlearn.networks.devices import loss_value
 from everlearn.networks.distributed import data_parallel
+from everlearn.networks.layers import freeze_batch_norm
 from everlearn.networks.tensors import (
     flops_per_image,
     map_batches,
@@ -20,6 +21,7 @@ from everlearn.networks.tensors import (
     to_tensor,
     transfer_optimizer_state,
 )
+from everlearn.networks.weights import load_backbone
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -48,8 +50,14 @@ class Classifier(Learner):
 
     backbone: str = setting(
         '"small", "pooled", "resnet18" or "mlp"; the first three also with the suffix -renorm, for batch '
-        'renormalization; or "mobile", which has it too',
+        'renormalization; "mobile", which has it too; or with ImageNet weights "efficientnet-lite0", '
+        '"mobilenet-v1" or "mobilenet-v1-0.25"',
         default="small",
+    )
+    weights: str = setting(
+        "initial weights of the backbone: a .safetensors file, such as `everlearn pretrain` writes, or "
+        '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights',
+        default="",
     )
     optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")
     learning_rate: float = setting("learning rate of the optimizer", default=1e-3, gt=0, lt=MAX_LEARNING_RATE)
@@ -62,13 +70,22 @@ class Classifier(Learner):
     def setup(self) -> None:
         self.n_steps = 0
         self.reset()
+        if self.weights:
+            self.supervision += ", a pretrained network"
         self.forward_flops = flops_per_image(self.net.backbone, self.image_shape)
 
     def reset(self) -> None:
         """Start again: initial weights, no labels, a new optimizer."""
-        backbone = data_parallel(make_backbone(self.backbone, self.image_shape, self.seed))
-        self.net = IncrementalNet(backbone).to(self.device)
+        self.net = self.make_net()
         self.optim = self.make_optimizer()
+
+    def make_net(self) -> IncrementalNet:
+        """A network with the initial weights."""
+        backbone = make_backbone(self.backbone, self.image_shape, self.seed)
+        if self.weights:
+            load_backbone(backbone, self.weights)
+            freeze_batch_norm(backbone)
+        return IncrementalNet(data_parallel(backbone)).to(self.device)
 
     def learn(self, batch: Batch) -> Losses:
         return {"loss": self.step(batch)}

@@ -10,15 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from everlearn.errors import BadInput
 from everlearn.learners.base import setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_optimizer
 from everlearn.learners.stateful import Names, Stateful
 from everlearn.learners.weight_penalty import PathIntegralPenalty
-from everlearn.networks import flops_per_image, pad_to, split_layers
+from everlearn.networks import flops_per_image, map_batches, pad_to, split_layers
+from everlearn.networks.activation_cache import CachedLayers
 from everlearn.networks.layers import set_renorm_momentum
-from everlearn.networks.weights import load_backbone
-from everlearn.rng import IntArray
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import TaskView
+from everlearn.streams.stream import Images
 
 RENORM_MOMENTUM = (0.1, 5e-5)
 """Momentum of the running statistics of batch renormalization, in the first task and after it."""
@@ -78,21 +80,26 @@ class CWRHead(Stateful):
 class CWRLearner(Classifier):
     """A classifier with consolidated class weights and a backbone whose lower layers can be frozen.
 
-    The whole network is trained on the first task, with `learning_rate`. After it the first `n_frozen_layers`
-    layers are frozen; the others have the learning rate `backbone_lr` and the head has `head_lr`. Each task
-    has a new optimizer. The head has no bias. Within a task, classes of earlier tasks are predicted with
-    their consolidated weights.
+    The whole network is trained on the first task, with `learning_rate`. After it (or, if they are
+    `always_frozen`, from the start) the first `n_frozen_layers` layers are frozen; the others have the
+    learning rate `backbone_lr` and the head has `head_lr`. Each task has a new optimizer. The head has no
+    bias. Within a task, classes of earlier tasks are predicted with their consolidated weights.
     """
 
-    weights: str = setting(
-        "a .safetensors file of backbone weights, such as `everlearn pretrain` writes; random if empty",
-        default="",
-    )
     backbone: str = setting(
         "best one without batch normalization, since batches have few classes or mix new with replayed ones: "
         '"small-renorm", "pooled-renorm", "pooled-relu-renorm" (no normalization of the '
-        'features), "resnet18-renorm" or "mobile"; or any other',
+        'features), "resnet18-renorm" or "mobile"; with ImageNet weights "efficientnet-lite0", '
+        '"mobilenet-v1" or "mobilenet-v1-0.25"; or any other',
         default="small-renorm",
+    )
+    always_frozen: bool = setting(
+        "freeze the lower layers in the first task too, as fits pretrained weights", default=False
+    )
+    cached: bool = setting(
+        "compute activations of the frozen layers once per image and keep them on disk (EVERLEARN_CACHE), "
+        "rounded to float16; needs always_frozen",
+        default=False,
     )
     optimizer: Literal["adam", "sgd"] = setting(default="sgd")
     learning_rate: float = setting("learning rate in the first task", default=0.01)
@@ -120,23 +127,33 @@ class CWRLearner(Classifier):
 
     def setup(self) -> None:
         self.n_ended = 0
+        if self.cached and not self.always_frozen:
+            raise BadInput("cached is set, but the first task trains all layers; set always_frozen too")
         super().setup()
-        if self.weights:
-            self.supervision += ", a pretrained network"
         self.cwr_head = CWRHead(self.net.head.weight.detach(), centering=self.centering)
-        self.lower_flops = flops_per_image(self.lower, self.image_shape)
         self.upper_flops = self.forward_flops - self.lower_flops
 
     def reset(self) -> None:
-        super().reset()
-        if self.weights:
-            load_backbone(self.net.backbone, self.weights)
+        self.net = self.make_net()
+        self.split_backbone()
+        self.optim = self.make_optimizer()
+
+    def split_backbone(self) -> None:
+        """Split the backbone into the layers that are frozen and those above them."""
         self.lower, self.upper = split_layers(self.net.backbone, self.n_frozen_layers)
+        self.lower_flops = flops_per_image(self.lower, self.image_shape)
+        if self.cached:
+            self.cache, self.lower = CachedLayers(self.lower, self.image_shape), nn.Sequential()
 
     @property
-    def n_frozen_layers(self) -> int:
-        """The number of layers of the backbone that are frozen after the first task."""
+    def n_frozen_layers(self) -> int | str:
+        """The number of layers of the backbone that are frozen, or the name of the last of them."""
         return 0
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the lower layers are not trained any more."""
+        return self.always_frozen or self.n_ended > 0
 
     def begin(self, task: TaskView) -> None:
         self.begin_training(task)
@@ -169,12 +186,24 @@ class CWRLearner(Classifier):
         self.cwr_head.consolidate(self.net.head.weight, counts)
         self.net.head.weight.copy_(self.cwr_head.class_weights)
 
+    def tensor(self, images: Images) -> Tensor:
+        """Images as a tensor; if the activations of the frozen layers are cached, these in their place."""
+        if not self.cached:
+            return super().tensor(images)
+        return self.cache(images).to(self.net.head.weight.device)
+
+    @torch.no_grad()
+    def features(self, images: Images) -> FloatArray:
+        self.net.eval()
+        features = map_batches(lambda some: self.upper(self.lower_activations(self.tensor(some))), images)
+        return np.asarray(features.double().numpy())
+
     def logits(self, images: Tensor) -> Tensor:
         self.count_layer_flops(n_lower=len(images), n_upper=len(images))
         return self.class_logits(self.upper(self.lower_activations(images)), self.net.head.weight)
 
     def inference_logits(self, images: Tensor) -> Tensor:
-        return self.class_logits(self.net.backbone(images), self.inference_weights())
+        return self.class_logits(self.upper(self.lower_activations(images)), self.inference_weights())
 
     def inference_weights(self) -> Tensor:
         """The class weights that predictions are made with, (capacity, n_features)."""
@@ -185,15 +214,15 @@ class CWRLearner(Classifier):
         return functional.linear(features, class_weights[: len(self.net.head.labels)])
 
     def lower_activations(self, images: Tensor) -> Tensor:
-        """The output of the lower layers, which are frozen after the first task."""
-        lower = self.lower.eval() if self.n_ended else self.lower
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.n_ended):
+        """The output of the lower layers."""
+        lower = self.lower.eval() if self.is_frozen else self.lower
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.is_frozen):
             activations: Tensor = lower(images)
         return activations
 
     def count_layer_flops(self, *, n_lower: int, n_upper: int) -> None:
         """Count a training step by the numbers of inputs of the lower and the upper layers."""
-        self.count_flops(n_lower, self.lower_flops, backward=not self.n_ended)
+        self.count_flops(n_lower, self.lower_flops, backward=not self.is_frozen)
         self.count_flops(n_upper, self.upper_flops)
 
     def class_indices(self, labels: Iterable[int]) -> list[int]:
@@ -206,6 +235,8 @@ class CWRLearner(Classifier):
 
     def on_load(self) -> None:
         self.set_renorm_momentum()
+        if self.cached:
+            self.split_backbone()  # the cache is that of the loaded weights
 
     def set_renorm_momentum(self) -> None:
         """Running statistics of batch renormalization hardly move after the first task."""
@@ -213,11 +244,11 @@ class CWRLearner(Classifier):
         set_renorm_momentum(self.net.backbone, later if self.n_ended else first)
 
     def make_optimizer(self) -> torch.optim.Optimizer:
-        trained: nn.Module = self.net.backbone
+        trained: nn.Module = self.upper if self.is_frozen else self.net.backbone
         backbone_lr = head_lr = self.learning_rate
         if self.n_ended:
             left = lr_multiplier(self.lr_decay, self.n_ended)
-            trained, backbone_lr, head_lr = self.upper, left * self.backbone_lr, left * self.head_lr
+            backbone_lr, head_lr = left * self.backbone_lr, left * self.head_lr
         groups: list[dict[str, Any]] = [
             {"params": list(trained.parameters()), "lr": backbone_lr, "weight_decay": self.weight_decay},
             {"params": [self.net.head.weight], "lr": head_lr, "weight_decay": self.head_weight_decay},
@@ -253,16 +284,16 @@ class CWRStar(CWRLearner):
     """
 
     @property
-    def n_frozen_layers(self) -> int:
+    def n_frozen_layers(self) -> int | str:
         return len(self.net.backbone.layers())
 
 
 class AR1(CWRLearner):
     """AR1: CWR* head, backbone under synaptic intelligence.
 
-    The head is trained and consolidated as in CWR*; the whole backbone is trained in every task, under the
-    quadratic penalty of synaptic intelligence. With strength 0 only a small `backbone_lr` protects it, as in
-    `gnr`. The head has no penalty, since it is consolidated.
+    The head is trained and consolidated as in CWR*; the backbone, above its `frozen_layers`, is trained in
+    every task under the quadratic penalty of synaptic intelligence. With strength 0 only a small
+    `backbone_lr` protects it, as in `gnr`. The head has no penalty, since it is consolidated.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -294,6 +325,10 @@ class AR1(CWRLearner):
     backbone_lr: float = setting(
         "learning rate of the backbone after the first task", default=1e-3, ge=0, le=MAX_LEARNING_RATE
     )
+    frozen_layers: int | str = setting(
+        "backbone layers that are frozen after the first task: their number, or the name of the last",
+        default=0,
+    )
 
     parts: ClassVar[Names] = ("penalty",)
 
@@ -304,8 +339,13 @@ class AR1(CWRLearner):
         )
 
     def backbone_parameters(self) -> list[nn.Parameter]:
-        """The parameters under the penalty."""
-        return list(self.net.backbone.parameters())
+        """The parameters under the penalty: all that are trained."""
+        trained = {id(each) for each in self.upper.parameters()}
+        return [each for each in self.net.backbone.parameters() if id(each) in trained]
+
+    @property
+    def n_frozen_layers(self) -> int | str:
+        return self.frozen_layers
 
     def loss(self, images: Tensor, targets: Tensor) -> Tensor:
         return super().loss(images, targets) + self.strength * self.penalty(self.backbone_parameters())

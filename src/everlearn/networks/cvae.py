@@ -16,8 +16,9 @@ class ConditionalVAE(nn.Module):
     """Features of activations -> latents; latents and class -> activations.
 
     The features are computed by the upper layers of a classifier, which are not part of it; `shape` is that
-    of the activations of one image. The capacity for classes grows in powers of two. A decoder with a small
-    `width` (hidden units) generates poor activations.
+    of the activations of one image, which are nonnegative if `rectified`. The capacity for classes grows in
+    powers of two. A decoder with a small `width` (hidden units) generates poor activations. `class_scale` is
+    the standard deviation of new class embeddings.
 
     Example:
         >>> net = ConditionalVAE(8, shape=(4, 2, 2))
@@ -30,9 +31,18 @@ class ConditionalVAE(nn.Module):
     """
 
     def __init__(
-        self, n_features: int, shape: tuple[int, ...], width: int = 256, n_latents: int = 100, seed: int = 0
+        self,
+        n_features: int,
+        shape: tuple[int, ...],
+        width: int = 256,
+        n_latents: int = 100,
+        seed: int = 0,
+        *,
+        class_scale: float = 1.0,
+        rectified: bool = True,
     ) -> None:
         super().__init__()
+        self.class_scale, self.rectified = class_scale, rectified
         self.shape, self.n_latents, self.width, self.seed = shape, n_latents, width, seed
         with seeded(seed):
             self.encoder = nn.Sequential(
@@ -68,9 +78,9 @@ class ConditionalVAE(nn.Module):
         return mean, log_variance
 
     def decode(self, latents: Tensor, targets: Tensor) -> Tensor:
-        """(n, n_latents), class indices (n,) -> activations (n, ...) before the ReLU.
+        """(n, n_latents), class indices (n,) -> activations (n, ...) before `activate`.
 
-        The ReLU is in `sample` and not here, since it would remove gradients.
+        Its ReLU is not here, since it would remove gradients.
         """
         # The embedding of a class is the row of weights that its one-hot encoding would select.
         activations: Tensor = self.decoder(self.latent_layer(latents) + self.class_embeddings[targets])
@@ -78,8 +88,12 @@ class ConditionalVAE(nn.Module):
 
     @torch.no_grad()
     def sample(self, latents: Tensor, targets: Tensor) -> Tensor:
-        """Generated activations, as of a layer that ends in a ReLU."""
-        return self.decode(latents, targets).relu_()
+        """Generated activations."""
+        return self.activate(self.decode(latents, targets))
+
+    def activate(self, activations: Tensor) -> Tensor:
+        """The activations as the layer gives them: after a ReLU, if it has one."""
+        return activations.relu() if self.rectified else activations
 
     def _new_embeddings(self, first: int, last: int) -> Tensor:
         """Random embeddings of new classes.
@@ -88,7 +102,7 @@ class ConditionalVAE(nn.Module):
         decoder would ignore the embeddings.
         """
         numbers = rng_at(self.seed, "rows of classes", first).normal((last - first) * self.width)
-        return torch.from_numpy(numbers).to(self.latent_layer.weight).view(-1, self.width)
+        return torch.from_numpy(self.class_scale * numbers).to(self.latent_layer.weight).view(-1, self.width)
 
 
 def cvae_loss(

@@ -91,12 +91,14 @@ class _AnyBatchNorm(nn.modules.batchnorm._BatchNorm):
     """Batch normalization that accepts a single value per channel, as the last batch of a task may have.
 
     Torch refuses it in training, since it has no variance. Here it is normalized by the running statistics,
-    which do not change.
+    which do not change. With `is_frozen` all batches are.
     """
+
+    is_frozen = False
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, C, ...) -> (n, C, ...)."""
-        if self.training and x.numel() == x.shape[1]:
+        if self.training and (self.is_frozen or x.numel() == x.shape[1]):
             return functional.batch_norm(
                 x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
             )
@@ -172,3 +174,13 @@ def set_renorm_momentum(net: nn.Module, momentum: float) -> None:
     for layer in net.modules():
         if isinstance(layer, BatchRenorm):
             layer.momentum = momentum
+
+
+def freeze_batch_norm(net: nn.Module) -> None:
+    """Normalize by the running statistics in training too, as fits a pretrained network.
+
+    Scales and shifts are trained. Batch renormalization, which corrects for small batches, does not change.
+    """
+    for layer in net.modules():
+        if isinstance(layer, _AnyBatchNorm):
+            layer.is_frozen = True

@@ -39,6 +39,7 @@ class Run:
     minutes: float | None = None  # duration of one seed on one core, if known
     folder: str = ""  # of the records; default: the folder of the scale and the name of the series
     learner: str = ""  # if it differs from that of the series
+    stream: str = ""  # if it differs from that of the scale
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class Scale:
         series, run = self.series[name]
         seeds = {"seed": seed, "stream.seed": seed}
         merged = {"device": "cpu", **self.settings_of(name), **seeds, **(settings or {})}
-        return RunSpec.make(stream=self.stream, learner=run.learner or series.learner, settings=merged)
+        kinds = {"stream": run.stream or self.stream, "learner": run.learner or series.learner}
+        return RunSpec.make(**kinds, settings=merged)
 
     def jobs(self, name: str, records: Path) -> list[Job]:
         """One job for each seed of a series."""

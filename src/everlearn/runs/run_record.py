@@ -204,8 +204,14 @@ class Record:
         return Checkpoints(self.folder / "checkpoint", self.spec_hash)
 
     def check_spec(self, spec: dict[str, Any]) -> None:
-        """Raise an error that lists the differences if the record has another spec."""
-        if changed := differences(self.spec, spec):
+        """Raise an error that lists the differences if the record has another spec.
+
+        Settings that did not exist when the record was created have their defaults.
+        """
+        from everlearn.runs.spec import RunSpec  # which imports streams; records are read without them
+
+        complete = read_json(RunSpec.from_record(self).to_json(), "the spec")
+        if changed := differences(complete, spec):
             raise BadInput(
                 f"{self.folder} is the record of another run: {'; '.join(changed)}; choose a new folder"
             )

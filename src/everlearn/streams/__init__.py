@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         split_tiny_imagenet,
     )
     from everlearn.streams.images.data_settings import arrays, csv, huggingface
+    from everlearn.streams.images.session_settings import cifar_50, objects_50
     from everlearn.streams.images.settings import core50, fashion, folder, mnist, omniglot
     from everlearn.streams.pairs import PairSampler
 

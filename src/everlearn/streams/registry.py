@@ -24,6 +24,8 @@ _STREAMS = {
     "omniglot": ("everlearn.streams.images", "OmniglotSettings"),
     "folder": ("everlearn.streams.images", "FolderSettings"),
     "core50": ("everlearn.streams.images", "Core50Settings"),
+    "cifar-50": ("everlearn.streams.images", "Cifar50Settings"),
+    "objects-50": ("everlearn.streams.images", "Objects50Settings"),
     "arrays": ("everlearn.streams.images", "ArraySettings"),
     "csv": ("everlearn.streams.images", "CsvSettings"),
     "huggingface": ("everlearn.streams.images", "HuggingFaceSettings"),

@@ -90,14 +90,16 @@ class StoredActivations(ReplaySource):
 class NoiseActivations(ReplaySource):
     """Uniform noise from 0 to the 0.9 quantile of real activations, with targets drawn from all past classes.
 
-    Nothing is stored but that quantile, which the first task determines. Classes count as if `memory_size`
-    activations of one `shape` were stored.
+    If activations have both signs (not `rectified`), noise has them too. Nothing is stored but that quantile,
+    which the first task determines. Classes count as if `memory_size` activations of one `shape` were stored.
     """
 
     counters: ClassVar[Names] = ("upper", "class_indices")
 
-    def __init__(self, *, shape: tuple[int, ...], memory_size: int, seed: int) -> None:
-        self.shape, self.memory_size, self.seed = shape, memory_size, seed
+    def __init__(
+        self, *, shape: tuple[int, ...], memory_size: int, seed: int, rectified: bool = True
+    ) -> None:
+        self.shape, self.memory_size, self.seed, self.rectified = shape, memory_size, seed, rectified
         self.upper, self.class_indices = 0.0, list[int]()
 
     def prepare(self, class_indices: Sequence[int], task: int) -> None:
@@ -106,7 +108,8 @@ class NoiseActivations(ReplaySource):
     def sample(self, n: int, step: int) -> LatentBatch:
         rng = rng_at(self.seed, "random patterns", step)
         targets = _draw(self.class_indices, n, rng)
-        noise = rng.uniform(len(targets) * math.prod(self.shape), 0.0, self.upper).astype(np.float32)
+        lower = 0.0 if self.rectified else -self.upper
+        noise = rng.uniform(len(targets) * math.prod(self.shape), lower, self.upper).astype(np.float32)
         return LatentBatch(
             torch.from_numpy(noise.reshape(len(targets), *self.shape)), torch.from_numpy(targets)
         )
@@ -188,7 +191,7 @@ class GeneratedActivations(StoredActivations):
         mean, log_variance = posterior = self.generator.encode(batch.features)
         latents = mean + (0.5 * log_variance).exp() * self._normal(rng, len(mean))
         reconstruction = self.generator.decode(latents, batch.targets)
-        logits = self.extractor.logits(self.extractor.features(reconstruction.relu()))
+        logits = self.extractor.logits(self.extractor.features(self.generator.activate(reconstruction)))
         loss = cvae_loss(batch.activations, reconstruction, posterior, beta=self.settings.beta)
         loss = loss + self.settings.eta * functional.cross_entropy(logits, batch.targets)
         self.optim.zero_grad(set_to_none=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.errors import check_range
+from everlearn.errors import BadInput, check_range
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, MAX_REPLAY
 from everlearn.learners.cwr import CWRLearner
@@ -24,6 +24,7 @@ from everlearn.learners.stateful import Names
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.networks import map_batches
 from everlearn.networks.cvae import ConditionalVAE
+from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
@@ -70,7 +71,10 @@ class GNR(CWRLearner):
         '"ar1" with consolidated class weights, or "standalone" for plain fine-tuning with replay',
         default="ar1",
     )
-    replay_layer: int = setting("backbone layers below the replayed activations", default=4, ge=1, le=1000)
+    replay_layer: int | str = setting(
+        "backbone layers below the replayed activations: their number, or the name of the last", default=4
+    )
+    rectified: bool = setting("replayed activations are nonnegative, as after a ReLU", default=True)
     memory_size: int = setting("activations stored or generated per task", default=300, ge=1, le=MAX_CAPACITY)
     replay_size: int = setting("activations replayed with each batch", default=64, ge=1, le=MAX_REPLAY)
     backbone_lr: float = setting(
@@ -78,6 +82,11 @@ class GNR(CWRLearner):
     )
     generator_width: int = setting("hidden units of the generator", default=256, ge=1, le=65_536)
     n_latents: int = setting("latents of the generator", default=100, ge=1, le=65_536)
+    class_scale: float = setting(
+        "standard deviation of the initial class embeddings of the generator; 0.05 is that of an ordinary "
+        "dense layer after one-hot classes",
+        default=1.0, ge=0, le=1e3,
+    )  # fmt: skip
     generator_lr: float = setting("learning rate of the generator (Adam)", default=2e-3, ge=1e-9, le=1e3)
     generator_epochs: int = setting("epochs over the activations of a task", default=4, ge=1, le=10_000)
     generator_batch_size: int = setting(
@@ -107,6 +116,8 @@ class GNR(CWRLearner):
 
     def setup(self) -> None:
         check_range("generator_replay_size", self.generator_replay_size, 0, self.generator_batch_size - 1)
+        if self.replay_layer == 0:
+            raise BadInput("replay_layer is 0, which would replay images; give the number of a layer, from 1")
         super().setup()
         self.task_classes: list[int] = []
         self.replay_accuracy = 0.0
@@ -150,8 +161,21 @@ class GNR(CWRLearner):
             batch = LatentBatch(self._activations(task.train.images), targets)
             self.flops += self.replay.fit(batch, task.index)
 
+    def latent_activations(self, images: Images) -> FloatArray:
+        """The activations of images at the replay layer, flat, (n, n_units)."""
+        return np.asarray(self._activations(images).flatten(1).double().cpu().numpy())
+
+    def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
+        """At most n activations that a next task would replay, and their labels; changes the state."""
+        if self.source == "none":
+            raise BadInput('this learner replays nothing; train one with a source other than "none"')
+        self.replay.prepare(range(len(self.net.head.labels)), self.n_ended)
+        replayed = self.replay.sample(n, self.n_steps)
+        labels = np.array(self.net.head.labels, np.int64)[replayed.targets.cpu().numpy()]
+        return replayed.activations.flatten(1).double().cpu().numpy(), labels
+
     @property
-    def n_frozen_layers(self) -> int:
+    def n_frozen_layers(self) -> int | str:
         return self.replay_layer
 
     @property
@@ -193,9 +217,13 @@ class GNR(CWRLearner):
             return StoredActivations(memory_size=self.memory_size, seed=self.seed)
         shape = tuple(self._activations(np.zeros((1, *self.image_shape), np.uint8)).shape[1:])
         if self.source == "random":
-            return NoiseActivations(shape=shape, memory_size=self.memory_size, seed=self.seed)
-        sizes = {"width": self.generator_width, "n_latents": self.n_latents}
-        generator = ConditionalVAE(self.net.n_features, shape, **sizes, seed=self.seed)
+            return NoiseActivations(
+                shape=shape, memory_size=self.memory_size, seed=self.seed, rectified=self.rectified
+            )
+        generator = ConditionalVAE(
+            self.net.n_features, shape, self.generator_width, self.n_latents, self.seed,
+            class_scale=self.class_scale, rectified=self.rectified,
+        )  # fmt: skip
         extractor = FeatureExtractor(self._upper_features, self._inference_logits, self.upper_flops)
         return GeneratedActivations(generator, extractor, self)
 

@@ -147,7 +147,7 @@ def crosses(positive: Mapping[str, str], negative: Mapping[str, str]) -> Check:
     return check
 
 
-def _better(text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL) -> Claim:
+def better(text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL) -> Claim:
     """Each series is better than the next."""
     return Claim(text, tuple(series), above_next(metric, by=by))
 
@@ -166,10 +166,10 @@ def _degradation_claims(scenario: str) -> tuple[Claim, ...]:
     return (
         Claim(both, tuple(name for names in qualities for name in names.values()), crosses(*qualities)),
         _upper_bound((real, negative), subject=f"{here}: real activations"),
-        _better(f"{here}: negative replay is better than none, {FIVE}.", (negative, none), by=0.05),
-        _better(f"{here}: even random activations are better than none.", (random, none)),
-        _better(f"{here}: positive replay is worse than none.", (none, positive)),
-        _better(f"{here}: negative replay is better than positive, {TWENTY}.", (negative, positive), by=0.2),
+        better(f"{here}: negative replay is better than none, {FIVE}.", (negative, none), by=0.05),
+        better(f"{here}: even random activations are better than none.", (random, none)),
+        better(f"{here}: positive replay is worse than none.", (none, positive)),
+        better(f"{here}: negative replay is better than positive, {TWENTY}.", (negative, positive), by=0.2),
     )
 
 
@@ -179,7 +179,7 @@ EXPERIMENTS = (
         "Positive and negative replay of generated activations, new classes in every task",
         of("nc", "PR-GD", "NR-GD"),
         (
-            _better(
+            better(
                 "Negative replay performs significantly better, with the same classifier and generator.",
                 of("nc", "NR-GD", "PR-GD"),
             ),
@@ -194,7 +194,7 @@ EXPERIMENTS = (
         of("nc", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
             _upper_bound(of("nc", "PR-OD", "NR-GD"), AVERAGE),
-            _better(
+            better(
                 "Negative replay is better than none, and positive replay of the same activations worse.",
                 of("nc", "NR-GD", AR1, "PR-GD"),
                 metric=AVERAGE,
@@ -210,10 +210,10 @@ EXPERIMENTS = (
         tuple(name for scenario in SCENARIOS for name in of(scenario, AR1, "NR-OD", "NR-GD", "NR-RD")),
         (
             *(
-                _better(f"Even random activations are better than none ({name}).", of(name, "NR-RD", AR1))
+                better(f"Even random activations are better than none ({name}).", of(name, "NR-RD", AR1))
                 for name in SCENARIOS
             ),
-            _better(
+            better(
                 "In NIC generated activations are better than random ones, and real ones than generated.",
                 of("nic", "NR-OD", "NR-GD", "NR-RD"),
             ),
@@ -228,14 +228,14 @@ EXPERIMENTS = (
         of("nic", AR1, NO_PENALTY, "PR-OD", "PR-GD", "NR-GD"),
         (
             _upper_bound(of("nic", "PR-OD", "NR-GD")),
-            _better(f"Negative replay is better than none, {FIVE}.", of("nic", "NR-GD", AR1), by=0.05),
-            _better("Positive replay of generated activations is worse than none.", of("nic", AR1, "PR-GD")),
-            _better(
+            better(f"Negative replay is better than none, {FIVE}.", of("nic", "NR-GD", AR1), by=0.05),
+            better("Positive replay of generated activations is worse than none.", of("nic", AR1, "PR-GD")),
+            better(
                 f"Negative replay is better than positive replay of the same activations, {TWENTY}.",
                 of("nic", "NR-GD", "PR-GD"),
                 by=0.2,
             ),
-            _better(
+            better(
                 "Negative replay is better than no replay even without a penalty (not in the paper).",
                 of("nic", "NR-GD", NO_PENALTY),
             ),

@@ -17,6 +17,7 @@ trained on ImageNet: put those of the backbone "mobile" into results/mobile-imag
 from typing import Any
 
 from everlearn.papers.experiment import PretrainSpec, Run, Scale, Series, Settings, learner, stream
+from everlearn.papers.gnr import real
 
 SCENARIOS = {"nc": "new classes in every task", "nic": "one session of one class per task"}
 ROLES = {"PR": "positive", "NR": "negative"}
@@ -157,6 +158,7 @@ TABLE = (
     _row("nic", "NR-GD", 0.3, 1e-4, 32),
     *(_row("nic", f"NR-GD, {level}", 0.003, 1e-4, 32) for level in DEGRADED),
     _row("nic", "NR-RD", 0.03, 1e-4, 8, batch_size=107, **learner(replay_size=21)),
+    *real.TABLE,
 )
 
 SCALES = (

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SplitTinyImageNetSettings,
     )
     from everlearn.streams.images.data_settings import ArraySettings, CsvSettings, HuggingFaceSettings
+    from everlearn.streams.images.session_settings import Cifar50Settings, Objects50Settings
     from everlearn.streams.images.settings import (
         Core50Settings,
         FashionSettings,

@@ -144,7 +144,7 @@ SOURCES = {
         ),
         DataSource(
             name="cifar100",
-            streams=("split-cifar100",),
+            streams=("split-cifar100", "cifar-50"),
             folders=("cifar-100-python", "cifar100"),
             markers=("train", "cifar100.zip"),
             content="the files of cifar-100-python.tar.gz, or folders train/CLASS and test/CLASS,",

@@ -49,39 +49,48 @@ class NewInstances(Scenario):
 
 @dataclass(kw_only=True, eq=False)
 class NewInstancesAndClasses(NewInstances):
-    """NIC: a first task with several classes, then one session of one class per task, in random order.
+    """NIC: a first task with several classes, then one or more sessions, each of one class, in random order.
 
-    With 50 classes, 8 sessions and 10 classes in the first task there are 391 tasks.
+    With 50 classes, 8 sessions and 10 classes in the first task there are 391 tasks of one session, 196 of
+    two or 79 of five.
     """
 
     first_classes: int
+    sessions_per_task: int = 1
 
     @property
     def n_tasks(self) -> int:
-        return 1 + self.n_classes * self.n_sessions - self.first_classes
+        return 1 - (self.first_classes - self.n_classes * self.n_sessions) // self.sessions_per_task
 
     def test_classes(self, k: int) -> IntArray:
-        return np.arange(self.first_classes) if k == 0 else self._later_tasks()[0][k - 1 : k]
+        return (
+            np.arange(self.first_classes) if k == 0 else np.unique(self._later_tasks()[0][self._sessions(k)])
+        )
 
     def train_samples(self, k: int) -> SampleIndex:
-        sessions = np.zeros(self.first_classes, np.int64) if k == 0 else self._later_tasks()[1][k - 1 : k]
-        parts = [self.session(int(c), int(s)) for c, s in zip(self.test_classes(k), sessions, strict=True)]
+        classes, sessions = np.arange(self.first_classes), np.zeros(self.first_classes, np.int64)
+        if k:
+            classes, sessions = (each[self._sessions(k)] for each in self._later_tasks())
+        parts = [self.session(int(c), int(s)) for c, s in zip(classes, sessions, strict=True)]
         return SampleIndex.concatenate(parts).shuffled(self.seed, "order", k)
 
     def seen_classes(self, n_tasks: int) -> SeenClasses:
         if n_tasks == 0:
             return SeenClasses(0)
-        later = self._later_tasks()[0][: n_tasks - 1]
+        later = self._later_tasks()[0][: (n_tasks - 1) * self.sessions_per_task]
         return SeenClasses(self.first_classes, np.unique(later[later >= self.first_classes]))
 
     def first_test_task(self, classes: IntArray) -> IntArray:
         later, first = np.unique(self._later_tasks()[0], return_index=True)
-        return np.where(
-            classes < self.first_classes, 0, 1 + first[np.searchsorted(later, classes) % len(later)]
-        )
+        position = first[np.searchsorted(later, classes) % len(later)]
+        return np.where(classes < self.first_classes, 0, 1 + position // self.sessions_per_task)
+
+    def _sessions(self, k: int) -> slice:
+        """The entries of `_later_tasks` that form task k, which is not the first."""
+        return slice((k - 1) * self.sessions_per_task, k * self.sessions_per_task)
 
     def _later_tasks(self) -> tuple[IntArray, IntArray]:
-        """Class and session of each task after the first."""
+        """Class and session of each session after the first task."""
         sessions, classes = np.divmod(np.arange(self.n_classes * self.n_sessions), self.n_classes)
         # Session 0 of the first classes, which are the first entries, is in the first task.
         order = self.first_classes + rng_at(self.seed, "singles").permutation(

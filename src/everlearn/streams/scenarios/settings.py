@@ -35,6 +35,7 @@ _SHARED_LABELS = ("domain-incremental", "task-incremental")
 _ONLY_FOR: dict[str, tuple[str, tuple[str, ...]]] = {
     "first_classes": ("scenario", ("nc", "nic")),
     "n_sessions": ("scenario", ("ni", "nic")),
+    "sessions_per_task": ("scenario", ("nic",)),
     "block_tasks": ("boundaries", ("blurry",)),
     "disjoint_percent": ("boundaries", ("blurry",)),
     "blurry_percent": ("boundaries", ("blurry",)),
@@ -76,6 +77,8 @@ class ScenarioSettings(ScenarioStreamSettings):
     """nc, nic: classes in the first task; default: twice classes_per_task (nc), classes_per_task (nic)"""
     n_sessions: Count | None = None
     """ni, nic: sessions per class; default: 8"""
+    sessions_per_task: Count | None = None
+    """nic: sessions in every task after the first; default: 1"""
     boundaries: Boundaries = "sharp"
     """boundaries between tasks: sharp, blurry, gradual or recurring"""
     block_tasks: Annotated[int, Field(ge=2, le=1000)] | None = None
@@ -127,7 +130,12 @@ class ScenarioSettings(ScenarioStreamSettings):
                 return NewInstances(source=source, seed=seed, n_classes=n, n_sessions=n_sessions)
             n = n_classes or max(NIC_CLASSES, first)
             return NewInstancesAndClasses(
-                source=source, seed=seed, n_classes=n, n_sessions=n_sessions, first_classes=first
+                source=source,
+                seed=seed,
+                n_classes=n,
+                n_sessions=n_sessions,
+                first_classes=first,
+                sessions_per_task=self.sessions_per_task or 1,
             )
         if self.boundaries == "blurry":
             return Blurry(
