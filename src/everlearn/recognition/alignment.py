@@ -3,7 +3,7 @@
 The model of an image Q at the position that the transform W gives to a point p of the exemplar E is
 Q(W p) = gain E(p) + offset + gradient . p, where gain, offset and gradient describe the light. Transform and
 light are found together by Gauss-Newton steps on luminance. Points with large residuals do not count (Tukey's
-biweight), so that a covered part of the object does no harm; nor does the background, which is not in the mask.
+biweight), so that a covered part of the object does no harm; nor does the background, outside of the mask.
 """
 
 import math
