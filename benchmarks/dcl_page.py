@@ -6,9 +6,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks import network_page
 from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
 from benchmarks.places import between
 from benchmarks.table import Row
+from everlearn.evaluation import wilson_interval
 from everlearn.reports import figure
 from everlearn.reports.run_results import RunResults
 from everlearn.runs import Record
@@ -44,8 +46,12 @@ def rows() -> Iterator[Row]:
         "last 500 of these tasks beside tasks 500 to 1,000", endless, _slowdown, 1.2, at_most=True
     )
     yield from _over_seeds("without factor labels, after 100 tasks", _found("without-factors"), _last, 0.95)
-    yield from _over_seeds("Omniglot, one image a character", _found("omniglot"), _last, 0.95)
-    yield from _over_seeds("3,786 emoji, one image each", _found("emoji"), _last, 0.95)
+    yield from _over_seeds(
+        "Omniglot: the same drawing, moved; one image a character", _found("omniglot"), _last, 0.95
+    )
+    yield from _over_seeds(
+        "3,786 emoji: the same drawing, moved; one image each", _found("emoji"), _last, 0.95
+    )
 
 
 def _found(name: str) -> list[RunResults]:
@@ -65,7 +71,9 @@ def _over_seeds(
     values = [measure(each) for each in found]
     if values:
         spread = (min(values), max(values)) if len(values) > 1 else None
-        yield Row(what, mean(values), "", spread, goal, at_most)
+        n_correct, n_images = (sum(counts) for counts in zip(*(each.tested for each in found), strict=True))
+        counts = (n_correct, n_images) if measure is _last else None
+        yield Row(what, mean(values), "", spread, goal, at_most, counts)
 
 
 def _last(found: RunResults) -> float:
@@ -117,9 +125,17 @@ def figures() -> str:
         spread = f" ({row.spread[0]:.4g} to {row.spread[1]:.4g})" if row.spread else ""
         sign = "at most" if row.at_most else "at least"
         mark = "reached" if row.reached else "**missed**"
-        paper = PAPER.get(row.what, "")
-        lines.append(f"| {row.what} | {paper} | {row.value:.4g}{spread} | {sign} {row.goal:g} | {mark} |")
+        paper, value = PAPER.get(row.what, ""), f"{row.value:.4g}{spread}{_counts(row)}"
+        lines.append(f"| {row.what} | {paper} | {value} | {sign} {row.goal:g} | {mark} |")
     return "\n".join(lines)
+
+
+def _counts(row: Row) -> str:
+    """Correct answers of all seeds with Wilson's interval, after an accuracy at the end."""
+    if row.counts is None:
+        return ""
+    found, (n_correct, n) = wilson_interval(*row.counts), row.counts
+    return f"; {n_correct:,} of {n:,} [{found.low:.4f}, {found.high:.4f}]"
 
 
 def commands() -> str:
@@ -145,7 +161,14 @@ def _worth(row: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"figures": figures, "commands": commands, "ablation": ablation}
+TABLES = {
+    "figures": figures,
+    "commands": commands,
+    "ablation": ablation,
+    "network": network_page.ablation,
+    "transfer": network_page.transfer,
+    "nuisances": network_page.nuisances,
+}
 
 
 def with_tables(text: str) -> str:
@@ -163,6 +186,7 @@ def draw(folder: Path = ROOT / "docs" / "figures") -> None:
         records = [found.record for found in _found(name)]
         if records:
             figure(kind, records, folder / f"dcl-{name}.svg")
+    network_page.draw(folder)
 
 
 if __name__ == "__main__":

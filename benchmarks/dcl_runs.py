@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from everlearn.runs import Record
+
 ROOT = Path(__file__).parent.parent
 RECORDS, RESULTS = ROOT / "records" / "dcl", ROOT / "results" / "dcl"
 SEEDS = (0, 1, 2)
@@ -87,6 +89,7 @@ def run_experiment(experiment: Experiment) -> None:
             shutil.copytree(folder / name, RESULTS / experiment.name / name)
         elif (folder / name).is_file():
             shutil.copy(folder / name, RESULTS / experiment.name / name)
+    Record(RESULTS / experiment.name).slim()
 
 
 def _execute(command: str) -> None:

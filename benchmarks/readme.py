@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import dcl_page, results_page
+from benchmarks import dcl_page, network_page, results_page
 from benchmarks.places import between
 from benchmarks.table import Row
 
@@ -33,7 +33,7 @@ DCL = (
     "accuracy after 5,000 tasks (50,000 classes)",
 )
 PEERS = {
-    "render": ("ours 64 px gray uint8 / peer", "ours 256 px gray uint8 / peer"),
+    "render": ("ours 256 px gray uint8 / peer",),
     "shapes": ("ours outlines, 2000 at a time / peer",),
     "steps": ("step of naive / bare PyTorch loop",),
 }
@@ -44,6 +44,7 @@ def summary() -> str:
     """The most important results, in Markdown."""
     lines = ["| | measured |", "|---|---|"]
     lines += [f"| `dcl`: {row.what} | {_value(row)} |" for row in dcl_page.rows() if row.what in DCL]
+    lines += network_page.summary()
     for name, wanted in PEERS.items():
         lines += [
             f"| {SECTIONS[name]}: {row['what']} | {_number(row)} |"

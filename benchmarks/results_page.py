@@ -34,9 +34,15 @@ def page(paper: Paper, reproductions: list[Reproduction]) -> str:
 def counts() -> Iterator[str]:
     """For each paper a row of a table: how many of its claims are reproduced."""
     for paper, reproductions in results():
-        verdicts = [verdict for each in reproductions for verdict in each.verdicts if verdict is not None]
-        n_holds = sum(verdict.holds for verdict in verdicts)
-        yield f"| [{paper.title}](docs/{paper.page}): claims reproduced | {n_holds} of {len(verdicts)} |"
+        verdicts = [
+            verdict.holds
+            for each in reproductions
+            for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
+            if verdict is not None and not claim.is_ours
+        ]
+        n_holds, n_unknown = verdicts.count(True), verdicts.count(None)
+        count = f"{n_holds} of {len(verdicts)}" + (f", {n_unknown} not comparable" if n_unknown else "")
+        yield f"| [{paper.title}](docs/{paper.page}): claims reproduced | {count} |"
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ class Row:
         spread: 10th and 90th percentile over rounds, if there are several.
         goal: required minimum (or maximum with `at_most`); None without a goal.
         at_most: whether smaller is better.
+        counts: correct answers and images, if the value is an accuracy at the end of runs.
     """
 
     what: str
@@ -34,6 +35,7 @@ class Row:
     spread: tuple[float, float] | None = None
     goal: float | None = None
     at_most: bool = False
+    counts: tuple[int, int] | None = None
 
     @property
     def reached(self) -> bool | None:

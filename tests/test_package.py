@@ -44,7 +44,7 @@ def test_public_names() -> None:
     assert set(everlearn.__all__) == {
         "__version__", "errors", "rng", "files", "settings", "serialization", "plotting", "factors",
         "shapes", "rendering", "streams", "memory", "networks", "learners", "evaluation", "runs",
-        "reports", "papers", "studio", "registry", "testing",
+        "reports", "papers", "studio", "registry", "testing", "recognition", "Recogniser", "Answer",
         "run", "resume", "compare", "Record", "RunSpec", "Learner", "setting", "Stream", "Task", "Batch",
         "BadInput",
     }  # fmt: skip

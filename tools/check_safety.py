@@ -47,6 +47,10 @@ def unsafe_nodes(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _unsafe_call(call: ast.Call) -> Iterator[str]:
+    if any(
+        each.arg == "weights_only" and getattr(each.value, "value", None) is True for each in call.keywords
+    ):
+        return  # torch.load that builds tensors only
     match call.func:
         case ast.Name(id=name) if name in BUILTINS:
             yield name

@@ -8,12 +8,13 @@ from PIL import Image
 
 from everlearn import learners, streams
 from everlearn.memory.on_disk import OnDiskMemory
+from everlearn.recognition import Recogniser
 
 NUISANCES = {"noise": 0.1, "blur": 1.0, "occluder": 0.1, "clutter": 1, "lighting": 0.1, "texture": 0.1}
 
 
 def main() -> None:
-    """Render sprites, compose image files, match exemplars, search an exemplar memory."""
+    """Render sprites, compose image files, match exemplars, search a memory, recognise images."""
     task = streams.sprites(image_size=32, factor_values=2).task(0)
     _ = streams.sprites(image_size=32, factor_values=2, rgb=True, **NUISANCES).task(0).train
     learner = learners.DCL.tiny((32, 32))
@@ -28,6 +29,10 @@ def main() -> None:
         memory = OnDiskMemory.create(Path(folder, "memory"), image_shape=(32, 32))
         memory.add(task.exemplars.labels, task.exemplars.images)
         memory.search(task.test.images[:2])
+        memory.close()
+        with Recogniser.open(Path(folder, "recogniser"), features="gradients") as recogniser:
+            for name, image in zip("ab", task.test.images[:2], strict=True):
+                recogniser.teach(np.pad(image, 20, mode="edge"), name)
 
 
 if __name__ == "__main__":

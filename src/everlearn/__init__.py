@@ -5,6 +5,7 @@ records. Packages, in the order of the data flow:
 
 * ``factors``, ``shapes``, ``rendering``, ``streams``: ground-truth factors, outlines, pixels, tasks;
 * ``memory``, ``networks``, ``learners``: replay buffers and exemplars, neural networks, methods;
+* ``recognition``: things recognised from one image each (`Recogniser`);
 * ``evaluation``, ``runs``, ``reports``: metrics and protocols, training loop and records, tables and figures;
 * ``papers``: reproduced figures; ``studio``: web interface; ``plotting``: figure styles and axes;
 * ``testing``: checks of learners and streams of your own.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         networks,
         papers,
         plotting,
+        recognition,
         registry,
         rendering,
         reports,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from everlearn.api import Record, compare, resume, run
     from everlearn.errors import BadInput
     from everlearn.learners import Learner, setting
+    from everlearn.recognition import Answer, Recogniser
     from everlearn.runs import RunSpec
     from everlearn.streams import Batch, Stream, Task
 

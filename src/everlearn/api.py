@@ -139,9 +139,10 @@ def resume(folder: Path | str, *, progress: bool = True) -> Record:
 
 
 def compare(records: "Iterable[runs.Record | Path | str]", *, metrics: Iterable[str] = ()) -> Comparison:
-    """A table of runs; those that differ in their seeds only become one row with 95 % intervals.
+    """A table of runs; those that differ in their seeds only become one row.
 
-    It prints in a terminal, shows itself in a notebook, and converts with `to_pandas`, `to_latex`, `to_csv`.
+    It prints in a terminal, shows itself in a notebook, and converts with `to_pandas`, `to_latex`,
+    `to_markdown`, `to_csv`. Its `notes` say what ± is and which records were not counted.
 
     Args:
         records: records, their folders, or folders of records.

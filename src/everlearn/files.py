@@ -220,7 +220,8 @@ class FolderLock:
         self.release()
 
     def __del__(self) -> None:
-        self.release()
+        if os is not None:  # which it is at the end of the process; the system releases the lock then
+            self.release()
 
     def acquire(self) -> Self:
         """Take the lock, unless this object holds it already."""

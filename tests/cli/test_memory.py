@@ -128,10 +128,16 @@ def test_class_is_found_by_its_name(run: Run, records: Path) -> None:
 
 @pytest.mark.parametrize(("words", "label"), [((), 6), (("--label", "1"), 1), (("--name", "hat"), 6)])
 def test_add_creates_or_extends_a_class(run: Run, records: Path, words: tuple[str, ...], label: int) -> None:
-    Image.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save("new.png")
+    image = np.zeros((40, 60, 4), np.uint8)  # transparent, with an object in its corner
+    image[2:12, 3:13] = (30, 30, 30, 255)
+    Image.fromarray(image).save("new.png")
     facts = run("memory", "add", RECORD, "new.png", *words, "--json").data
     assert facts["label"] == label
-    np.testing.assert_array_equal(memory().images_of(label)[-1], np.arange(256).reshape(16, 16))
+    stored, other = memory().images_of(label)[-1], memory().images_of(0)[0]
+    assert stored[0, 0] == other[0, 0]  # the background of the stream
+    rows, columns = np.nonzero(stored == 30)
+    np.testing.assert_allclose([rows.mean(), columns.mean()], 7.5, atol=0.5)
+    assert np.ptp(np.nonzero(other != other[0, 0])[0]) == pytest.approx(np.ptp(rows), abs=3)
     assert memory().name(label) == facts["name"]
 
 

@@ -33,10 +33,16 @@ def test_unfinished_run_is_shown_as_such(run: Run, records: Path) -> None:
     assert "1 of 2" in run("list").out
 
 
-def test_compare_gives_a_table_and_csv(run: Run, records: Path) -> None:
-    data = run("compare", "records", "--csv", "table.csv", "--json").data
+def test_compare_gives_tables_in_all_formats(run: Run, records: Path) -> None:
+    outs = ("--csv", "table.csv", "--latex", "table.tex", "--markdown", "table.md")
+    data = run("compare", "records", *outs, "--json").data
     assert {row["learner"] for row in data["rows"]} == {"dcl", "nearest"}
     assert len(Path("table.csv").read_text().splitlines()) == 3
+    assert Path("table.tex").read_text().startswith(r"\begin{tabular}{lr")
+    markdown = Path("table.md").read_text()
+    assert markdown.startswith("| learner | tasks |")
+    assert data["notes"]
+    assert all(note in markdown for note in data["notes"])
     out = run("compare", "records/dcl", "records/nearest").out
     assert "dcl" in out
     assert "nearest" in out

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from everlearn.errors import BadInput
 from everlearn.evaluation.intervals import (
+    NOT_NEGATIVE,
+    UNIT,
     bootstrap_interval,
     interval_over,
     mean_interval,
@@ -111,12 +113,26 @@ def test_interval_over_ignores_nan() -> None:
     assert interval_over([math.nan]) is None
 
 
-def test_mean_series_is_the_interval_at_every_point() -> None:
+def test_mean_series_has_the_range_of_few_curves_and_the_interval_of_many() -> None:
     curves = [{1: 0.5, 2: 0.25}, {1: 0.75, 3: 1.0}, {1: 0.25}]
     series = mean_series(curves)
-    first = mean_interval([0.5, 0.75, 0.25])
     assert series.x.tolist() == [1, 2, 3]
     assert series.mean == pytest.approx([0.5, 0.25, 1.0])
-    assert (series.low[0], series.high[0]) == pytest.approx((first.low, first.high))
+    assert (series.low[0], series.high[0]) == (0.25, 0.75)
     assert np.isnan([series.low[1:], series.high[1:]]).all(), "one value has no interval"
     assert [len(part) for part in mean_series([])] == [0] * 4
+    values = [1.0, 1.0, 1.0, 1.0, 0.5]
+    many, own = mean_series([{1: value} for value in values], UNIT), mean_interval(values, bounds=UNIT)
+    assert (many.low[0], many.high[0]) == (pytest.approx(own.low), 1.0)
+
+
+def test_intervals_end_at_what_is_possible() -> None:
+    assert interval_over([0.9, 1.0], UNIT) == mean_interval([0.9, 1.0], bounds=UNIT)
+    assert mean_interval([0.9, 1.0], bounds=UNIT).high == 1.0
+    assert mean_interval([1.0, 20.0], bounds=NOT_NEGATIVE).low == 0.0
+
+
+def test_margin_is_the_standard_deviation_of_few_values() -> None:
+    few, many = [0.7, 0.9], [0.7, 0.9, 0.7, 0.9, 0.8]
+    assert mean_interval(few).margin == pytest.approx(np.std(few, ddof=1))
+    assert mean_interval(many).margin == mean_interval(many).half_width

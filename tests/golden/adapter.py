@@ -186,6 +186,8 @@ LEARNERS: dict[str, Case] = {
     "dcl, no skips": Case("dcl", {**DCL, "skip_threshold": 0.0}),
     "dcl, no codes": Case("dcl", {**DCL, "block": 1}),
     "dcl, color": Case("dcl", DCL, stream="color"),
+    "dcl, moments": Case("dcl", {**DCL, "pose_estimator": "moments"}),
+    "dcl, frozen": Case("dcl", {**DCL, "train_tasks": 1}),
     "dcl-paper, reconstruction": Case("dcl-paper", {"backbone": "small", "reconstruction_weight": 0.5}),
     "dcl-paper, resnet18": Case("dcl-paper", n_batches=1),
     # variational autoencoders

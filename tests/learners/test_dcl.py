@@ -6,6 +6,7 @@ import pytest
 from everlearn.errors import BadInput
 from everlearn.learners import EditsMemory, EstimatesFactors, Rejects
 from everlearn.learners.dcl import DCL
+from everlearn.learners.registry import complete
 from everlearn.memory import ExemplarMemory
 from everlearn.serialization import pack, unpack
 from everlearn.streams import Batch, Stream, sprites
@@ -176,3 +177,28 @@ def test_angle_search_without_visible_orientation() -> None:
 def test_supervision_depends_on_settings() -> None:
     assert DCL.tiny().supervision == "labelled images, factor labels, exemplars"
     assert DCL(image_shape=(16, 16), pose_supervision="exemplars").supervision == "labelled images, exemplars"
+
+
+def test_poses_from_moments_need_no_training() -> None:
+    learner = DCL(image_shape=(64, 64), pose_estimator="moments")
+    stream = sprites()
+    for task in stream.take(20):
+        learner.memory.add(task.exemplars)
+    batch = stream.eval_sample(20, 200)
+    assert accuracy(learner, batch) > 0.99
+    assert learner.learn(stream.task(0).train[:64])["trained"] == learner.n_steps == 0
+    learner.n_candidates = 0
+    learner.exemplars.cache.clear()
+    assert 0.4 < accuracy(learner, batch) < 0.95
+
+
+def test_a_frozen_network_only_stores_exemplars() -> None:
+    frozen = trained(STREAM, 4, train_tasks=1)
+    assert frozen.n_steps == 4
+    assert len(frozen.memory) == 5 * N_TASKS
+    assert DCL(image_shape=(16, 16), train_tasks=0).supervision == "labelled images, exemplars"
+
+
+def test_specs_from_before_a_setting_existed_keep_their_hash() -> None:
+    assert "train_tasks" not in complete("dcl", {"train_tasks": -1, "pose_estimator": "network"})
+    assert complete("dcl", {"train_tasks": 5})["train_tasks"] == 5

@@ -58,12 +58,13 @@ def test_verdicts(check: Check, series: tuple[Seeds, ...], holds: bool) -> None:
         (
             above_next(VALUE),
             ((0.9, 0.9), (0.5, 0.5), (0.1, 0.1)),
-            "value: a 0.900 ±0.000, b 0.500 ±0.000, c 0.100 ±0.000; difference 0.400 ±0.000, 0.400 ±0.000",
+            "value: a 0.900 ±0.000, b 0.500 ±0.000, c 0.100 ±0.000; "
+            "paired difference 0.400 [0.400, 0.400], 0.400 [0.400, 0.400]",
         ),
         (
             above_next(VALUE, single_seed=True),
             ((0.6,), (0.5, 0.4)),
-            "value: a 0.600, b 0.450 ±0.635; difference 0.100",
+            "value: a 0.600, b 0.450 ±0.071; paired difference 0.100",
         ),
         (at_most(VALUE, 0.7), ((0.6,),), "value: a 0.600"),
     ],

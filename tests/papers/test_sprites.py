@@ -35,10 +35,13 @@ SLOW = [1 - k / 40 for k in range(20)]
         (claims.above_chance, [[0.5] * 20], True),
         (claims.above_chance, [[0.01] * 20], False),
         (claims.improves, [[0.96, 0.99]], True),
-        (claims.improves, [[0.99, 0.96]], False),
+        (claims.improves, [[0.99, 0.99]], False),
+        (claims.increases, [CONSTANT, CONSTANT], False),
+        (claims.if_learned(claims.loses_half), [[0.12, 0.01]], None),
+        (claims.if_learned(claims.loses_half), [[0.5, 0.01]], True),
     ],
 )
-def test_verdicts_on_accuracy_curves(check: Check, curves: list[list[float]], holds: bool) -> None:
+def test_verdicts_on_accuracy_curves(check: Check, curves: list[list[float]], holds: bool | None) -> None:
     assert check(dict(zip("abc", map(accuracy_group, curves), strict=False))).holds is holds
 
 
@@ -68,9 +71,13 @@ def test_one_shot_accuracy_is_compared_with_the_paper(accuracy: float, holds: bo
 @pytest.mark.parametrize(("area", "rejected", "holds"), [(0.95, 0.9, True), (0.85, 0.4, False)])
 def test_open_set_claims(area: float, rejected: float, holds: bool) -> None:
     areas = {name: {"area": area} for name in ("acceptance", "precision_recall", "roc")}
-    group = protocol_group({"open-set": {**areas, "n_new": 100, "rejected": rejected}})
+    group = protocol_group(
+        {"open-set": {**areas, "n_new": 100, "n_known": 50, "rejected": rejected, "accepted": 0.94}}
+    )
     assert claims.open_set(0.92)({"a": group}).holds is holds
-    assert claims.few_false_accepts({"a": group}).holds is holds
+    accepts = claims.few_false_accepts({"a": group})
+    assert accepts.holds is holds
+    assert "3 of 50 known ones refused" in accepts.observed
 
 
 def test_multiple_choice_results_are_pooled_over_seeds() -> None:

@@ -1,9 +1,12 @@
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from everlearn.reports import compare
@@ -31,6 +34,29 @@ def test_rows_are_complete_json(runs: dict[str, Record]) -> None:
     assert len(er["fingerprints"]) == 1
     low, mean, high = (er[f"average_accuracy{end}"] for end in ("_low", "", "_high"))
     assert low <= mean <= high
+
+
+def test_notes_say_what_the_numbers_rest_on(runs: dict[str, Record], tmp_path: Path) -> None:
+    copy = Record(shutil.copytree(runs["er-0"].folder, tmp_path / "copy"))
+    comparison = compare([runs["er-0"], runs["er-1"], copy])
+    legend, *others = comparison.notes
+    assert legend.startswith("±: standard deviation")
+    assert any("test images, which alone leaves an uncertainty" in note for note in others)
+    assert f"{copy.folder} is not counted" in others[-1]
+    assert others[-1] in comparison.to_markdown()
+    (row,) = comparison.rows
+    assert 0 <= row["count_low"] <= row["correct"] / row["tested_images"] <= row["count_high"] <= 1
+
+
+def test_differences_are_paired_by_seeds(runs: dict[str, Record]) -> None:
+    comparison = compare([runs["er-0"], runs["er-1"], runs["naive"]])
+    first, second = comparison.groups
+    assert comparison.rows[0]["difference"] is None
+    same = {run.record.spec["seed"]: run.measures()["average_accuracy"] for run in first.runs}
+    (run,) = (run for run in second.runs if run.record.spec["seed"] in same)
+    expected = run.measures()["average_accuracy"] - same[run.record.spec["seed"]]
+    assert comparison.rows[1]["difference"] == pytest.approx(expected)
+    assert comparison.notes[0].startswith("Δ first: accuracy minus that of the first row")
 
 
 def test_single_seed_has_no_interval(runs: dict[str, Record]) -> None:

@@ -11,7 +11,7 @@ from everlearn import runs
 from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
 from everlearn.runs import Record, RunSpec
-from everlearn.runs.memory_edit import edit_memory, load_run
+from everlearn.runs.memory_edit import edit_memory, exemplar_of, load_run
 from everlearn.runs.run_record import RecordLock
 from everlearn.serialization import digest
 from everlearn.streams.stream import Images
@@ -30,6 +30,12 @@ def image(value: int) -> Images:
 def canvas_pixels(value: int) -> bytes:
     gray = image(value)
     return np.dstack([gray, gray, gray, np.full_like(gray, 255)]).tobytes()
+
+
+def as_stored(records: Path, value: int) -> Images:
+    """The exemplar that a canvas of one gray level gives: a square on the background of the stream."""
+    run = load_run(Record(records / "dcl"))
+    return exemplar_of(run, np.frombuffer(canvas_pixels(value), np.uint8).reshape(16, 16, 4))
 
 
 def all_bytes(folder: Path) -> bytes:
@@ -204,7 +210,7 @@ def test_concurrent_edits_are_all_applied(studio: Studio, records: Path, n_edits
             query = {"record": "dcl", "version": 0, "name": name}
             answer = studio.post("/api/memory/add", canvas_pixels(number), **query).json()
             label, version = answer["label"], answer["version"]
-            done.append((version, Edit("add", label, name, image(number))))
+            done.append((version, Edit("add", label, name, as_stored(records, number))))
             edit = Edit("rename", label, f"{name}!") if number % 4 else Edit("forget", label)
             answer = studio.post(
                 f"/api/memory/{edit.action}", record="dcl", version=version, **vars(edit)

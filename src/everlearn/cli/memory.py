@@ -71,8 +71,8 @@ def add(
 
     Args:
         memory: Folder of a record or of an on-disk memory.
-        image: Image of the object: upright, large and centered. For an on-disk memory also a folder of
-            images, whose classes are named after files or subfolders.
+        image: Image of the object, which is cut out of its background and drawn as the other exemplars
+            are. For an on-disk memory also a folder of images, named after files or subfolders.
         label: Label of the class; default: a new class.
         name: Name of the class.
     """
@@ -80,8 +80,11 @@ def add(
         return memory_store.add(memory, image, label, name, console)
     import numpy as np
 
-    from everlearn.cli.arguments import read_image
+    from everlearn.runs.memory_edit import exemplar_of
     from everlearn.streams import Batch
+    from everlearn.streams.images.canonical import read_image
+
+    pixels = exemplar_of(runs.load_run(runs.Record(memory)), read_image(check_path(image)))
 
     def edit(exemplars: "ExemplarMemory") -> int:
         if not len(exemplars):
@@ -90,7 +93,6 @@ def add(
             )
         chosen = max(exemplars.classes()) + 1 if label is None else label
         check_range("label", chosen, 0, MAX_LABEL)  # -1 is the prediction "unknown"
-        pixels = read_image(image, exemplars.images.shape[1:])
         exemplars.add(Batch(pixels[None], np.array([chosen])))
         if name is not None:
             exemplars.rename(chosen, name)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from everlearn import files, reports, runs
+from everlearn.cli import recognise
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Result, details, table, text
 from everlearn.errors import BadInput, unknown
@@ -22,15 +23,18 @@ OPTIONAL_MEASURES = {
 }
 """Measures that only some runs have."""
 
+OutFile = Annotated[Path | None, Parameter(show_default=False, metavar="FILE")]
 Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 
 
 def list_(folder: Path = Path("records"), /) -> Result:
-    """List the records in a folder.
+    """List the records in a folder, or the classes of a memory.
 
     Args:
-        folder: Folder of records.
+        folder: Folder of records, or of a memory of `everlearn teach`.
     """
+    if recognise.is_recogniser(check_path(folder)):
+        return recognise.list_classes(folder)
     if runs.has_record(check_path(folder)):
         raise BadInput(f"{folder} is a record; show it with `everlearn show {folder}`")
     rows = [reports.summary(reports.RunResults.from_record(record)) for record in runs.list_records(folder)]
@@ -84,6 +88,8 @@ def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[st
         f"{EDITS[edit['action']]} label {edit['label']} after {edit['n_tasks']:,} tasks"
         for edit in data["edits"][-MAX_EDITS:]
     )
+    facts = results.record.machine.items()
+    machine = ", ".join(f"{name} {value}" for name, value in facts if name != "exact")
     measures = [
         (title, text(data[key], ".4f")) for title, key in OPTIONAL_MEASURES.items() if data[key] is not None
     ]
@@ -98,6 +104,7 @@ def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[st
         *([("edits", edits)] if edits else []),
         ("fingerprint", text(data["fingerprint"])),
         ("digest", data["digest"]),
+        *([("machine", machine)] if machine else []),
         ("record", data["record"]),
     ]
 
@@ -112,21 +119,33 @@ def _curve(results: "reports.RunResults") -> str:
 def compare(
     *runs: Path,
     metric: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, metavar="NAME")] = (),
-    csv: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
+    csv: OutFile = None,
+    latex: OutFile = None,
+    markdown: OutFile = None,
 ) -> Result:
-    """Compare runs in a table; runs that differ only in seeds form one row with a confidence interval.
+    """Compare runs in a table; runs that differ only in seeds form one row.
+
+    Says what ± is, how many test images accuracies near 1 rest on, and which records were not counted.
 
     Args:
         runs: Records, or folders of records.
         metric: A further metric of the score table, repeatable, such as my_metrics.py:my_metric.
-        csv: A .csv file to write the table to.
+        csv: A .csv file to write all numbers to.
+        latex: A .tex file to write the table to.
+        markdown: A .md file to write the table and its notes to.
     """
-    if csv is not None:
-        files.check_output(csv, [".csv"])
+    outs = {".csv": csv, ".tex": latex, ".md": markdown}
+    chosen = {ending: path for ending, path in outs.items() if path is not None}
+    for ending, path in chosen.items():
+        files.check_output(path, [ending])
     comparison = reports.compare(_records(runs), metric)
-    if csv is not None:
-        files.write(csv, comparison.to_csv().encode())
-    return Result({"rows": comparison.rows, "csv": None if csv is None else str(csv)}, comparison.table)
+    texts = {".csv": comparison.to_csv, ".tex": comparison.to_latex, ".md": comparison.to_markdown}
+    for ending, path in chosen.items():
+        files.write(path, texts[ending]().encode())
+    written = dict(
+        zip(("csv", "latex", "markdown"), (path and str(path) for path in outs.values()), strict=True)
+    )
+    return Result({"rows": comparison.rows, "notes": comparison.notes, **written}, comparison.text)
 
 
 def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dark: Flag = False) -> Result:

@@ -149,11 +149,15 @@ def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reprodu
 
 
 def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") -> Result:
+    from everlearn.papers.report import NOT_RUN
+
     claims = [
         {
             "experiment": each.experiment.name,
             "claim": claim.text,
+            "is_ours": claim.is_ours,
             "holds": None if verdict is None else verdict.holds,
+            "verdict": NOT_RUN if verdict is None else verdict.mark,
             "observed": None if verdict is None else verdict.observed,
         }
         for found in pages.values()
@@ -167,9 +171,8 @@ def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") ->
 def _overview(data: dict[str, Any], outcome: "SweepOutcome") -> Any:
     from rich.console import Group
 
-    marks = {True: "yes", False: "no", None: "–"}
     rows = [
-        (each["experiment"], each["claim"], marks[each["holds"]], each["observed"] or "")
+        (each["experiment"], each["claim"], each["verdict"], each["observed"] or "")
         for each in data["claims"]
     ]
     written = f"Wrote {' and '.join(data['pages'])} and the figures"

@@ -180,4 +180,4 @@ def _overview(comparison: "reports.Comparison | None", outcome: "SweepOutcome", 
     from rich.console import Group
 
     where = f"The records are in {folder}; `everlearn report {folder}` writes a report"
-    return Group(*([] if comparison is None else [comparison.table()]), *outcome.messages(), where)
+    return Group(*([] if comparison is None else [comparison.text()]), *outcome.messages(), where)

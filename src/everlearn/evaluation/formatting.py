@@ -1,4 +1,4 @@
-"""Numbers as text, with half the width of their interval; a dash if there is no number."""
+"""Numbers as text, with their margin (see `LEGEND`); a dash if there is no number."""
 
 import math
 from collections.abc import Callable
@@ -7,6 +7,10 @@ from everlearn.evaluation.intervals import Interval
 from everlearn.plotting.axes import Bar
 
 DASH = "–"
+LEGEND = (
+    "±: standard deviation over seeds if there are fewer than 5 of them, else half of Student's 95 % "
+    "confidence interval of the mean"
+)
 PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 Number = Interval | float | None
@@ -93,4 +97,4 @@ def _interval(number: Number) -> Interval | None:
 
 
 def _margin(interval: Interval, decimals: int) -> str:
-    return f" ±{interval.half_width:.{decimals}f}" if interval.n > 1 else ""
+    return f" ±{interval.margin:.{decimals}f}" if interval.n > 1 else ""

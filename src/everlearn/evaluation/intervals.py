@@ -15,7 +15,12 @@ from everlearn.rng import FloatArray, rng_at
 
 LEVEL = 0.95
 """Default confidence level."""
+MIN_FOR_INTERVAL = 5
+"""Fewer values are described by their standard deviation or range; their interval would be very wide."""
+UNBOUNDED, NOT_NEGATIVE, UNIT, SIGNED_UNIT = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0), (-1.0, 1.0)
+"""Ranges of possible values: of any number, of an error or a cost, of an accuracy, of a difference of two."""
 
+Bounds = tuple[float, float]
 Curve = Mapping[float, float]
 """A measured value (y) by when it was measured (x)."""
 
@@ -33,6 +38,7 @@ class Interval:
     low: float
     high: float
     n: int
+    std: float = math.nan  # of the values, if it is known
 
     def __str__(self) -> str:
         return f"{self.mean:.3f}" + (f" [{self.low:.3f}, {self.high:.3f}]" if self.n > 1 else "")
@@ -47,30 +53,40 @@ class Interval:
         """Half of the width, for error bars."""
         return (self.high - self.low) / 2
 
+    @property
+    def margin(self) -> float:
+        """What tables write after ±: the standard deviation of fewer than 5 values, or half of the width."""
+        return self.std if self.n < MIN_FOR_INTERVAL and not math.isnan(self.std) else self.half_width
 
-def mean_interval(values: npt.ArrayLike, level: float = LEVEL) -> Interval:
-    """Mean with Student's confidence interval, for small samples.
+
+def mean_interval(values: npt.ArrayLike, level: float = LEVEL, *, bounds: Bounds = UNBOUNDED) -> Interval:
+    """Mean with Student's confidence interval, for small samples; the interval ends at the bounds.
 
     Example:
-        >>> print(mean_interval([0.90, 0.92, 0.94]))
-        0.920 [0.870, 0.970]
+        >>> print(mean_interval([0.90, 0.92, 0.94]), mean_interval([0.9, 1.0], bounds=UNIT))
+        0.920 [0.870, 0.970] 0.950 [0.315, 1.000]
     """
     sample = _sample(values, level)
     mean, n = math.fsum(sample) / len(sample), len(sample)
     if n == 1:
         return Interval.point(mean)
-    margin = student_quantile((1 + level) / 2, n - 1) * float(sample.std(ddof=1)) / math.sqrt(n)
-    return Interval(mean, mean - margin, mean + margin, n)
+    std = float(sample.std(ddof=1))
+    margin = student_quantile((1 + level) / 2, n - 1) * std / math.sqrt(n)
+    low, high = max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
+    return Interval(mean, low, high, n, std)
 
 
-def interval_over(values: Sequence[float]) -> Interval | None:
+def interval_over(values: Sequence[float], bounds: Bounds = UNBOUNDED) -> Interval | None:
     """Student's interval of the values that are not NaN; None if there are none."""
     there = [value for value in values if not math.isnan(value)]
-    return mean_interval(there) if there else None
+    return mean_interval(there, bounds=bounds) if there else None
 
 
-def mean_series(curves: Sequence[Curve]) -> Series:
-    """Pointwise mean of several curves with Student's interval; x are all points that occur in a curve."""
+def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> Series:
+    """Pointwise mean of several curves; x are all points that occur in a curve.
+
+    The band is Student's interval of five curves or more, and the range of fewer.
+    """
     x = sorted({point for curve in curves for point in curve})
     table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
     table = table.reshape(len(curves), len(x))
@@ -79,7 +95,11 @@ def mean_series(curves: Sequence[Curve]) -> Series:
     mean = np.where(n > 0, np.where(there, table, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
     squares = np.where(there, (table - mean) ** 2, 0).sum(axis=0)
     margin = np.array([_margin_factor(int(k)) for k in n]) * np.sqrt(squares / np.maximum(n - 1, 1))
-    return Series(np.array(x, np.float64), mean, mean - margin, mean + margin)
+    low, high = np.maximum(mean - margin, bounds[0]), np.minimum(mean + margin, bounds[1])
+    few = (n > 1) & (n < MIN_FOR_INTERVAL)
+    if few.any():
+        low[few], high[few] = np.nanmin(table[:, few], axis=0), np.nanmax(table[:, few], axis=0)
+    return Series(np.array(x, np.float64), mean, low, high)
 
 
 @cache
@@ -94,8 +114,8 @@ def bootstrap_interval(
     """Mean with a percentile bootstrap interval: assumes no distribution, but needs ten values or more.
 
     Example:
-        >>> bootstrap_interval([0.5, 0.5, 0.5])
-        Interval(mean=0.5, low=0.5, high=0.5, n=3)
+        >>> print(bootstrap_interval([0.5, 0.5, 0.5]))
+        0.500 [0.500, 0.500]
     """
     sample = _sample(values, level)
     n = len(sample)

@@ -40,6 +40,7 @@ class Setting:
     description: str
     choices: tuple[Any, ...] = ()
     bounds: Mapping[str, Any] = field(default_factory=dict)
+    late: bool = field(default=False, repr=False)  # left out of specs while it has its default
 
     def overridden_by(self, other: "Setting") -> "Setting":
         """The same setting with another default, and whatever else a subclass declares anew."""
@@ -48,6 +49,7 @@ class Setting:
             other.description or self.description,
             other.choices or self.choices,
             other.bounds or self.bounds,
+            other.late or self.late,
         )
 
 
@@ -60,12 +62,14 @@ def setting(
     gt: float | None = None,
     le: float | None = None,
     lt: float | None = None,
+    late: bool = False,
 ) -> T:
     """Declare a setting of a learner, as a class-level field with an annotation.
 
     The description has no period at the end; ge, gt, le and lt are bounds; an annotation such as
     Literal["a", "b"] replaces `choices`. A subclass that declares the setting again inherits whatever it
-    leaves out.
+    leaves out. A setting that is added to a published learner is `late`: specs from before it existed keep
+    their hash.
 
     Example:
         >>> class Example(Configurable):
@@ -80,7 +84,7 @@ def setting(
     """
     bounds = {"ge": ge, "gt": gt, "le": le, "lt": lt}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
-    return cast(T, Setting(default, description, choices, given))
+    return cast(T, Setting(default, description, choices, given, late))
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))

@@ -13,9 +13,10 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
+from everlearn.networks.moments import poses_from_moments
 from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
 from everlearn.rng import rng_at
-from everlearn.streams import Batch
+from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 LR_WARMUP, LR_DECAY_START = 50, 500
@@ -24,6 +25,8 @@ CHECKED_IMAGES = 32
 """Images on which the pose error of a batch is measured before it is skipped."""
 SKIPPED_BATCHES = 8
 """Batches skipped without a check after one with a pose error below the threshold."""
+ALL_BATCHES = 2**53
+"""More batches than a task has: the network is not trained."""
 FIRST_CANDIDATES = 8
 """Candidates per angle in the first search round, which is enough for most images."""
 SCALE_FACTOR = 1.09
@@ -54,6 +57,14 @@ class DCL(ExemplarLearner):
     arXiv:2312.16731.
     """
 
+    pose_estimator: Literal["network", "moments"] = setting(
+        'first estimate of a pose: by the "network", or from image "moments", which needs no training',
+        default="network", late=True,
+    )  # fmt: skip
+    train_tasks: int = setting(
+        "tasks on which the pose network is trained before it is frozen; -1: all tasks",
+        default=-1, ge=-1, le=10**9, late=True,
+    )  # fmt: skip
     pose_supervision: Literal["factors", "exemplars"] = setting(
         'targets of the pose network: "factors", the ground truth of the images, or "exemplars", pose '
         "augmentation of the stored exemplars, which needs no ground truth",
@@ -108,6 +119,8 @@ class DCL(ExemplarLearner):
     parts: ClassVar[Names] = ("net", "average", "optim")
     counters: ClassVar[Names] = ("n_steps", "n_to_skip", "pose_error")
     ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "pose network": {"pose_estimator": "moments"},
+        "training": {"train_tasks": 0},
         "small backbone": {"backbone": "resnet18"},
         "similarity parameterization": {"pose_parameterization": "matrix"},
         "pose refinement": {"n_refinements": 0},
@@ -120,7 +133,7 @@ class DCL(ExemplarLearner):
     }
 
     def setup(self) -> None:
-        if self.pose_supervision == "exemplars":
+        if self.pose_supervision == "exemplars" or not self._trains(0):
             self.supervision = "labelled images, exemplars"
         self.exemplars = ExemplarStore(self.block)
         self.net = PoseNet(
@@ -129,8 +142,13 @@ class DCL(ExemplarLearner):
         )  # fmt: skip
         self.average = EMA(self.net, self.ema_decay)
         self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate, fused=True)
-        self.n_steps, self.n_to_skip, self.pose_error = 0, 0, 0.0
+        self.n_steps, self.n_to_skip, self.pose_error = 0, 0 if self._trains(0) else ALL_BATCHES, 0.0
         self.forward_flops = flops_per_image(self.net, self.image_shape)
+
+    def begin(self, task: TaskView) -> None:
+        super().begin(task)
+        if not self._trains(task.index):
+            self.n_to_skip = ALL_BATCHES
 
     def learn(self, batch: Batch) -> Losses:
         self.add_first_images(batch)
@@ -188,7 +206,7 @@ class DCL(ExemplarLearner):
         The aligned pose of the best candidate is better than the predicted one, even if the candidate is
         wrong. So images without a certain match are searched again from that pose, with more candidates.
         """
-        poses = predict_poses(self.average.net, self._tensor(images), self.n_refinements).cpu()
+        poses = self.estimate_poses(images)
         if not self.n_candidates:
             return self.exemplars.nearest(pose.canonical_images(images, poses), poses.double().numpy())
         n_first = min(FIRST_CANDIDATES * self.n_angles, self.n_candidates)
@@ -203,12 +221,22 @@ class DCL(ExemplarLearner):
             match.replace(uncertain, match[uncertain].best_of(again))
         return match
 
+    def estimate_poses(self, images: Images) -> Tensor:
+        """Poses (n, 4) from which the search starts."""
+        if self.pose_estimator == "moments":
+            return poses_from_moments(images)
+        return predict_poses(self.average.net, self._tensor(images), self.n_refinements).cpu()
+
     def novelty_scores(self, match: Match, images: Images) -> Residuals:
         """The unexplained share of the image's contrast, times the residual ratio."""
         flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
         contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
         unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
         return unexplained * match.ratios
+
+    def _trains(self, task: int) -> bool:
+        """Whether the network is trained on a task."""
+        return self.pose_estimator == "network" and (self.train_tasks < 0 or task < self.train_tasks)
 
     def _targets(self, poses: Tensor) -> Tensor:
         return poses if self.n_angles == 1 else pose.without_rotation(poses)

@@ -125,7 +125,7 @@ def settings_class(name: str) -> "type[Settings]":
 
 
 def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a learner, checked: the given ones, and the defaults of the others.
+    """All settings of a learner, checked: the given ones, and the defaults of the others but `late` ones.
 
     Example:
         >>> complete("naive", {"optimizer": "sgd"})
@@ -134,7 +134,8 @@ def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     model = settings_class(name)
     if settings and not model.model_fields:
         raise BadInput(f"{name} has no settings, but {sorted(settings)[0]!r} was given; leave it out")
-    return model(**settings).model_dump(mode="json")
+    values, known = model(**settings).model_dump(mode="json"), learner_class(name).settings
+    return {key: value for key, value in values.items() if not known[key].late or value != known[key].default}
 
 
 def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any) -> "Learner":

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from everlearn.evaluation import Interval
-from everlearn.evaluation.formatting import Format, format_score
+from everlearn.evaluation.formatting import DASH, Format, format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.reports.comparison import Column
@@ -36,12 +36,17 @@ class Metric:
     def observed(self, groups: Groups, gaps: Sequence[Interval | None] = ()) -> str:
         """The value of each series, and the differences between them."""
         values = ", ".join(f"{name} {self.form(self.over_seeds(group))}" for name, group in groups.items())
-        differences = f"; difference {', '.join(map(self.form, gaps))}" if gaps else ""
+        differences = f"; paired difference {', '.join(map(_paired, gaps))}" if gaps else ""
         return f"{self.label}: {values}{differences}"
 
     def column(self, heading: str, meaning: str) -> Column:
         """A column of a table."""
         return Column(heading, meaning, lambda group: self.form(self.over_seeds(group)), "results")
+
+
+def _paired(gap: Interval | None) -> str:
+    """A difference with its 95 % interval, on which a verdict rests."""
+    return DASH if gap is None else str(gap)
 
 
 def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) -> Check:

@@ -126,8 +126,13 @@ class Scale:
 class Verdict(NamedTuple):
     """Whether a claim holds in our records, and the numbers that decide it."""
 
-    holds: bool
+    holds: bool | None  # None if our runs are not comparable with those of the paper
     observed: str
+
+    @property
+    def mark(self) -> str:
+        """The verdict in words."""
+        return {True: "yes", False: "no", None: "not comparable"}[self.holds]
 
 
 Groups = Mapping[str, Group]
@@ -138,11 +143,12 @@ Check = Callable[[Groups], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper about some series that can be checked against records."""
+    """A statement about some series, of a paper or of ours, that can be checked against records."""
 
     text: str
     series: tuple[str, ...]
     check: Check
+    is_ours: bool = False  # a statement of ours, which the paper does not make
 
     def verdict(self, groups: Groups, scale: Scale) -> Verdict | None:
         """The verdict; None as long as records are missing."""

@@ -1,13 +1,13 @@
 """The results page of a paper: its claims, the verdicts on them, figures and tables."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from everlearn.evaluation import Interval
-from everlearn.evaluation.formatting import DASH, format_duration, format_score
-from everlearn.evaluation.intervals import interval_over
+from everlearn.evaluation.formatting import DASH, LEGEND, format_duration, format_score
+from everlearn.evaluation.intervals import MIN_FOR_INTERVAL, UNIT, interval_over
 from everlearn.papers.experiment import Experiment, Scale, Verdict
 from everlearn.plotting import STYLES
 from everlearn.reports.comparison import COLUMNS, Column
@@ -16,6 +16,8 @@ from everlearn.reports.groups import Group
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Columns of the comparison table that are shown on the page."""
+EACH_SEED = "accuracy of each seed"
+LEGENDS = f"{LEGEND}; paired differences have Student's 95 % interval in brackets."
 NOT_RUN = "not run yet"
 """Verdict on a claim whose runs are not finished."""
 FIGURES = "figures"
@@ -50,9 +52,11 @@ class Reproduction:
 
 
 def page(reproductions: Sequence[Reproduction], scale: Scale, title: str) -> str:
-    """The page in Markdown: a table of all claims, then a section for each experiment."""
-    parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)}", ""]
-    parts += _claims_table(reproductions)
+    """The page in Markdown: tables of all claims, then a section for each experiment."""
+    parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)} {LEGENDS}", ""]
+    parts += _claims_table("Claim of the paper", _claims(reproductions, are_ours=False))
+    if ours := list(_claims(reproductions, are_ours=True)):
+        parts += ["", "What the paper does not claim:", "", *_claims_table("Statement of ours", ours)]
     for each in reproductions:
         parts += ["", *_section(each)]
     return "\n".join(parts) + "\n"
@@ -68,15 +72,21 @@ def _total_time(reproductions: Sequence[Reproduction]) -> str:
     return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
 
 
-def _claims_table(reproductions: Sequence[Reproduction]) -> Iterator[str]:
-    """Every claim with its verdict."""
-    yield "| | Claim of the paper | Reproduced | Observed |"
-    yield "|---|---|---|---|"
+def _claims(reproductions: Sequence[Reproduction], *, are_ours: bool) -> Iterator[str]:
+    """Rows of the claims of the paper, or of our own statements, with their verdicts."""
     for each in reproductions:
         name = f"[{each.experiment.name}](#{each.experiment.name})"
         for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True):
-            mark = NOT_RUN if verdict is None else "yes" if verdict.holds else "**no**"
-            yield f"| {name} | {claim.text} | {mark} | {verdict.observed if verdict else ''} |"
+            if claim.is_ours == are_ours:
+                mark = NOT_RUN if verdict is None else verdict.mark
+                mark = f"**{mark}**" if mark == "no" else mark
+                yield f"| {name} | {claim.text} | {mark} | {verdict.observed if verdict else ''} |"
+
+
+def _claims_table(heading: str, rows: Iterable[str]) -> Iterator[str]:
+    yield f"| | {heading} | Reproduced | Observed |"
+    yield "|---|---|---|---|"
+    yield from rows
 
 
 def _section(reproduction: Reproduction) -> Iterator[str]:
@@ -86,6 +96,7 @@ def _section(reproduction: Reproduction) -> Iterator[str]:
     yield f"{experiment.title}. `everlearn reproduce {experiment.name}`"
     if experiment.draw is not None and reproduction.groups:
         yield f"\n![{experiment.title}]({reproduction.figure})"
+        yield f"\n*{_caption(reproduction.groups)}*"
     if experiment.note:
         yield f"\n{experiment.note}"
     if reproduction.groups:
@@ -93,11 +104,29 @@ def _section(reproduction: Reproduction) -> Iterator[str]:
         yield from _table(reproduction.groups, experiment.columns)
 
 
+def _caption(groups: Sequence[Group]) -> str:
+    """The number of tasks and seeds of each line.
+
+    Lines with equal numbers are listed together.
+    """
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        names.setdefault(f"{_count(group.n_tasks, 'task')}, {_count(len(group.runs), 'seed')}", []).append(
+            group.short
+        )
+    return "; ".join(f"{', '.join(lines)}: {numbers}" for numbers, lines in names.items()) + "."
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
     """Supervision, results and cost of each series; the given columns come first."""
     n = min(group.n_tasks for group in groups)
     early = Column(f"after {n}", "", lambda group: format_score(_accuracy_after(group, n)), "results")
-    columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN)]
+    each = Column(EACH_SEED, "", _each_seed, "results")
+    columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN), each]
     columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
     yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
     yield "|---" * (2 + len(columns)) + "|"
@@ -107,6 +136,13 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
 
 
+def _each_seed(group: Group) -> str:
+    """The final accuracy of each seed, if there are several but too few for an interval."""
+    values = [run.measures()["average_accuracy"] for run in group.runs]
+    is_shown = 1 < len(values) < MIN_FOR_INTERVAL and not any(map(math.isnan, values))
+    return ", ".join(f"{value:.3f}" for value in values) if is_shown else DASH
+
+
 def _accuracy_after(group: Group, n_tasks: int) -> Interval | None:
     curves = [run.accuracy() for run in group.runs]
-    return interval_over([curve[n_tasks] for curve in curves if n_tasks in curve])
+    return interval_over([curve[n_tasks] for curve in curves if n_tasks in curve], UNIT)

@@ -1,4 +1,4 @@
-"""Comparison of runs: rows over seeds with intervals, for the terminal, JSON and CSV."""
+"""Comparison of runs: rows over seeds with intervals, for the terminal, JSON, CSV, LaTeX and Markdown."""
 
 import csv
 import io
@@ -12,13 +12,15 @@ import numpy as np
 from everlearn.errors import import_optional
 from everlearn.evaluation import METRICS, Interval, ScoreTable, formatting
 from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
-from everlearn.evaluation.intervals import interval_over
+from everlearn.evaluation.intervals import interval_over, wilson_interval
+from everlearn.reports.comparison_notes import notes
 from everlearn.reports.figures import Plot, plot
 from everlearn.reports.groups import Group, group
 from everlearn.runs.run_record import Record
 from everlearn.settings import first_line
 
 if TYPE_CHECKING:
+    from rich.console import Group as RichGroup
     from rich.console import JustifyMethod
     from rich.table import Table
 
@@ -108,9 +110,17 @@ COLUMNS = (
     _column("weights", "bytes of parameters", "weights_bytes", formatting.format_bytes),
     _column("memory", "bytes of stored data", "memory_bytes", formatting.format_bytes),
 )
+DIFFERENCE, PAIRED = (
+    "Δ first",
+    "accuracy minus that of the first row, paired by seeds, with its 95 % interval",
+)
+N_FIRST = 4
+"""Columns before it: up to the accuracy."""
+MIN_PAIRS = 3
+"""Shared seeds from which on a paired difference has an interval."""
 BRIEF = (
-    "learner", "tasks", "seeds", "accuracy", "forgetting", "best", "Δ best→end", "best MSE", "Δ MSE",
-    "changes found", "time", "weights", "memory",
+    "learner", "tasks", "seeds", "accuracy", DIFFERENCE, "forgetting", "best", "Δ best→end", "best MSE",
+    "Δ MSE", "changes found", "time", "weights", "memory",
 )  # fmt: skip
 """Columns in a terminal."""
 TEXT_WIDTH = 120
@@ -146,12 +156,37 @@ class Comparison:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group as JSON values; None for undefined numbers."""
-        return [_row(group, self.metrics) for group in self.groups]
+        return [
+            {**_row(group, self.metrics), **_counts(group), **_numbers("difference", self._paired(group))}
+            for group in self.groups
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What ± is, counts behind accuracies near 0 and 1, scores of few images, records not counted."""
+        is_paired = any(self._paired(group) for group in self.groups)
+        return [*([f"{DIFFERENCE}: {PAIRED}."] if is_paired else []), *notes(self.groups)]
 
     def columns(self) -> list[Column]:
         """The columns that are not empty."""
         own = [_metric_column(name, metric) for name, metric in self.metrics.items()]
-        return [each for each in (*COLUMNS, *own) if any(each.cell(group) != DASH for group in self.groups)]
+        paired = Column(DIFFERENCE, PAIRED, self._difference, "results")
+        every = (*COLUMNS[:N_FIRST], paired, *COLUMNS[N_FIRST:], *own)
+        return [each for each in every if any(each.cell(group) != DASH for group in self.groups)]
+
+    def _paired(self, group: Group) -> Interval | None:
+        first = self.groups[0]
+        return None if group is first else group.difference(first, "average_accuracy")
+
+    def _difference(self, group: Group) -> str:
+        gap = self._paired(group)
+        return str(gap) if gap and gap.n >= MIN_PAIRS else format_score(gap and gap.mean)
+
+    def text(self) -> "RichGroup":
+        """The table and its notes for a terminal."""
+        from rich.console import Group as RichGroup
+
+        return RichGroup(self.table(), *self.notes)
 
     def table(self) -> "Table":
         """The table for a terminal."""
@@ -175,7 +210,7 @@ class Comparison:
         from rich.console import Console
 
         console = Console(width=TEXT_WIDTH, file=io.StringIO())
-        console.print(self.table())
+        console.print(self.text())
         return str(console.file.getvalue()).rstrip()  # type: ignore[attr-defined]  # it is a StringIO
 
     def _repr_html_(self) -> str:
@@ -183,7 +218,8 @@ class Comparison:
         head = "".join(f'<th title="{escape(each.meaning)}">{escape(each.heading)}</th>' for each in columns)
         rows = ("".join(f"<td>{escape(each.cell(group))}</td>" for each in columns) for group in self.groups)
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        below = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
     def to_pandas(self) -> Any:
         """All rows as a pandas data frame; needs pandas."""
@@ -198,6 +234,14 @@ class Comparison:
         sides = "l" + "r" * (len(columns) - 1)
         table = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
         return "\n".join([*table, r"\end{tabular}"]) + "\n"
+
+    def to_markdown(self) -> str:
+        """The table of a terminal in Markdown, with its notes."""
+        columns = self.brief_columns()
+        rows = [[each.heading for each in columns], ["---"] * len(columns)]
+        rows += [[each.cell(group) for each in columns] for group in self.groups]
+        lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
+        return "\n".join([*lines, *(f"\n{note}" for note in self.notes)]) + "\n"
 
     def brief_columns(self) -> list[Column]:
         """The columns of a terminal."""
@@ -216,9 +260,11 @@ class Comparison:
 
 
 def compare(records: Sequence[Record], metrics: Sequence[str] = ()) -> Comparison:
-    """Compare runs; those that differ in their seeds only become one row with Student's 95 % intervals.
+    """Compare runs; those that differ in their seeds only become one row.
 
-    `_low` and `_high` in the rows are the bounds of the intervals. Metrics are functions of a score table,
+    In the rows, `_std` is the standard deviation over seeds, `_low` and `_high` are the bounds of Student's
+    95 % interval; `correct` of `tested_images` in the last evaluations have Wilson's interval `count_low` to
+    `count_high`; `difference` is paired by seeds with the first row. Metrics are functions of a score table,
     named as in `everlearn.evaluation.METRICS`, or such as "my_metrics.py:my_metric".
 
     Example:
@@ -261,10 +307,24 @@ def _row(group: Group, metrics: Mapping[str, Metric]) -> dict[str, Any]:
     }
     own = {name: _over_seeds(group, metric) for name, metric in metrics.items()}
     for name, interval in {**group.intervals, **own}.items():
-        bounded = interval if interval and interval.n > 1 else None
-        row[name] = interval and interval.mean
-        row[f"{name}_low"], row[f"{name}_high"] = bounded and bounded.low, bounded and bounded.high
+        row |= _numbers(name, interval)
     return row
+
+
+def _numbers(name: str, interval: Interval | None) -> dict[str, Any]:
+    """A mean with its standard deviation and interval; None if there is none."""
+    spread = ("std", "low", "high")
+    bounded = interval if interval and interval.n > 1 else None
+    more = {f"{name}_{each}": bounded and getattr(bounded, each) for each in spread}
+    return {name: interval and interval.mean, **more}
+
+
+def _counts(group: Group) -> dict[str, Any]:
+    """Correct answers of the last evaluations, with Wilson's interval."""
+    n_correct, n = group.tested
+    found = wilson_interval(n_correct, n) if n else None
+    counts = {"correct": n_correct, "tested_images": n}
+    return {**counts, "count_low": found and found.low, "count_high": found and found.high}
 
 
 def _is_finished(group: Group) -> bool:

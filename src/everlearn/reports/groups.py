@@ -9,9 +9,17 @@ from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.evaluation import Interval
-from everlearn.evaluation.intervals import Curve, interval_over, mean_series
+from everlearn.evaluation.intervals import (
+    NOT_NEGATIVE,
+    SIGNED_UNIT,
+    UNBOUNDED,
+    Bounds,
+    Curve,
+    interval_over,
+    mean_series,
+)
 from everlearn.plotting import Series
-from everlearn.reports.run_results import RunResults
+from everlearn.reports.run_results import BOUNDS, RunResults
 from everlearn.runs.run_record import Record
 from everlearn.settings import flatten
 
@@ -31,6 +39,7 @@ class Group:
     name: str  # the learner with all settings that distinguish it from the other groups
     short: str  # the shortest distinguishing name, for figures
     runs: tuple[RunResults, ...]  # the results of each seed
+    copies: tuple[Record, ...] = ()  # records with the settings and seeds of one of the runs; not counted
 
     @property
     def n_tasks(self) -> int:
@@ -41,11 +50,25 @@ class Group:
     def intervals(self) -> dict[str, Interval | None]:
         """All metrics over seeds; None if undefined."""
         measures = [run.measures() for run in self.runs]
-        return {name: interval_over([each[name] for each in measures]) for name in measures[0]}
+        return {
+            name: interval_over([each[name] for each in measures], BOUNDS.get(name, NOT_NEGATIVE))
+            for name in measures[0]
+        }
 
-    def series(self, curve: Callable[[RunResults], Curve]) -> Series:
+    @property
+    def tested(self) -> tuple[int, int]:
+        """Correct answers and images of the last evaluations of all seeds."""
+        n_correct, n_images = (sum(counts) for counts in zip(*(run.tested for run in self.runs), strict=True))
+        return n_correct, n_images
+
+    def series(self, curve: Callable[[RunResults], Curve], bounds: Bounds = UNBOUNDED) -> Series:
         """The mean curve over seeds."""
-        return mean_series([curve(run) for run in self.runs])
+        return mean_series([curve(run) for run in self.runs], bounds)
+
+    def difference(self, other: "Group", measure: str) -> Interval | None:
+        """This minus the other group in the seeds that both have; None if they share none."""
+        ours, theirs = ({_seeds(run): run.measures()[measure] for run in each.runs} for each in (self, other))
+        return interval_over([ours[seed] - theirs[seed] for seed in ours if seed in theirs], SIGNED_UNIT)
 
     def results_of(self, protocol: str) -> list[Mapping[str, Any]]:
         """The JSON results of a protocol, of the runs that have them."""
@@ -53,16 +76,21 @@ class Group:
 
 
 def group(records: Sequence[Record]) -> list[Group]:
-    """Groups of records, by decreasing accuracy; a repeated run counts once."""
+    """Groups of records, by decreasing accuracy; a repeated run counts once, and its copies are listed."""
     if not records:
         raise BadInput("there is nothing to compare; give at least one record")
     grouped: dict[str, dict[str, RunResults]] = {}
+    copies: dict[str, list[Record]] = {}
     for record in records:
         run = RunResults.from_record(record)
-        key, seeds = _identity(run)
-        grouped.setdefault(key, {}).setdefault(seeds, run)
+        key, seeds = _identity(run), _seeds(run)
+        if grouped.setdefault(key, {}).setdefault(seeds, run) is not run:
+            copies.setdefault(key, []).append(record)
     samples = [tuple(runs.values()) for runs in grouped.values()]
-    groups = [Group(*names, runs) for names, runs in zip(_names(samples), samples, strict=True)]
+    groups = [
+        Group(*names, runs, tuple(copies.get(key, ())))
+        for names, (key, runs) in zip(_names(samples), zip(grouped, samples, strict=True), strict=True)
+    ]
     return sorted(groups, key=_rank)
 
 
@@ -71,12 +99,17 @@ def _rank(group: Group) -> float:
     return math.inf if accuracy is None else -accuracy.mean
 
 
-def _identity(run: RunResults) -> tuple[str, str]:
-    """Keys of the settings and of the seeds of a run; edits of a memory belong to the settings."""
-    settings = settings_of(run)
-    seeds = [settings.pop(name, None) for name in SEEDS]
+def _identity(run: RunResults) -> str:
+    """A key of the settings of a run without its seeds; edits of a memory belong to the settings."""
+    settings = {name: value for name, value in settings_of(run).items() if name not in SEEDS}
     edits = [(edit["n_tasks"], edit["action"], edit["label"]) for edit in run.edits]
-    return json.dumps([settings, edits], sort_keys=True), json.dumps(seeds)
+    return json.dumps([settings, edits], sort_keys=True)
+
+
+def _seeds(run: RunResults) -> str:
+    """A key of the seeds of a run."""
+    settings = settings_of(run)
+    return json.dumps([settings.get(name) for name in SEEDS])
 
 
 def _names(samples: Sequence[Sequence[RunResults]]) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from everlearn.runs.run_record import Record
 
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser loads nothing that is not in the file."""
-NOTE = "± is half of the 95 % confidence interval over seeds (Student)."
+BANDS = "Bands are the range over seeds if there are fewer than 5 of them, else Student's 95 % interval."
 THEMES = "".join(
     f'<label><input type="radio" name="theme" id="{name}"{checked}> {name}</label>'
     for name, checked in (("auto", " checked"), ("light", ""), ("dark", ""))
@@ -63,11 +63,17 @@ def _page(comparison: Comparison) -> str:
             f"<p>{escape(_streams(groups))}</p>",
             _warning(groups),
             _tables(comparison),
-            f'<h2>Figures</h2>\n<div class="figures">{_figures(groups)}</div>',
+            f'<h2>Figures</h2>\n{_bands(groups)}<div class="figures">{_figures(groups)}</div>',
             f"<h2>Runs</h2>\n{''.join(map(_run, _runs(groups)))}",
             "</html>\n",
         ]
     )
+
+
+def _bands(groups: Sequence[Group]) -> str:
+    """What the bands of figures are, if there are any."""
+    has_seeds = any(len(group.runs) > 1 for group in groups)
+    return f"<p>{BANDS}</p>\n" if has_seeds else ""
 
 
 def _streams(groups: Sequence[Group]) -> str:
@@ -110,7 +116,7 @@ def _tables(comparison: Comparison) -> str:
     return "\n".join(
         [
             _table(comparison, [*run, *results]),
-            f"<p>{NOTE}</p>" if any(len(group.runs) > 1 for group in comparison.groups) else "",
+            *(f"<p>{escape(note)}</p>" for note in comparison.notes),
             _table(comparison, [run[0], *cost, supervision]),
             f"<details><summary>What the numbers mean</summary><dl>{meanings}</dl></details>",
         ]

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from everlearn.evaluation.intervals import NOT_NEGATIVE
 from everlearn.evaluation.probes import ACCURACIES, probe_keys
 from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, draw_series
@@ -65,7 +66,7 @@ def _probed(groups: Groups) -> list[Group]:
 
 def _draw_probe(axes: Axes, environment: str, quantity: str, groups: Groups, style: FigureStyle) -> None:
     curve = partial(RunResults.probe, environment=environment, quantity=quantity)
-    series = [each.series(curve) for each in groups]
+    series = [each.series(curve, NOT_NEGATIVE) for each in groups]
     draw_series(axes, series, style, markers=False)
     _mark_tasks(axes, environment, _probed(groups)[0].runs[0], style)
     _scale_y(axes, quantity, np.concatenate([each.mean for each in series]))

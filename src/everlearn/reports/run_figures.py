@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from everlearn.evaluation import Interval, formatting
+from everlearn.evaluation.intervals import NOT_NEGATIVE, SIGNED_UNIT, UNIT
 from everlearn.evaluation.metrics import FACTOR_LABELS
 from everlearn.evaluation.scores import mean_table
 from everlearn.plotting import FigureStyle
@@ -24,7 +25,7 @@ MAX_TEXT_CELLS = 24
 
 def accuracy(groups: Groups, style: FigureStyle) -> Figure:
     """Average accuracy on all tasks seen so far, after each task."""
-    series = [each.series(RunResults.accuracy) for each in groups]
+    series = [each.series(RunResults.accuracy, UNIT) for each in groups]
     if all(run.probe_results for each in groups for run in each.runs):
         raise NothingToDraw("none of these learners is a classifier; plot `probes` instead")
     figure, (axes,) = canvas(1)
@@ -36,7 +37,7 @@ def accuracy(groups: Groups, style: FigureStyle) -> Figure:
 
 def forgetting(groups: Groups, style: FigureStyle) -> Figure:
     """Mean drop of earlier tasks from their best accuracy, after each task."""
-    series = [each.series(RunResults.forgetting) for each in groups]
+    series = [each.series(RunResults.forgetting, SIGNED_UNIT) for each in groups]
     if not any(len(each.x) for each in series):
         raise NothingToDraw("forgetting needs at least 2 evaluated tasks")
     figure, (axes,) = canvas(1)
@@ -98,7 +99,8 @@ def within_tasks(groups: Groups, style: FigureStyle) -> Figure:
         )
     figure, panels = canvas(2, columns=1, panel_height=1.6, share_x=True)
     for axes, earlier in zip(panels, (False, True), strict=True):
-        series = [each.series(partial(RunResults.within_tasks, earlier=earlier)) for each in groups]
+        curve = partial(RunResults.within_tasks, earlier=earlier)
+        series = [each.series(curve, UNIT) for each in groups]
         draw_series(axes, series, style, markers=False)
         unit_y_axis(axes, "accuracy")
         axes.set_title("on earlier tasks" if earlier else "on the task being learned")
@@ -116,7 +118,7 @@ def factors(groups: Groups, style: FigureStyle) -> Figure:
     figure, panels = canvas(len(shown), columns=len(shown), panel_height=2.0)
     for axes, name in zip(panels, shown, strict=True):
         curve = partial(RunResults.factor_error, factor=name)
-        draw_series(axes, [each.series(curve) for each in groups], style)
+        draw_series(axes, [each.series(curve, NOT_NEGATIVE) for each in groups], style)
         axes.set_title(FACTOR_LABELS[name])
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("mean error")

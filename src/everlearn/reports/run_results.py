@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
-from everlearn.evaluation.intervals import Curve
+from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds, Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.runs.run_record import Record
@@ -19,12 +19,30 @@ FIRST_BATCHES = 10
 """Batches of a task that count for the learning curve area."""
 
 
+BOUNDS: Mapping[str, Bounds] = {
+    **dict.fromkeys(
+        (
+            "average_accuracy", "average_incremental_accuracy", "learning_curve_area", "min_accuracy",
+            "worst_case_accuracy", "object_final", "object_best",
+        ),
+        UNIT,
+    ),
+    **dict.fromkeys(
+        ("forgetting", "backward_transfer", "forward_transfer", "object_change", "object_after"), SIGNED_UNIT
+    ),
+    **dict.fromkeys(("position_change", "position_after"), UNBOUNDED),
+}  # fmt: skip
+"""Possible values of measures; all others are not negative."""
+
+
 class Evaluation(NamedTuple):
     """One evaluation, after a task or, if `n_batches` of it are given, within it."""
 
     row: Row
     n_batches: int | None
     factor_errors: Mapping[str, float]
+    n_correct: int = 0
+    n_images: int = 0
 
 
 @dataclass(eq=False)
@@ -96,6 +114,12 @@ class RunResults:
             if evaluation.n_batches is None:
                 table.set_row(evaluation.row)
         return table
+
+    @property
+    def tested(self) -> tuple[int, int]:
+        """Correct answers and images of the last evaluation after a task; zeros if there was none."""
+        after = [(each.n_correct, each.n_images) for each in self.evaluations if each.n_batches is None]
+        return after[-1] if after else (0, 0)
 
     @cached_property
     def protocol_results(self) -> Mapping[str, Mapping[str, Any]]:
@@ -242,7 +266,8 @@ def summary(results: RunResults) -> dict[str, Any]:
 
 def _evaluation(event: Mapping[str, Any]) -> Evaluation:
     row = Row.from_counts(event["task"], event["eval_tasks"], event["n_correct"], event["n_images"])
-    return Evaluation(row, event["n_batches"], event["factor_errors"])
+    counts = sum(event["n_correct"]), sum(event["n_images"])
+    return Evaluation(row, event["n_batches"], event["factor_errors"], *counts)
 
 
 def _measured(points: Iterable[tuple[int, float]]) -> Curve:

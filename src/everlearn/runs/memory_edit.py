@@ -10,6 +10,9 @@ from everlearn.runs.loop import RunState
 from everlearn.runs.recorder import Recorder
 from everlearn.runs.run_record import Record, RecordLock
 from everlearn.runs.spec import RunSpec
+from everlearn.streams.images.canonical import cut_out, drawn_like
+from everlearn.streams.images.decode import Pixels
+from everlearn.streams.stream import Images
 
 Edit = tuple[MemoryAction, Callable[[ExemplarMemory], int]]
 """An action, and a function that applies it and returns the edited label."""
@@ -39,6 +42,19 @@ def load_run(record: Record) -> RunState:
     raise BadInput(
         f"{record.folder} has no checkpoint yet; continue the run with `everlearn resume {record.folder}`"
     )
+
+
+def exemplar_of(run: RunState, image: Pixels) -> Images:
+    """The object in a image (H, W, 4), drawn as the exemplars of the run's stream are.
+
+    Example:
+        >>> import everlearn, numpy as np, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=1, stream_settings=small, record=folder, progress=False)
+        >>> exemplar_of(load_run(record), np.full((40, 40, 4), 255, np.uint8)).shape
+        (16, 16)
+    """
+    return drawn_like(cut_out(image), run.stream.task(0).exemplars.images)
 
 
 def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:

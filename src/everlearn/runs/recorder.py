@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from everlearn import files
 from everlearn.errors import BadInput, Notice
 from everlearn.networks.devices import device_info
@@ -52,6 +54,8 @@ CHECKPOINT_INTERVAL = 60.0
 """Seconds of work that an interruption may cost at most."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
 """Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
+ADDED = ("numpy", "instructions")
+"""Facts about the machine that records of older versions do not have."""
 STEP_TIMEOUT = 4.0
 """Seconds that a step may take after a stop signal, so that a run ends within five."""
 
@@ -283,7 +287,7 @@ class Recorder:
             log.rewind(START)
 
     def _is_same_machine(self, saved: dict[str, Any]) -> bool:
-        changed = differences(saved, self._machine())
+        changed = machine_changes(saved, self._machine())
         if changed:
             warnings.warn(f"not exact any more: {'; '.join(changed)}", InexactResume, stacklevel=7)
         return not changed
@@ -316,11 +320,25 @@ def machine(device: "torch.device") -> dict[str, Any]:
 
     return {
         "torch": torch.__version__,
+        "numpy": np.__version__,
         "threads": torch.get_num_threads(),
         "processes": world_size(),
         **device_info(device),
         "processor": platform.machine(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
     }
+
+
+def machine_changes(saved: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """What differs between two machines; facts that an older version did not record are taken as equal.
+
+    Example:
+        >>> machine_changes({"threads": 1}, {"threads": 2, "instructions": "AVX2"})
+        ['threads was 1, is 2']
+        >>> machine_changes({"instructions": "AVX2"}, {"instructions": "AVX512"})
+        ['instructions was AVX2, is AVX512']
+    """
+    return differences({**{name: here.get(name) for name in ADDED}, **saved}, here)
 
 
 def is_logged(event: Event) -> bool:

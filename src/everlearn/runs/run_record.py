@@ -11,6 +11,7 @@ data-*.npz       images of a stream that was made from arrays in memory
 machine.json     versions and hardware, and whether the result is exactly reproducible
 checkpoint/      states to resume from
 protocols/       results of evaluation protocols
+slim.json        digest of the full logs, if losses of single batches were left out (see `slim`)
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.evaluation import Row, ScoreTable
 from everlearn.files import LOCK, FolderLock
-from everlearn.runs.events import RunEnded, TaskEnded
+from everlearn.runs.events import RunEnded, TaskEnded, TrainStep
 from everlearn.runs.storage import RESTORE, Checkpoints, read_log, read_log_reversed
 from everlearn.settings import check_format, differences, read_json
 
@@ -35,7 +36,7 @@ SPEC, NAME, SOURCES, MACHINE = "spec.json", "name.txt", "sources.json", "machine
 EVENTS, SCORES, PROBES, SECONDS = "events.jsonl", "scores.jsonl", "probes.jsonl", "seconds.jsonl"
 REPRODUCIBLE_LOGS = (EVENTS, SCORES, PROBES)
 """Logs that are equal for equal runs; the other files depend on the machine."""
-PROTOCOLS = "protocols"
+PROTOCOLS, SLIM = "protocols", "slim.json"
 CREATION_FILES = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new", SOURCES, f".{SOURCES}.new"}
 """What an interrupted creation of a record may leave, and data."""
 DATA = re.compile(r"\.?data-[0-9a-f]{12}\.npz(\.new)?")
@@ -163,14 +164,39 @@ class Record:
 
     @property
     def digest(self) -> str:
-        """Hash of the logs, which include a hash of the learner; equal for equal runs, interrupted or not."""
-        sha = hashlib.sha256()
-        for path in (self.folder / name for name in REPRODUCIBLE_LOGS):
+        """Hash of the logs, which include a hash of the learner; equal for equal runs, interrupted or not.
+
+        A slim record has the digest of its full logs, as long as it does not change.
+        """
+        own, path = self._hash_logs(), self.folder / SLIM
+        slim = _read_json(path) if path.is_file() else {}
+        return str(slim["full"]) if slim.get("slim") == own else own
+
+    def _hash_logs(self, events: bytes | None = None) -> str:
+        """Hash of the logs, with other events if given."""
+        sha = hashlib.sha256(events or b"")
+        for path in (self.folder / name for name in REPRODUCIBLE_LOGS if name != EVENTS or events is None):
             if path.is_file():
                 with path.open("rb") as log:
                     while block := log.read(files.CHUNK_BYTES):
                         sha.update(block)
         return sha.hexdigest()[:32]
+
+    def slim(self) -> None:
+        """Leave out the losses of all batches but the first of each task; results and digest stay the same.
+
+        For finished records that are kept, such as those of a paper: their logs become much smaller.
+        """
+        if not self.is_finished:
+            raise BadInput(f"{self.folder} is not finished; finish it with `everlearn resume {self.folder}`")
+        with RecordLock(self.folder):
+            path = self.folder / EVENTS
+            lines = path.read_bytes().splitlines(keepends=True)
+            kept = b"".join(line for line in lines if not _is_later_batch(line))
+            # The digests first: with the full logs they have no effect.
+            hashes = {"full": self.digest, "slim": self._hash_logs(kept)}
+            files.write(self.folder / SLIM, json.dumps(hashes, indent=1).encode() + b"\n")
+            files.write(path, kept)
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -189,6 +215,12 @@ class Record:
             raise BadInput(
                 f"{self.folder} is the record of another run: {'; '.join(changed)}; choose a new folder"
             )
+
+
+def _is_later_batch(line: bytes) -> bool:
+    """Whether a line of the events is a training step other than the first of its task."""
+    event = json.loads(line)
+    return event["event"] == TrainStep.kind and (event["epoch"], event["batch"]) != (0, 0)
 
 
 def list_records(folder: Path | str) -> list[Record]:

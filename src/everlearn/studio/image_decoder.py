@@ -141,13 +141,18 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
         >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
         (8, 8)
     """
+    return fitted(canvas_pixels(body), shape)
+
+
+def canvas_pixels(body: bytes) -> Images:
+    """The RGBA pixels (side, side, 4) of a square HTML canvas."""
     side = math.isqrt(len(body) // N_CHANNELS)
     if side * side * N_CHANNELS != len(body) or not MIN_SIDE <= side <= MAX_SIDE:
         raise BadInput(
             f"{len(body):,} bytes are not the RGBA pixels of a square image with sides of {MIN_SIDE} to "
             f"{MAX_SIDE} pixels"
         )
-    return fitted(np.frombuffer(body, np.uint8).reshape(side, side, N_CHANNELS), shape)
+    return np.frombuffer(body, np.uint8).reshape(side, side, N_CHANNELS)
 
 
 def background_colour(image: Images) -> str:

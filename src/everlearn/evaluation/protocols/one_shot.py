@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from everlearn.evaluation.intervals import Curve, mean_series
+from everlearn.evaluation.intervals import UNIT, Curve, mean_series
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import new_class_images
 from everlearn.learners.capabilities import EditsMemory
@@ -83,7 +83,7 @@ def _draw(figure: plot.FigureBase, groups: base.Groups[OneShotResult], style: Fi
     """Accuracy on new classes stored from one image each, by number of new classes."""
     panels = plot.add_panels(figure, len(PANELS), columns=len(PANELS), share_y=True)
     for axes, (key, title) in zip(panels, PANELS.items(), strict=True):
-        lines = [mean_series([_curve(result, key) for result in each.results]) for each in groups]
+        lines = [mean_series([_curve(result, key) for result in each.results], UNIT) for each in groups]
         plot.draw_series(axes, lines, style)
         counts = sorted({int(x) for line in lines for x in line.x})
         n, score = PAPER_SCORES.get(key, (0, 0.0))

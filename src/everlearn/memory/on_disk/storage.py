@@ -4,7 +4,7 @@ import json
 import mmap
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -24,6 +24,8 @@ from everlearn.streams.stream import Images
 
 METADATA, EDIT = "memory.json", "edit.json"
 KIND, FORMAT = "on-disk memory", 1
+Columns = Mapping[str, tuple[npt.DTypeLike, tuple[int, ...]]]
+"""Further arrays with one row per image: their type and the shape of a row."""
 NAME_BYTES = 200
 COPY_BATCH = 4096
 """Rows that are read and encoded together."""
@@ -161,7 +163,7 @@ class Storage:
             self._open()
             self._remove_stale()
             self._apply(self._last_edit())
-            for file in (self.images, self._codes):
+            for file in (self.images, self._codes, *self.columns.values()):
                 if len(file) < len(self):
                     missing = f"{len(file):,} of {len(self):,} rows"
                     raise BadInput(f"{file.path} is cut short: {missing}; use a copy of the memory")
@@ -177,6 +179,10 @@ class Storage:
         self._names = self._file("names", np.uint8, (NAME_BYTES,))
         self.images = self._file("images", np.uint8, self.image_shape)
         self._codes = self._file(_codes_name(self._metadata), np.int8, (CODE_BYTES,))
+        self.columns = {
+            name: self._file(f"column-{name}", dtype, tuple(shape))
+            for name, (dtype, shape) in self._metadata.get("columns", {}).items()
+        }
         self.coder: PCACoder | None = None
         if self._metadata["codes"]:
             self.coder = PCACoder.from_bytes((self.folder / _coder_name(self._metadata)).read_bytes())
@@ -194,9 +200,7 @@ class Storage:
     def disk_bytes(self) -> int:
         """Bytes on disk; files are sparse, so missing names take none."""
         sizes = [path.stat() for path in self.folder.iterdir()]
-        if sys.platform == "win32":
-            return sum(size.st_size for size in sizes)
-        return sum(size.st_blocks * 512 for size in sizes)
+        return sum(size.st_size if sys.platform == "win32" else size.st_blocks * 512 for size in sizes)
 
     def labels(self) -> IntArray:
         """The label of each row, -1 if it is free."""
@@ -205,6 +209,15 @@ class Storage:
     def codes(self) -> Codes:
         """The code of each row; zeros if it is free or there is no coder yet."""
         return self._codes.read(0, len(self))
+
+    def settings(self) -> dict[str, Any]:
+        """What the owner of the memory keeps with it."""
+        return dict(self._metadata.get("settings", {}))
+
+    def set_settings(self, settings: dict[str, Any]) -> None:
+        """Replace what `settings` gives, atomically."""
+        self._metadata = {**self._metadata, "settings": settings}
+        write_metadata(self.folder, self._metadata)
 
     def name(self, row: int) -> str:
         """The name of a row's class; "" without a name."""
@@ -217,12 +230,14 @@ class Storage:
             for row in np.flatnonzero(part[:, 0]).tolist():
                 yield start + row, _as_name(part[row])
 
-    def add(self, images: Images, codes: Codes, edit: Edit) -> None:
-        """Write images and codes into free rows, and commit the edit."""
+    def add(self, images: Images, codes: Codes, columns: Mapping[str, AnyArray], edit: Edit) -> None:
+        """Write images, codes and other columns into free rows, and commit the edit."""
         rows = np.array(edit.rows, np.int64)
         self._write_journal(Edit.erase(edit.rows))
         self.images.write(rows, images)
         self._codes.write(rows, codes)
+        for name, values in columns.items():
+            self.columns[name].write(rows, values)
         self._sync()
         self.commit(edit)
 
@@ -268,7 +283,7 @@ class Storage:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
         kept, erased = rows[labels != FREE], rows[labels == FREE]
         named = np.array([bool(name) for name in edit.names], bool)
-        for file in (self.images, self._codes, self._labels):
+        for file in (self.images, self._codes, *self.columns.values(), self._labels):
             file.erase(erased)
         self._names.erase(rows[~named])
         names = b"".join(name.encode().ljust(NAME_BYTES, b"\0") for name in edit.names if name)
@@ -277,7 +292,7 @@ class Storage:
         self._sync()
 
     def _sync(self) -> None:
-        for file in (self.images, self._codes, self._names, self._labels):
+        for file in (self.images, self._codes, *self.columns.values(), self._names, self._labels):
             file.sync()
 
     def _remove_stale(self) -> None:
@@ -310,12 +325,17 @@ def write_metadata(folder: Path, metadata: dict[str, Any]) -> None:
     files.write(folder / METADATA, json.dumps(metadata, indent=1).encode() + b"\n")
 
 
-def create_files(folder: Path, image_shape: tuple[int, ...]) -> None:
+def create_files(folder: Path, image_shape: tuple[int, ...], columns: Columns) -> None:
     """Create an empty memory in a new or empty folder."""
     files.make_folder(folder)
     if any(not path.name.endswith(".new") for path in folder.iterdir()):
         raise BadInput(f"{str(folder)!r} is not empty; give a new folder for the memory")
-    write_metadata(folder, {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0})
+    metadata = {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0}
+    if columns:
+        metadata["columns"] = {
+            name: [np.dtype(dtype).str, list(shape)] for name, (dtype, shape) in columns.items()
+        }
+    write_metadata(folder, metadata)
 
 
 def _codes_name(metadata: dict[str, Any]) -> str:

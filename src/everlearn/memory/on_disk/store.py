@@ -1,16 +1,16 @@
 """An exemplar memory with images on disk and short codes in RAM."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, CodeTable, PCACoder
-from everlearn.memory.on_disk.storage import NAME_BYTES, Edit, Storage, create_files
+from everlearn.memory.on_disk.storage import NAME_BYTES, Columns, Edit, Storage, create_files
 from everlearn.memory.search import Distances, scan
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
@@ -57,13 +57,15 @@ class OnDiskMemory:
         self._fit_if_needed()
 
     @classmethod
-    def create(cls, folder: str | Path, *, image_shape: tuple[int, ...] = (64, 64)) -> Self:
-        """Create an empty memory for images (H, W) or (H, W, 3)."""
-        if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,)):
-            raise BadInput(f"image_shape is {image_shape}; it must be (H, W) or (H, W, 3)")
+    def create(
+        cls, folder: str | Path, *, image_shape: tuple[int, ...] = (64, 64), columns: Columns | None = None
+    ) -> Self:
+        """Create an empty memory for images (H, W), (H, W, 3) or (H, W, 4), and further columns."""
+        if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,), (4,)):
+            raise BadInput(f"image_shape is {image_shape}; it must be (H, W), (H, W, 3) or (H, W, 4)")
         for side in image_shape[:2]:
             check_range("image_shape", side, 1, MAX_SIDE)
-        create_files(Path(folder), image_shape)
+        create_files(Path(folder), image_shape, columns or {})
         return cls(folder)
 
     def __enter__(self) -> Self:
@@ -98,6 +100,30 @@ class OnDiskMemory:
         """Bytes on disk."""
         return self._open.disk_bytes
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the owner of the memory keeps with it; set it to replace it on disk."""
+        return self._open.settings()
+
+    @settings.setter
+    def settings(self, settings: dict[str, Any]) -> None:
+        with self._editing() as storage:
+            storage.set_settings(settings)
+
+    def columns(self, name: str) -> AnyArray:
+        """A copy of a column: a row per image, in the order of `labels`."""
+        return self._open.columns[name].read(0, len(self._table))[self._used_rows()]
+
+    def write_column(self, name: str, values: AnyArray) -> None:
+        """Replace a column, in the order of `labels`; not atomic, so only for what can be computed again."""
+        with self._editing() as storage:
+            storage.columns[name].write(self._used_rows(), values)
+            storage.columns[name].sync()
+
+    def images(self) -> Images:
+        """Copies of all images, in the order of `labels`."""
+        return np.array(self._images[self._used_rows()])
+
     def labels(self) -> IntArray:
         """The label of each image, in no particular order."""
         return self._table.labels[self._used_rows()]
@@ -120,13 +146,20 @@ class OnDiskMemory:
         labels = self._table.labels
         return {int(labels[row]): name for row, name in self._open.names()}
 
-    def add(self, labels: npt.ArrayLike, images: Images, names: Sequence[str] | None = None) -> None:
+    def add(
+        self,
+        labels: npt.ArrayLike,
+        images: Images,
+        names: Sequence[str] | None = None,
+        columns: Mapping[str, AnyArray] | None = None,
+    ) -> None:
         """Add images to new or existing classes; all of them or none.
 
         Args:
             labels: (n,) the class of each image, from 0 up.
             images: (n, ...) of `image_shape`, uint8.
-            names: names of the classes, which must be new and have one image each.
+            names: names of the classes, which must be new.
+            columns: (n, ...) the rows of each column that the memory was created with.
         """
         checked = _as_labels(labels)
         all_names = [""] * len(checked) if names is None else self._checked_names(checked, names)
@@ -139,7 +172,7 @@ class OnDiskMemory:
             return
         rows, codes = self._free_rows(len(checked)), self._encode(images)
         with self._editing() as storage:
-            storage.add(images, codes, Edit(rows.tolist(), checked.tolist(), all_names))
+            storage.add(images, codes, columns or {}, Edit(rows.tolist(), checked.tolist(), all_names))
             self._table.write(rows, checked, codes)
             self._n += len(rows)
             self._images = storage.images.mapped()
@@ -250,7 +283,9 @@ class OnDiskMemory:
         return rows
 
     def _checked_names(self, labels: IntArray, names: Sequence[str]) -> list[str]:
-        if len(names) != len(labels) or len(np.unique(labels)) < len(labels):
+        if len(names) != len(labels) or len({*zip(labels.tolist(), names, strict=True)}) > len(
+            np.unique(labels)
+        ):
             raise BadInput(f"{len(names)} names for {len(labels)} images; give one name per new class")
         known = labels[np.isin(labels, self._table.labels)]
         if len(known):

@@ -23,7 +23,10 @@ EPOCHS = (DCL, "dcl, 3 epochs", "dcl, 5 epochs")
 
 
 def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: float = 0.0) -> Figure:
-    """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds."""
+    """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds.
+
+    Lines of different lengths are labelled with their number of tasks.
+    """
     figure, (axes,) = canvas(1)
     for number, group in enumerate(groups):
         curve = group.series(RunResults.accuracy)
@@ -34,8 +37,8 @@ def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: floa
             axes.plot(list(points), list(points.values()), color=color, alpha=0.35, linewidth=0.6)
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
-    longest = max(group.n_tasks for group in groups)
-    if longest > LOG_RATIO * min(group.n_tasks for group in groups):
+    shortest, longest = (choose(group.n_tasks for group in groups) for choose in (min, max))
+    if longest > LOG_RATIO * shortest:
         axes.set_xscale("log")
         ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if n <= longest]
         axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
@@ -43,7 +46,10 @@ def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: floa
     else:
         integer_ticks(axes.xaxis)
     unit_y_axis(axes, "average accuracy", bottom)
-    label_lines(axes, [group.short for group in groups], style)
+    names = [
+        group.short if shortest == longest else f"{group.short} ({group.n_tasks:,} tasks)" for group in groups
+    ]
+    label_lines(axes, names, style)
     return figure
 
 
@@ -53,12 +59,12 @@ def _collapses(*series: str) -> Claim:
 
 def _dcl_retains(*others: str) -> Claim:
     text = "DCL keeps its accuracy over hundreds of tasks, above all others."
-    return Claim(text, (DCL, *others), claims.retains)
+    return Claim(text, (DCL, *others), claims.if_learned(claims.retains))
 
 
 def _one_shot(n_new: int, setting: str, paper: float) -> Claim:
     among = {"standard": "among themselves", "generalized": "together with all old ones"}[setting]
-    text = f"{n_new:,} new classes from one image each, classified {among}: {paper:.2f}."
+    text = f"{n_new:,} new classes from one image each, classified {among}: at least {paper:.2f}."
     return Claim(text, DCL_200, claims.one_shot(n_new, setting, paper))
 
 
@@ -92,17 +98,18 @@ EXPERIMENTS = (
         (DCL, *L2P),
         (
             Claim(
-                "Even the first task is learned to less than 60%.", L2P, at_most(claims.FIRST_ACCURACY, 0.6)
+                "Even the first task is learned to less than 60%.",
+                L2P,
+                claims.if_learned(at_most(claims.FIRST_ACCURACY, 0.6)),
             ),
-            Claim("The accuracy of prompts falls rapidly.", L2P, claims.loses_half),
+            Claim("The accuracy of prompts falls rapidly.", L2P, claims.if_learned(claims.loses_half)),
             _dcl_retains(*L2P),
         ),
         accuracy_curves,
         "The paper uses a ViT-B/16 pretrained on ImageNet-21k. Its weights are not available here, so the "
-        "laptop scale uses a small transformer pretrained on Fashion-MNIST. Fashion-MNIST is less similar to "
-        "sprites than ImageNet: here even the first task is hardly learned at all, where the network of the "
-        "paper reached somewhat less than 60 %. The conclusion that prompts do not adapt the features of a "
-        "network is the same; the level of the curve is not. `--scale paper` uses the weights of timm.",
+        "laptop scale uses a small transformer pretrained on Fashion-MNIST. On its features prompts do not "
+        "learn even the first task, where the network of the paper reached somewhat less than 60 %. So these "
+        "runs neither support nor contradict the paper. `--scale paper` uses the weights of timm.",
     ),
     Experiment(
         "figure-6",
@@ -113,6 +120,7 @@ EXPERIMENTS = (
                 "Matching a shape requires a model of its transformations; comparing pixels is not enough.",
                 DCL_200,
                 claims.matches_better_than_pixels,
+                is_ours=True,
             ),
         ),
         get_drawing("multiple-choice"),
@@ -145,7 +153,7 @@ EXPERIMENTS = (
         ),
         partial(accuracy_curves, bottom=0.95),
         "Our DCL is nearly perfect after one epoch, so more epochs cannot improve it: the remaining "
-        "differences are single images among a thousand.",
+        "differences are single images among a thousand, with one seed for three and five epochs.",
     ),
     Experiment(
         "table-1",
@@ -164,7 +172,7 @@ EXPERIMENTS = (
         "figure-9",
         "Open-set recognition: rejecting new shapes",
         DCL_200,
-        (Claim("The area under the paper's curve is 0.92.", DCL_200, claims.open_set(0.92)),),
+        (Claim("The area under the paper's curve is at least 0.92.", DCL_200, claims.open_set(0.92)),),
         get_drawing("open-set"),
         "What the authors call precision and recall are the share of known images accepted and the share of "
         "new images rejected. The first panel shows that curve, the second precision and recall.",
@@ -216,11 +224,13 @@ EXPERIMENTS = (
                 "Accuracy increases with the buffer size; joint training is the upper bound.",
                 (*REPLAY, "joint, short"),
                 claims.increases,
+                is_ours=True,
             ),
             Claim(
                 "Replay forgets less than naive fine-tuning, and larger buffers less than smaller ones.",
                 REPLAY,
                 above_next(claims.FORGETTING),
+                is_ours=True,
             ),
         ),
         accuracy_curves,

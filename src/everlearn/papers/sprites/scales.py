@@ -80,7 +80,7 @@ def _short_er(label: str, size: int, *, smoke: int) -> Series:
 
 # Columns of baselines: series, learner, minutes at laptop scale, settings at smoke, laptop and paper scale.
 TABLE = (
-    _dcl("dcl", Run({"n_tasks": 500}, TWO, 16, "dcl/500-tasks"), {}, {"epochs": 1}),
+    _dcl("dcl", Run({"n_tasks": 500}, THREE, 16, "dcl/500-tasks"), {}, {"epochs": 1}),
     _dcl("dcl, 200 tasks", Run(DCL_200, THREE, 9, "dcl/200-tasks"), {"n_tasks": 4}, DCL_200, *PROTOCOLS),
     _dcl(
         "dcl, 3 epochs", Run({**DCL_200, "epochs": 3}, ONE, 10, "dcl/3-epochs"), {"epochs": 3}, {"epochs": 3}

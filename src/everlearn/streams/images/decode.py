@@ -28,7 +28,7 @@ def decode(content: bytes, name: str) -> Pixels:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             width, height = image.size
             if width * height <= MAX_PIXELS:
-                return _rgba(image)
+                return rgba_of(image)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         pass  # Pillow's limit is above ours; the error below is for both.
     except Exception as error:  # decoders raise many types of errors for damaged files
@@ -40,7 +40,8 @@ def decode(content: bytes, name: str) -> Pixels:
     raise BadInput(f"{name} has more pixels than the {MAX_PIXELS} an image may have; shrink or remove it")
 
 
-def _rgba(image: Image.Image) -> Pixels:
+def rgba_of(image: Image.Image) -> Pixels:
+    """The first frame of an image, upright, as RGBA (H, W, 4)."""
     if image.mode.startswith("I"):  # 16 bits; Pillow would clip them instead of scaling
         deep = np.asarray(image).astype(np.int64)
         gray = np.clip((deep + 128) // 257, 0, 255).astype(np.uint8)

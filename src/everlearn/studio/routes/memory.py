@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from everlearn.files import lock_holder
+from everlearn.runs.memory_edit import exemplar_of
 from everlearn.studio.dependencies import Body, Deps, OneRecord
-from everlearn.studio.image_decoder import background_colour, from_canvas
+from everlearn.studio.image_decoder import background_colour, canvas_pixels
 from everlearn.studio.image_decoder_child import encode_png
 from everlearn.studio.memory_editor import Edit, Session
 from everlearn.studio.model_views import matches_exemplars
@@ -47,9 +48,9 @@ def image(deps: Deps, record: OneRecord, label: Index, index: Index = 0) -> Resp
 def add(
     deps: Deps, record: OneRecord, body: Body, version: Index, name: Name | None = None
 ) -> dict[str, Any]:
-    """Add a class with the pixels of a canvas as its exemplar."""
+    """Add a class with the object on a canvas as its exemplar, drawn as the others are."""
     with deps.sessions.open(record) as session:
-        pixels = from_canvas(body, session.learner.image_shape)
+        pixels = exemplar_of(session.run, canvas_pixels(body))
         return _apply(session, Edit("add", session.next_label(), name, pixels), version)
 
 

@@ -1,0 +1,34 @@
+"""The product, `everlearn.Recogniser`, as one of the methods."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.photos.archives import Pixels
+from benchmarks.photos.queries import Answer
+from everlearn.errors import BadInput
+
+
+class Product:
+    """A recogniser with default settings and a new memory."""
+
+    def __init__(self) -> None:
+        import everlearn
+
+        recogniser: Any = getattr(everlearn, "Recogniser", None)
+        if recogniser is None:
+            raise BadInput("this version has no everlearn.Recogniser; update everlearn, or choose a baseline")
+        folder = tempfile.mkdtemp()
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.recogniser = recogniser.open(Path(folder) / "memory")
+
+    def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
+        for image, name in zip(images, names, strict=True):
+            self.recogniser.teach(image, name)
+
+    def ask(self, images: Sequence[Pixels]) -> list[Answer]:
+        answers = self.recogniser.ask(list(images))
+        return [Answer(answer.name, answer.best, answer.confidence) for answer in answers]

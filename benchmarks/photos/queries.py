@@ -1,0 +1,63 @@
+"""Query sets: what is taught, and what is asked under which condition."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.photos.archives import Pixels
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Images that are asked, and the true names; None stands for a thing that was not taught."""
+
+    images: Sequence[Pixels]
+    names: Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Things that are taught to an empty memory, and the queries about them by condition.
+
+    Attributes:
+        name: what was taught, for example "4 views".
+        seed: number of the repetition; trials of one name are pooled.
+        images: RGB or RGBA, one for each name.
+        names: of the things; a name occurs once for each exemplar.
+        asked: queries by condition.
+    """
+
+    name: str
+    seed: int
+    images: Sequence[Pixels]
+    names: Sequence[str]
+    asked: dict[str, Queries]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method says about one image: the name, or None if it calls the thing unknown."""
+
+    name: str | None
+    best: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """A set of trials.
+
+    Attributes:
+        name: as on the command line.
+        about: one sentence for the page.
+        licence: of the data, as stated where it was found.
+        trials: makes the trials, one after another.
+        methods: the methods that apply.
+        trim: whether baselines cut off plain borders, which helps where the place on the canvas is random.
+    """
+
+    name: str
+    about: str
+    licence: str
+    trials: Callable[[], Iterator[Trial]]
+    methods: tuple[str, ...]
+    trim: bool = True

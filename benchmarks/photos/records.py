@@ -1,0 +1,128 @@
+"""Results of a method on a query set, as JSON under results/photos."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+from benchmarks.photos.methods import make_method
+from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
+from everlearn.evaluation import wilson_interval
+from everlearn.evaluation.intervals import Interval
+
+RESULTS = Path(__file__).parents[2] / "results" / "photos"
+BATCH = 256
+ACCEPTED = 0.05
+MAX_SIFT_PAIRS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Result:
+    """Counts of one condition of one trial.
+
+    Attributes:
+        trial: what was taught.
+        seed: of the trial.
+        condition: how it was asked.
+        n_known: queries about taught things.
+        n_best: of these, how often the best name was the true one.
+        n_named: of these, how often the true name was given and not "unknown".
+        n_refused: of these, how often the answer was "unknown".
+        n_unknown: queries about things that were not taught.
+        n_accepted: of these, how often a name was given.
+        auroc: probability that a known thing has a higher confidence than an unknown one; None without both.
+        refused_at_5: share of known things refused at the threshold that accepts 5 % of the unknown ones.
+    """
+
+    trial: str
+    seed: int
+    condition: str
+    n_known: int
+    n_best: int
+    n_named: int
+    n_refused: int
+    n_unknown: int
+    n_accepted: int
+    auroc: float | None
+    refused_at_5: float | None
+
+
+def evaluate(method: str, query_set: QuerySet) -> list[Result]:
+    """Teach and ask a method in all trials of a set; SIFT only where it ends within minutes."""
+    trials = (trial for trial in query_set.trials() if method != "sift" or _n_pairs(trial) < MAX_SIFT_PAIRS)
+    return [result for trial in trials for result in _evaluate(method, trial, query_set.trim)]
+
+
+def _n_pairs(trial: Trial) -> int:
+    return len(trial.images) * sum(len(queries.images) for queries in trial.asked.values())
+
+
+def _evaluate(name: str, trial: Trial, trim: bool) -> list[Result]:
+    method = make_method(name, trim)
+    method.teach(trial.images, trial.names)
+    results = []
+    for condition, queries in trial.asked.items():
+        starts = range(0, len(queries.images), BATCH)
+        label = f"{name}: {trial.name} {trial.seed}, {condition}"
+        batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]
+        results.append(summary(trial, condition, queries, [answer for batch in batches for answer in batch]))
+    return results
+
+
+def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[Answer]) -> Result:
+    """Counts of the answers to the queries of one condition."""
+    pairs = list(zip(answers, queries.names, strict=True))
+    known = [(answer, name) for answer, name in pairs if name is not None]
+    unknown = [answer for answer, name in pairs if name is None]
+    return Result(
+        trial.name, trial.seed, condition, len(known),
+        n_best=sum(answer.best == name for answer, name in known),
+        n_named=sum(answer.name == name for answer, name in known),
+        n_refused=sum(answer.name is None for answer, _ in known),
+        n_unknown=len(unknown),
+        n_accepted=sum(answer.name is not None for answer in unknown),
+        **_separation([answer.confidence for answer, _ in known], [answer.confidence for answer in unknown]),
+    )  # fmt: skip
+
+
+def _separation(known: list[float], unknown: list[float]) -> dict[str, float | None]:
+    if not known or not unknown:
+        return {"auroc": None, "refused_at_5": None}
+    high, low = np.array(known), np.sort(unknown)
+    below, not_above = (np.searchsorted(low, high, side) for side in ("left", "right"))
+    threshold = np.quantile(low, 1 - ACCEPTED)
+    return {
+        "auroc": round(float(((below + not_above) / 2 / len(low)).mean()), 4),
+        "refused_at_5": round(float((high <= threshold).mean()), 4),
+    }
+
+
+def path_of(query_set: str, method: str) -> Path:
+    """The file of the results of a method on a set."""
+    return RESULTS / f"{query_set}-{method.replace(', ', '-')}.json"
+
+
+def store(query_set: str, method: str, results: Sequence[Result]) -> None:
+    """Write results."""
+    path = path_of(query_set, method)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = ",\n ".join(json.dumps(asdict(result)) for result in results)
+    path.write_text(f'{{"set": "{query_set}", "method": "{method}", "results": [\n {rows}\n]}}\n', "utf-8")
+
+
+def load(query_set: str, method: str) -> list[Result]:
+    """Stored results; none if it was not run."""
+    path = path_of(query_set, method)
+    if not path.is_file():
+        return []
+    return [Result(**row) for row in json.loads(path.read_text("utf-8"))["results"]]
+
+
+def accuracy(results: Sequence[Result]) -> Interval:
+    """The share of queries about taught things whose best name is the true one, over all seeds."""
+    return wilson_interval(
+        sum(result.n_best for result in results), sum(result.n_known for result in results)
+    )

@@ -1,0 +1,14 @@
+"""Recognition of real things from one image each: canonical images, descriptors, alignment, calibration.
+
+`Recogniser` is the memory that is taught and asked.
+"""
+
+from typing import TYPE_CHECKING
+
+from everlearn.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from everlearn.recognition.recogniser import Answer, Recogniser
+
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

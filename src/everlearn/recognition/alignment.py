@@ -1,0 +1,311 @@
+"""Robust alignment of an exemplar to an image: similarity, affine or perspective, with light and occlusion.
+
+The model of an image Q at the position that the transform W gives to a point p of the exemplar E is
+Q(W p) = gain E(p) + offset + gradient . p, where gain, offset and gradient describe the light. Transform and
+light are found together by Gauss-Newton steps on luminance. Points with large residuals do not count (Tukey's
+biweight), so that a covered part of the object does no harm; nor does the background, outside of the mask.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.shapes.jit import compiled
+
+Floats = npt.NDArray[np.float64]
+Pixels = npt.NDArray[np.float32]
+
+N_LIGHT = 4
+"""Parameters of the light: gain, offset and the two components of the gradient."""
+TUKEY = 4.685
+"""Residuals above this number of robust standard deviations have no weight."""
+MIN_SIGMA = 4.0
+"""Smallest robust standard deviation, in gray levels."""
+CONTRAST_FLOOR = 24.0
+"""Gray levels added to the contrast of an exemplar, so that noise does not decide about flat ones."""
+TOLERANCE = 0.35
+"""Residual, as a share of the contrast, at which a point counts 0.6 as explained."""
+MIN_GAIN, MAX_GAIN = 0.3, 3.0
+GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
+"""Weight of the priors of the light, for each point."""
+DAMPING = 1e-3
+
+
+@compiled
+def luminance(image: Pixels) -> Pixels:
+    """(H, W, 3) -> (H, W)."""
+    H, W, _ = image.shape
+    out = np.empty((H, W), np.float32)
+    for i in range(H):
+        for j in range(W):
+            out[i, j] = 0.299 * image[i, j, 0] + 0.587 * image[i, j, 1] + 0.114 * image[i, j, 2]
+    return out
+
+
+@compiled
+def align(
+    image: Pixels, points: Floats, levels: Pixels, transform: Floats, n_parameters: int, n_steps: int
+) -> float:
+    """Refine the transform of an exemplar in place; returns the share of the exemplar that it explains.
+
+    Args:
+        image: (H, W) luminance.
+        points: (n, 2) positions in the exemplar, from -1 to 1.
+        levels: (n,) luminance of the exemplar at these points.
+        transform: (3, 3) from the exemplar's positions to pixels of the image; updated.
+        n_parameters: 4 for a similarity, 6 for an affine transform, 8 for a perspective one.
+        n_steps: largest number of Gauss-Newton steps.
+    """
+    n, size = len(points), n_parameters + N_LIGHT
+    values, gx, gy = np.empty(n), np.empty(n), np.empty(n)
+    weights, residuals = np.empty(n), np.empty(n)
+    trial, best = transform.copy(), -1.0
+    light, step = np.empty(N_LIGHT), np.empty(size)
+    for number in range(n_steps + 1):
+        n_inside = sample(image, points, trial, values, gx, gy)
+        if n_inside < 0.3 * n or not fit_light(points, levels, values, gx, weights, residuals, light):
+            break
+        score = explained(levels, residuals, gx, light[0])
+        if score > best:
+            best = score
+            transform[:] = trial
+        elif number > 2 and score < best - 0.05:
+            break
+        if number == n_steps or not gauss_newton(
+            points, levels, gx, gy, weights, residuals, light, trial, n_parameters, step
+        ):
+            break
+    return best
+
+
+@compiled
+def sample(image: Pixels, points: Floats, transform: Floats, values: Floats, gx: Floats, gy: Floats) -> int:
+    """Values and gradients of the image at the transformed points, NaN outside; returns how many are in."""
+    H, W = image.shape
+    n_inside = 0
+    for k in range(len(points)):
+        p, q = points[k, 0], points[k, 1]
+        w = transform[2, 0] * p + transform[2, 1] * q + transform[2, 2]
+        x = (transform[0, 0] * p + transform[0, 1] * q + transform[0, 2]) / w
+        y = (transform[1, 0] * p + transform[1, 1] * q + transform[1, 2]) / w
+        if not (x >= 0.0 and y >= 0.0 and x < W - 1.0 and y < H - 1.0 and w > 0.05):
+            values[k], gx[k], gy[k] = math.nan, math.nan, math.nan
+            continue
+        j, i = int(x), int(y)
+        s, t = x - j, y - i
+        a, b, c, d = image[i, j], image[i, j + 1], image[i + 1, j], image[i + 1, j + 1]
+        upper, lower = a + (b - a) * s, c + (d - c) * s
+        values[k] = upper + (lower - upper) * t
+        gx[k] = (b - a) * (1 - t) + (d - c) * t
+        gy[k] = (c - a) * (1 - s) + (d - b) * s
+        n_inside += 1
+    return n_inside
+
+
+@compiled
+def fit_light(
+    points: Floats,
+    levels: Pixels,
+    values: Floats,
+    inside: Floats,
+    weights: Floats,
+    residuals: Floats,
+    light: Floats,
+) -> bool:
+    """Fit gain, offset and gradient by reweighted least squares; False if that is not possible."""
+    n = len(points)
+    for k in range(n):
+        weights[k] = 0.0 if math.isnan(inside[k]) else 1.0
+    normal, right = np.empty((N_LIGHT, N_LIGHT)), np.empty(N_LIGHT)
+    columns = np.empty(N_LIGHT)
+    magnitudes = np.empty(n)
+    for _ in range(3):
+        normal[:] = 0.0
+        right[:] = 0.0
+        for k in range(n):
+            if weights[k] > 0.0:
+                columns[0], columns[1], columns[2], columns[3] = levels[k], 1.0, points[k, 0], points[k, 1]
+                for a in range(N_LIGHT):
+                    right[a] += weights[k] * columns[a] * values[k]
+                    for b in range(a, N_LIGHT):
+                        normal[a, b] += weights[k] * columns[a] * columns[b]
+        # A weak prior: gain 1, as if the exemplar had a contrast of a few levels more, and no gradient.
+        total = max(normal[1, 1], 1.0)
+        normal[0, 0] += GAIN_PRIOR * total
+        right[0] += GAIN_PRIOR * total
+        normal[2, 2] += GRADIENT_PRIOR * total
+        normal[3, 3] += GRADIENT_PRIOR * total
+        sum_values, sum_levels = right[1], normal[0, 1]
+        if not solve(normal, right, light):
+            return False
+        if not MIN_GAIN < light[0] < MAX_GAIN:
+            light[0] = min(max(light[0], MIN_GAIN), MAX_GAIN)
+            light[1], light[2], light[3] = (sum_values - light[0] * sum_levels) / total, 0.0, 0.0
+        m = 0
+        for k in range(n):
+            residuals[k] = values[k] - light[0] * levels[k] - light[1]
+            residuals[k] -= light[2] * points[k, 0] + light[3] * points[k, 1]
+            if not math.isnan(inside[k]):
+                magnitudes[m] = abs(residuals[k])
+                m += 1
+        sigma = max(1.4826 * np.median(magnitudes[:m]), MIN_SIGMA)
+        for k in range(n):
+            r = residuals[k] / (TUKEY * sigma)
+            weights[k] = (1.0 - r * r) ** 2 if abs(r) < 1.0 else 0.0
+    return True
+
+
+@compiled
+def explained(levels: Pixels, residuals: Floats, inside: Floats, gain: float) -> float:
+    """The share of the points whose residual is small beside the contrast of the exemplar."""
+    n = len(levels)
+    contrast = gain * (levels.std() + CONTRAST_FLOOR)
+    scale = 0.5 / (TOLERANCE * contrast) ** 2
+    total = 0.0
+    for k in range(n):
+        if not math.isnan(inside[k]):
+            total += math.exp(-scale * residuals[k] * residuals[k])
+    return total / n
+
+
+@compiled
+def explained_colours(
+    image: Pixels, points: Floats, colours: Pixels, transform: Floats
+) -> tuple[float, float]:
+    """The share of an image (H, W, 3) that an exemplar in colour, (n, 3), explains, and that its means do."""
+    n = len(points)
+    values, inside, unused = np.empty(3 * n), np.empty(3 * n), np.empty(n)
+    places, levels, mean_levels = np.empty((3 * n, 2)), np.empty(3 * n, np.float32), np.empty(3)
+    for c in range(3):
+        part = slice(c * n, (c + 1) * n)
+        plane = np.ascontiguousarray(image[:, :, c])
+        sample(plane, points, transform, values[part], inside[part], unused)
+        places[part], levels[part] = points, colours[:, c]
+        mean_levels[c] = colours[:, c].mean()
+    weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
+    if not fit_light(places, levels, values, inside, weights, residuals, light):
+        return 0.0, 0.0
+    scale = 0.5 / (TOLERANCE * light[0] * (levels.std() + CONTRAST_FLOOR)) ** 2
+    with_exemplar = _share(residuals, inside, scale)
+    for k in range(3 * n):  # what offset and gradient alone would explain
+        residuals[k] += light[0] * (levels[k] - mean_levels[k // n])
+    return with_exemplar, _share(residuals, inside, scale)
+
+
+@compiled
+def _share(residuals: Floats, inside: Floats, scale: float) -> float:
+    """The mean of exp(-scale r^2) over points, with the largest residual of three channels; 0 outside."""
+    n = len(residuals) // 3
+    total = 0.0
+    for k in range(n):
+        if not math.isnan(inside[k]):
+            square = 0.0
+            for c in range(3):
+                square = max(square, residuals[c * n + k] ** 2)
+            total += math.exp(-scale * square)
+    return total / n
+
+
+@compiled
+def gauss_newton(
+    points: Floats,
+    levels: Pixels,
+    gx: Floats,
+    gy: Floats,
+    weights: Floats,
+    residuals: Floats,
+    light: Floats,
+    transform: Floats,
+    n_parameters: int,
+    step: Floats,
+) -> bool:
+    """One step of transform and light together; updates the transform. False if the equations are singular.
+
+    The transform is composed with a small one on its side of the exemplar: W <- W (1 + d).
+    """
+    size = n_parameters + N_LIGHT
+    normal, right = np.zeros((size, size)), np.zeros(size)
+    row = np.empty(size)
+    for k in range(len(points)):
+        if weights[k] <= 0.0:
+            continue
+        p, q = points[k, 0], points[k, 1]
+        w = transform[2, 0] * p + transform[2, 1] * q + transform[2, 2]
+        x = (transform[0, 0] * p + transform[0, 1] * q + transform[0, 2]) / w
+        y = (transform[1, 0] * p + transform[1, 1] * q + transform[1, 2]) / w
+        # Derivative of the image with respect to the position in the exemplar.
+        dp = (
+            gx[k] * (transform[0, 0] - x * transform[2, 0]) + gy[k] * (transform[1, 0] - y * transform[2, 0])
+        ) / w
+        dq = (
+            gx[k] * (transform[0, 1] - x * transform[2, 1]) + gy[k] * (transform[1, 1] - y * transform[2, 1])
+        ) / w
+        if n_parameters == 4:
+            row[0], row[1], row[2], row[3] = dp, dq, dp * p + dq * q, dq * p - dp * q
+        else:
+            row[0], row[1], row[2], row[3], row[4], row[5] = dp, dq, dp * p, dp * q, dq * p, dq * q
+        if n_parameters == 8:
+            radial = dp * p + dq * q
+            row[6], row[7] = -radial * p, -radial * q
+        row[n_parameters] = -levels[k]
+        row[n_parameters + 1] = -1.0
+        row[n_parameters + 2] = -p
+        row[n_parameters + 3] = -q
+        for a in range(size):
+            right[a] -= weights[k] * row[a] * residuals[k]
+            for b in range(a, size):
+                normal[a, b] += weights[k] * row[a] * row[b]
+    total = max(-normal[0, n_parameters + 1], 1.0)
+    for a in range(size):
+        normal[a, a] += DAMPING * normal[a, a] + 1e-6 * abs(total)
+    if not solve(normal, right, step):
+        return False
+    update = np.eye(3)
+    if n_parameters == 4:
+        update[0, 0] += step[2]
+        update[1, 1] += step[2]
+        update[0, 1] -= step[3]
+        update[1, 0] += step[3]
+    else:
+        update[0, 0] += step[2]
+        update[0, 1] += step[3]
+        update[1, 0] += step[4]
+        update[1, 1] += step[5]
+    update[0, 2], update[1, 2] = step[0], step[1]
+    if n_parameters == 8:
+        update[2, 0], update[2, 1] = step[6], step[7]
+    largest = 0.0
+    for a in range(n_parameters):
+        largest = max(largest, abs(step[a]))
+    if not largest < 1.0:
+        return False
+    transform[:] = transform @ update
+    transform /= transform[2, 2]
+    return largest > 1e-4
+
+
+@compiled
+def solve(normal: Floats, right: Floats, solution: Floats) -> bool:
+    """Solve symmetric equations, given by their upper triangle, by Cholesky; False if they are singular."""
+    n = len(right)
+    for i in range(n):
+        for k in range(i):
+            normal[i, i] -= normal[k, i] * normal[k, i]
+        if not normal[i, i] > 1e-12:
+            return False
+        normal[i, i] = math.sqrt(normal[i, i])
+        for j in range(i + 1, n):
+            for k in range(i):
+                normal[i, j] -= normal[k, i] * normal[k, j]
+            normal[i, j] /= normal[i, i]
+    for i in range(n):
+        solution[i] = right[i]
+        for k in range(i):
+            solution[i] -= normal[k, i] * solution[k]
+        solution[i] /= normal[i, i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            solution[i] -= normal[i, k] * solution[k]
+        solution[i] /= normal[i, i]
+    return True

@@ -1,0 +1,78 @@
+"""From scores to confidence: a logistic regression on images of known and of unknown things."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from everlearn.rng import FloatArray
+
+N_SCORES = 3
+"""Similarity, margin to the runner-up, and the share that alignment explains."""
+PRIOR = np.array([-9.0, 10.0, 8.0, 4.0])
+"""Intercept and weights before a memory has images of its own to calibrate with.
+
+Fitted to the exemplars of `benchmarks.photos`, which are not those of its reported figures.
+"""
+PRIOR_WEIGHT = 10.0
+"""Images, about, that the prior is worth."""
+KNOWN, PROBABLY = 0.85, 0.5
+"""Confidence above which an answer is "known" and "probably" right."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Confidence that an answer is right.
+
+    Example:
+        >>> Calibration(PRIOR).confidence(np.array([[0.95, 0.4, 0.7], [0.5, 0.01, 0.0]])).round(2)
+        array([1.  , 0.02])
+    """
+
+    weights: FloatArray  # intercept, and a weight for each score
+
+    def confidence(self, scores: FloatArray) -> FloatArray:
+        """(n, 3) -> (n,), from 0 to 1."""
+        logits = self.weights[0] + scores @ self.weights[1:]
+        return 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
+
+    @classmethod
+    def fit(cls, known: FloatArray, unknown: FloatArray) -> "Calibration":
+        """Fit to the scores (n, 3) of right answers, and of answers about classes that were left out."""
+        if not len(known) or not len(unknown):
+            return cls(PRIOR)
+        rows = np.concatenate([known, unknown])
+        rows = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
+        targets = np.concatenate([np.ones(len(known)), np.zeros(len(unknown))])
+        # Both kinds count the same, so that 0.5 is where errors of both kinds balance.
+        share = np.where(targets == 1, 0.5 / len(known), 0.5 / len(unknown)) * len(rows)
+        return cls(_fit_logistic(rows, targets, share))
+
+
+def _fit_logistic(rows: FloatArray, targets: FloatArray, share: FloatArray) -> FloatArray:
+    """The weights of smallest loss: cross-entropy of each row times its share, and distance from the prior.
+
+    Newton steps are halved until the loss decreases, since classes that can be separated have no minimum
+    without the prior.
+    """
+    penalty = PRIOR_WEIGHT / np.square(PRIOR)
+
+    def loss(weights: FloatArray) -> float:
+        signs = np.where(targets == 1, -1.0, 1.0)
+        return float(
+            share @ np.logaddexp(0, signs * (rows @ weights)) + penalty @ np.square(weights - PRIOR) / 2
+        )
+
+    weights = PRIOR.copy()
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(rows @ weights, -50, 50)))
+        gradient = rows.T @ (share * (p - targets)) + penalty * (weights - PRIOR)
+        hessian = (rows * (share * p * (1 - p))[:, None]).T @ rows + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        before, size = loss(weights), 1.0
+        while loss(weights - size * step) > before and size > 1e-6:
+            size /= 2
+        weights = weights - size * step
+        if np.abs(size * step).max() < 1e-6:
+            break
+    weights[1:] = np.maximum(weights[1:], 0.0)  # a better score never lowers the confidence
+    return weights

@@ -1,0 +1,211 @@
+"""Exemplars in RAM, ready for comparison: descriptors, points, and the search for the best ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from everlearn.recognition import alignment, pose_search
+from everlearn.recognition.features import Descriptors
+from everlearn.recognition.views import Geometry, geometry
+from everlearn.rng import FloatArray, IntArray
+from everlearn.streams.images.decode import Pixels
+from everlearn.streams.stream import Images
+
+SHRINKAGE = 1.0
+"""Variance, as a share of the mean, that whitening adds to every direction."""
+MIN_WHITENED = 200
+"""Exemplars from which on their descriptors are whitened."""
+MAX_FITTED = 512
+"""Exemplars that whitening is fitted to."""
+MAX_RANK = 256
+SEARCH_POINTS = 110
+"""Points of an exemplar that are compared in the search for its position."""
+COARSE, FINE = 8, 4
+"""Pixels of an exemplar that are averaged into one point."""
+LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
+TURN_STEPS = np.deg2rad([-12.0, -6.0, 0.0, 6.0, 12.0])
+NEAR_SCALES = np.array([0.8, 0.9, 1.0, 1.1, 1.25])
+WIDE_SCALES = np.array([0.45, 0.6, 0.75, 0.9, 1.1, 1.35])
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Descriptors with equal variance in all directions, after shrinkage.
+
+    What all exemplars share says nothing about which one is seen.
+    """
+
+    mean: Descriptors
+    directions: Descriptors  # (n_features, rank), orthonormal
+    factors: Descriptors  # (rank,) factor of each direction minus that of all others
+    rest: float  # factor of all other directions
+
+    @classmethod
+    def fit(cls, descriptors: Descriptors) -> "Whitening":
+        """Fit to descriptors (n, n_features)."""
+        some = descriptors[
+            np.linspace(0, len(descriptors) - 1, min(MAX_FITTED, len(descriptors))).astype(int)
+        ]
+        mean = some.mean(axis=0)
+        _, singular, directions = np.linalg.svd(some - mean, full_matrices=False)
+        variances = np.square(singular[:MAX_RANK]) / len(some)
+        shrinkage = SHRINKAGE * float(np.square(singular).sum()) / len(some) / some.shape[1] + 1e-12
+        rest = shrinkage**-0.5
+        factors = (variances + shrinkage) ** -0.5 - rest
+        return cls(mean, directions[:MAX_RANK].T.copy(), factors.astype(np.float32), rest)
+
+    def __call__(self, descriptors: Descriptors) -> Descriptors:
+        """Unit vectors (n, n_features)."""
+        centered = descriptors - self.mean
+        white = self.rest * centered + (centered @ self.directions * self.factors) @ self.directions.T
+        return white / np.maximum(np.linalg.norm(white, axis=1, keepdims=True), 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points of an exemplar inside its mask, at one resolution."""
+
+    places: FloatArray  # (n, 2) from -1 to 1
+    colours: Descriptors  # (n, 3)
+    levels: Descriptors  # (n,) luminance
+
+    @classmethod
+    def of(cls, exemplar: Pixels, block: int) -> "Points":
+        """Averages over blocks of pixels of an exemplar (size, size, 4)."""
+        n = len(exemplar) // block
+        alpha = exemplar[..., 3].astype(np.float32) / 255
+        weights = alpha.reshape(n, block, n, block).mean(axis=(1, 3))
+        sums = (exemplar[..., :3] * alpha[..., None]).reshape(n, block, n, block, 3).mean(axis=(1, 3))
+        inside = weights > 0.9
+        if inside.sum() < 24:  # thin things have no point that is wholly inside
+            inside = weights > min(0.5, float(weights.max()) * 0.5)
+        rows, columns = np.nonzero(inside)
+        places = np.stack([(2 * columns + 1) / n - 1, (2 * rows + 1) / n - 1], axis=1)
+        colours = (sums[inside] / weights[inside][:, None]).astype(np.float32)
+        return cls(places, colours, colours @ LUMINANCE)
+
+    def thinned(self, n: int) -> "Points":
+        """At most n of the points, spread evenly."""
+        rows = np.linspace(0, len(self.places) - 1, min(n, len(self.places))).astype(int)
+        return Points(self.places[rows], self.colours[rows], self.levels[rows])
+
+
+class Pyramid:
+    """A image (H, W, 3) and reductions of it by powers of two."""
+
+    def __init__(self, image: Images) -> None:
+        self.colours = [np.ascontiguousarray(image, np.float32)]
+        while min(self.colours[-1].shape[:2]) >= 32:
+            last = self.colours[-1]
+            height, width = last.shape[0] // 2, last.shape[1] // 2
+            blocks = last[: 2 * height, : 2 * width].reshape(height, 2, width, 2, 3)
+            self.colours.append(np.ascontiguousarray(blocks.mean(axis=(1, 3))))
+        self.levels = [alignment.luminance(each) for each in self.colours]
+
+    def level_for(self, transform: FloatArray, pixels: float) -> int:
+        """The reduction at which an exemplar under a transform is about `pixels` wide."""
+        width = 2 * np.sqrt(abs(np.linalg.det(transform[:2, :2])))
+        return int(np.clip(np.round(np.log2(max(width, 1e-3) / pixels)), 0, len(self.colours) - 1))
+
+
+def _to_level(transform: FloatArray, level: int) -> FloatArray:
+    """The transform to pixels of a reduction; a negative level goes back."""
+    f = 0.5**level
+    reduce = np.array([[f, 0, 0.5 * f - 0.5], [0, f, 0.5 * f - 0.5], [0, 0, 1]])
+    moved: FloatArray = reduce @ transform
+    return moved
+
+
+class Exemplar:
+    """An exemplar and its alignment to images."""
+
+    def __init__(self, pixels: Pixels) -> None:
+        self.pixels = pixels
+        self.coarse, self.fine = Points.of(pixels, COARSE), Points.of(pixels, FINE)
+        self.thin = self.coarse.thinned(SEARCH_POINTS)
+
+    def start(self, view: Geometry, box: tuple[float, float, float, float]) -> FloatArray:
+        """The transform (3, 3) that brings a view of the exemplar into a box of the image."""
+        left, top, right, bottom = box
+        scale = max(right - left, bottom - top) / 2 / view.half
+        c, s = scale * np.cos(view.angle), scale * np.sin(view.angle)
+        transform = np.array([[c, s, (left + right) / 2 - 0.5], [-s, c, (top + bottom) / 2 - 0.5], [0, 0, 1]])
+        transform[:2, 2] -= scale * view.center
+        return transform
+
+    def locate(self, image: Pyramid, start: FloatArray, *, anywhere: bool) -> tuple[float, FloatArray]:
+        """The correlation and the best transform near a start, or anywhere in the image."""
+        level = image.level_for(start, 16)
+        at = _to_level(start, level)
+        scale, angle = float(np.hypot(at[0, 0], at[0, 1])), float(np.arctan2(at[0, 1], at[0, 0]))
+        height, width = image.colours[level].shape[:2]
+        if anywhere:
+            step = max(1.0, scale / 5)
+            x, y = np.arange(step / 2, width, step), np.arange(step / 2, height, step)
+        else:
+            offsets = np.arange(-3, 4) * scale / 6
+            x, y = at[0, 2] + offsets, at[1, 2] + offsets
+        centers = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        transforms, scores = np.zeros((1, 3, 3)), np.zeros(1)
+        scales = scale * (WIDE_SCALES if anywhere else NEAR_SCALES)
+        pose_search.search(
+            image.colours[level], self.thin.places, self.thin.colours, angle + TURN_STEPS, scales, centers,
+            transforms, scores,
+        )  # fmt: skip
+        if scores[0] <= -2:
+            return -1.0, start
+        return float(scores[0]), _to_level(transforms[0], -level)
+
+    def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
+        """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
+        level = image.level_for(start, 16)
+        at = _to_level(start, level)
+        alignment.align(image.levels[level], self.coarse.places, self.coarse.levels, at, 4, 8)
+        transform = _to_level(at, -level)
+        level = image.level_for(transform, 32)
+        at = _to_level(transform, level)
+        for n_parameters in (6, 8):
+            alignment.align(image.levels[level], self.fine.places, self.fine.levels, at, n_parameters, 6)
+        explained, by_mean = alignment.explained_colours(
+            image.colours[level], self.fine.places, self.fine.colours, at
+        )
+        return max(0.0, explained - by_mean), _to_level(at, -level)
+
+
+class Gallery:
+    """All exemplars of a memory: labels, descriptors of their views, and what alignment needs.
+
+    Args:
+        labels: (n,) the class of each exemplar.
+        descriptors: (n, views, n_features).
+        pixels: (n, size, size, 4) the exemplars.
+        angles: of the views.
+    """
+
+    def __init__(
+        self, labels: IntArray, descriptors: Descriptors, pixels: Pixels, angles: list[float]
+    ) -> None:
+        self.labels, self.angles, self._pixels = labels, angles, pixels
+        self.classes, self.class_of = np.unique(labels, return_inverse=True)
+        self.whiten = Whitening.fit(descriptors[:, 0]) if len(labels) >= MIN_WHITENED else None
+        flat = descriptors.reshape(-1, descriptors.shape[-1]).astype(np.float32)
+        self._descriptors = flat if self.whiten is None else self.whiten(flat)
+        self._exemplars: dict[int, Exemplar] = {}
+        self._views: dict[tuple[int, int], Geometry] = {}
+
+    def similarities(self, descriptors: Descriptors) -> Descriptors:
+        """(m, n exemplars, views) of descriptors (m, n_features)."""
+        queries = descriptors if self.whiten is None else self.whiten(descriptors)
+        return (queries @ self._descriptors.T).reshape(len(queries), len(self.labels), len(self.angles))
+
+    def exemplar(self, row: int) -> Exemplar:
+        """The exemplar of a row."""
+        if row not in self._exemplars:
+            self._exemplars[row] = Exemplar(self._pixels[row])
+        return self._exemplars[row]
+
+    def view(self, row: int, number: int) -> Geometry:
+        """Where the object is in a view of an exemplar."""
+        if (row, number) not in self._views:
+            self._views[row, number] = geometry(self._pixels[row], self.angles[number])
+        return self._views[row, number]

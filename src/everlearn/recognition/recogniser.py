@@ -1,0 +1,313 @@
+"""A memory that is taught things with one image each, and asked what an image shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from PIL import Image
+
+from everlearn.errors import BadInput, unknown
+from everlearn.memory import OnDiskMemory
+from everlearn.memory.on_disk.storage import METADATA
+from everlearn.memory.table import AnyArray
+from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
+from everlearn.recognition.features import AUTO, Features, make_features
+from everlearn.recognition.gallery import Gallery
+from everlearn.recognition.matching import VERIFIED, Scores, View, match
+from everlearn.recognition.views import angles, disturb, render
+from everlearn.rng import FloatArray, rng_at
+from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
+from everlearn.streams.images.decode import Pixels
+
+SIZE = 128
+"""Pixels per side of a stored exemplar."""
+ASK_SIDE = 256
+"""Larger images are reduced to this longer side before they are compared."""
+N_DISTURBED = 2
+"""Images of each exemplar that the confidence is calibrated with."""
+N_REFRESHED = 1
+"""Older exemplars that are calibrated again when one is taught."""
+WHOLE_AREA = 0.8
+"""An object that fills less of its image is also stored with the whole image."""
+
+Status = Literal["known", "probably", "unknown"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an image shows.
+
+    Example:
+        >>> Answer(name=None, best="mug", status="unknown", confidence=0.2).best
+        'mug'
+
+    Attributes:
+        name: the name of the class; None if it is unknown.
+        best: the most similar class, known or not; None if the memory is empty.
+        status: "known", "probably" or "unknown".
+        confidence: that the best class is right, from 0 to 1.
+        runner_up: the second most similar class; None if there is none.
+        method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
+        scores: similarity, margin to the runner-up, and explained share.
+        transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
+    """
+
+    name: str | None
+    best: str | None
+    status: Status
+    confidence: float
+    runner_up: str | None = None
+    method: Literal["alignment", "features", "none"] = "none"
+    scores: Scores = (0.0, 0.0, 0.0)
+    transform: FloatArray | None = None
+
+
+class Recogniser:
+    """Recognises things from one image each, and says what it does not know.
+
+    An image is brought into canonical form, described by features, and compared with the stored exemplars;
+    the most similar ones are aligned to it. The confidence is calibrated with disturbed copies of the
+    exemplars, asked with and without their class in the memory. Every edit is on disk when its call returns;
+    forgotten classes leave no byte.
+
+    Args:
+        folder: the folder of the memory; `open` creates a new one.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> y, x = np.mgrid[:64, :64]
+        >>> disk = np.where((x - 32) ** 2 + (y - 32) ** 2 < 400, 60, 255).astype(np.uint8)
+        >>> bar = np.where((abs(x - 32) < 25) & (abs(y - 32) < 6), 60, 255).astype(np.uint8)
+        >>> with Recogniser.open(folder.name, features="gradients") as memory:
+        ...     _ = memory.teach(disk, "disk")
+        ...     _ = memory.teach(bar, "bar")
+        ...     memory.names, [answer.best for answer in memory.ask([bar.T, disk])]
+        (['bar', 'disk'], ['bar', 'disk'])
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._memory = OnDiskMemory(folder)
+        settings = self._memory.settings
+        if "features" not in settings:
+            self._memory.close()
+            raise BadInput(f"{str(folder)!r} is a memory without features; open it with OnDiskMemory")
+        self.upright = bool(settings["upright"])
+        self.features: Features = make_features(settings["features"])
+        self._angles = angles(upright=self.upright)
+        self._gallery: Gallery | None = None
+        self._calibration: Calibration | None = None
+
+    @classmethod
+    def open(cls, folder: str | Path, *, features: str = AUTO, upright: bool = False) -> Self:
+        """Open a memory, or create one in a new folder.
+
+        Args:
+            folder: folder of the memory.
+            features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients".
+            upright: of a new memory: things are always seen upright, as most things that stand on a table.
+        """
+        if not (Path(folder) / METADATA).is_file():
+            made = make_features(features)
+            columns: dict[str, tuple[Any, tuple[int, ...]]] = {
+                "descriptors": (np.float16, (len(angles(upright=upright)), made.n_features)),
+                "calibration": (np.float32, (N_DISTURBED, 2, N_SCORES)),
+                "image": (np.int64, ()),
+            }
+            shape = (SIZE, SIZE, 4)
+            with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
+                memory.settings = {"features": made.name, "upright": upright, "images": 0}
+        return cls(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Number of classes."""
+        return len(self._memory.classes())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names().values()
+
+    def __repr__(self) -> str:
+        return f"<Recogniser: {len(self)} classes, {self.features.name}>"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all classes, sorted."""
+        return sorted(self._names().values())
+
+    def n_images(self, name: str) -> int:
+        """The number of images that a class was taught with."""
+        rows = self._memory.labels() == self._label(name)
+        return len(np.unique(self._memory.columns("image")[rows]))
+
+    def exemplars(self, name: str) -> Pixels:
+        """The stored exemplars (n, 128, 128, 4) of a class."""
+        return self._memory.images_of(self._label(name))
+
+    def close(self) -> None:
+        """Close the files and release the lock."""
+        self._memory.close()
+
+    def teach(self, image: ImageLike, name: str) -> Pixels:
+        """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
+
+        An object in front of a plain background is stored cut out and, if it is small, also with the whole
+        image: which of both will be seen again cannot be known.
+        """
+        rgba = _limited(read_image(image))
+        found = [cut_out(rgba)]
+        area = (found[0].box[2] - found[0].box[0]) * (found[0].box[3] - found[0].box[1])
+        if found[0].background == "plain" and area < WHOLE_AREA * rgba.shape[0] * rgba.shape[1]:
+            found.append(whole(rgba))
+        pixels = np.stack([each.canonical(SIZE) for each in found])
+        if not (pixels[..., 3] > 127).any(axis=(1, 2)).all():
+            raise BadInput("the image is empty; give one that shows something")
+        label = self._new_label(name, pixels)
+        self._add(label, None if label in self._memory else name, pixels)
+        return pixels
+
+    def forget(self, name: str) -> int:
+        """Erase a class from every file; returns the number of erased exemplars."""
+        n = self._memory.forget([self._label(name)])
+        self._changed()
+        return n
+
+    def rename(self, old: str, new: str) -> None:
+        """Change the name of a class."""
+        if new in self:
+            raise BadInput(f"there is a class {new!r} already; choose another name")
+        self._memory.rename(self._label(old), new)
+
+    def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
+        """What images show: paths, PIL images or arrays."""
+        if isinstance(images, str | Path | Image.Image) or (
+            isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
+        ):
+            images = [images]
+        return [self._answer(_limited(read_image(each))) for each in images]
+
+    def _answer(self, rgba: Pixels) -> Answer:
+        found = match(View(rgba, self.features), self.gallery)
+        if found is None:
+            return Answer(None, None, "unknown", 0.0)
+        confidence = float(self.calibration.confidence(np.array([found.scores]))[0])
+        status: Status = (
+            "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
+        )
+        names = self._names()
+        best = names[found.label]
+        return Answer(
+            name=None if status == "unknown" else best,
+            best=best,
+            status=status,
+            confidence=confidence,
+            runner_up=None if found.runner_up is None else names[found.runner_up],
+            method="alignment" if found.scores[2] >= VERIFIED else "features",
+            scores=found.scores,
+            transform=found.transform,
+        )
+
+    @property
+    def gallery(self) -> Gallery:
+        """The exemplars in RAM."""
+        if self._gallery is None:
+            memory = self._memory
+            descriptors = memory.columns("descriptors").astype(np.float32)
+            self._gallery = Gallery(memory.labels(), descriptors, memory.images(), self._angles)
+        return self._gallery
+
+    @property
+    def calibration(self) -> Calibration:
+        """The confidence of scores, from what the memory holds."""
+        if self._calibration is None:
+            scores = self._memory.columns("calibration").astype(np.float64)
+            known, others = scores[:, :, 0].reshape(-1, N_SCORES), scores[:, :, 1].reshape(-1, N_SCORES)
+            self._calibration = Calibration.fit(known[known.any(axis=1)], others[others.any(axis=1)])
+        return self._calibration
+
+    def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
+        settings = self._memory.settings
+        number = int(settings["images"])
+        views = [render(each, angle, self.features.size) for each in pixels for angle in self._angles]
+        descriptors = self.features.describe(np.stack(views)).reshape(len(pixels), len(self._angles), -1)
+        labels = [label] * len(pixels)
+        columns: dict[str, AnyArray] = {
+            "descriptors": descriptors.astype(np.float16),
+            "calibration": np.zeros((len(pixels), N_DISTURBED, 2, N_SCORES), np.float32),
+            "image": np.full(len(pixels), number),
+        }
+        self._memory.add(labels, pixels, None if name is None else [name] * len(pixels), columns)
+        self._memory.settings = {**settings, "images": number + 1}
+        self._changed()
+        self._calibrate(number)
+
+    def _calibrate(self, number: int) -> None:
+        """Calibrate with the exemplars of a new image, and again with some older ones."""
+        gallery, memory = self.gallery, self._memory
+        images, done = memory.columns("image"), memory.columns("calibration")
+        older = np.flatnonzero(images != number)
+        some = rng_at(0, "calibrated exemplars", number).permutation(len(older))[:N_REFRESHED]
+        rows = np.unique(np.concatenate([np.flatnonzero(images == number)[:1], older[some]]))
+        for row in rows.tolist():
+            done[row] = self._disturbed_scores(row, int(gallery.labels[row]), int(images[row]))
+        memory.write_column("calibration", done)
+        self._calibration = None
+
+    def _disturbed_scores(self, row: int, label: int, number: int) -> FloatArray:
+        """The scores (N_DISTURBED, 2, N_SCORES) of disturbed copies: with their class, and without it."""
+        scores = np.zeros((N_DISTURBED, 2, N_SCORES))
+        for i in range(N_DISTURBED):
+            image = disturb(
+                self.gallery.exemplar(row).pixels,
+                rng_at(0, "disturbed exemplar", number, i),
+                upright=self.upright,
+            )
+            rgba = np.dstack([image, np.full(image.shape[:2], 255, np.uint8)])
+            view = View(rgba, self.features)
+            found, other = match(view, self.gallery), match(view, self.gallery, without=label)
+            if found is not None and found.label == label:
+                scores[i, 0] = found.scores
+            if other is not None:
+                scores[i, 1] = other.scores
+        return scores
+
+    def _changed(self) -> None:
+        self._gallery, self._calibration = None, None
+
+    def _names(self) -> dict[int, str]:
+        return self._memory.names()
+
+    def _label(self, name: str) -> int:
+        for label, known in self._names().items():
+            if known == name:
+                return label
+        raise unknown("class", name, self._names().values())
+
+    def _new_label(self, name: str, pixels: Pixels) -> int:
+        """The label of a class, or a new one; an image must not be taught under two names."""
+        names = self._names()
+        for row, label in enumerate(self.gallery.labels.tolist()):
+            if names[label] != name and np.array_equal(self.gallery.exemplar(row).pixels, pixels[0]):
+                raise BadInput(
+                    f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
+                )
+        return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
+
+
+def _limited(rgba: Pixels) -> Pixels:
+    """A image of at most ASK_SIDE pixels along its longer side."""
+    height, width = rgba.shape[:2]
+    factor = ASK_SIDE / max(height, width)
+    if factor >= 1:
+        return rgba
+    new = max(1, round(width * factor)), max(1, round(height * factor))
+    return np.array(Image.fromarray(rgba).resize(new, Image.Resampling.BOX))

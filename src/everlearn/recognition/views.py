@@ -1,0 +1,130 @@
+"""Views of an exemplar: rotated for comparison, and disturbed for calibration."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from everlearn.rng import FloatArray, Rng
+from everlearn.streams.images.decode import Pixels
+from everlearn.streams.stream import Images
+
+N_TURNS = 16
+"""Views all around, 22.5 degrees apart."""
+FILL = (128, 128, 128)
+"""Background of views: the level that ImageNet networks see as zero."""
+MARGIN = 0.08
+"""Margin around the object, as a share of its longer side."""
+CANVAS = 192
+"""Pixels per side of disturbed images."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Where the object of a rotated view is: in units of the exemplar's frame, which is 2 wide.
+
+    Attributes:
+        angle: by which the exemplar was rotated, counterclockwise.
+        center: of the bounding box of the rotated object.
+        half: half of the longer side of that box.
+    """
+
+    angle: float
+    center: FloatArray
+    half: float
+
+
+def angles(*, upright: bool) -> list[float]:
+    """The angles of the views of an exemplar."""
+    return [0.0] if upright else [2 * math.pi * i / N_TURNS for i in range(N_TURNS)]
+
+
+def geometry(exemplar: Pixels, angle: float) -> Geometry:
+    """The bounding box of the exemplar (size, size, 4) after a rotation."""
+    size = len(exemplar)
+    rows, columns = np.nonzero(exemplar[..., 3] > 127)
+    points = (2 * np.stack([columns, rows], axis=1) + 1) / size - 1
+    c, s = math.cos(angle), math.sin(angle)
+    turned = points @ np.array([[c, -s], [s, c]])
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    return Geometry(angle, (low + high) / 2, max(float((high - low).max()) / 2, 1 / size))
+
+
+def render(exemplar: Pixels, angle: float, size: int) -> Images:
+    """A view (size, size, 3): the exemplar rotated, trimmed and on the plain background."""
+    view = geometry(exemplar, angle)
+    side = len(exemplar)
+    turned = Image.fromarray(_premultiplied(exemplar)).rotate(
+        math.degrees(angle), resample=Image.Resampling.BICUBIC
+    )
+    center = (view.center + 1) * side / 2
+    half = view.half * side / 2 * (1 + 2 * MARGIN)
+    box = (center[0] - half, center[1] - half, center[0] + half, center[1] + half)
+    moved = turned.transform((size, size), Image.Transform.EXTENT, box, resample=Image.Resampling.BICUBIC)
+    return _on_background(np.asarray(moved, np.float32), FILL)
+
+
+def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, float], size: int) -> Images:
+    """The square around a box of an image (H, W, 3), as a view; what is not in the mask is background."""
+    left, top, right, bottom = box
+    half = max(right - left, bottom - top) / 2 * (1 + 2 * MARGIN)
+    x, y = (left + right) / 2, (top + bottom) / 2
+    alpha = np.full(image.shape[:2], 255, np.uint8) if mask is None else mask
+    rgba = np.dstack([image, alpha])
+    scale = 2 * half / size
+    source = Image.fromarray(_premultiplied(rgba))
+    if scale > 2:  # the transform below takes single pixels, so average first
+        reduce = int(scale)
+        source = source.reduce(reduce)
+        x, y, half = x / reduce, y / reduce, half / reduce
+    extent = (x - half, y - half, x + half, y + half)
+    moved = source.transform((size, size), Image.Transform.EXTENT, extent, resample=Image.Resampling.BILINEAR)
+    return _on_background(np.asarray(moved, np.float32), FILL)
+
+
+def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
+    """A image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
+
+    Random position, size, rotation (unless upright), light, pixel noise and plain background; a part of the
+    object may be covered.
+    """
+    u = rng.uniform(16)
+    angle = (u[0] - 0.5) * (0.3 if upright else 2 * math.pi)
+    side = CANVAS * (0.45 + 0.45 * u[1])
+    turned = Image.fromarray(_premultiplied(exemplar)).rotate(
+        math.degrees(angle), resample=Image.Resampling.BICUBIC, expand=True
+    )
+    new = max(8, round(turned.width * side / len(exemplar)))
+    turned = turned.resize((new, new), Image.Resampling.BICUBIC)
+    layer = Image.new("RGBA", (CANVAS, CANVAS))
+    free = max(0, CANVAS - new)
+    layer.paste(turned, (round(free * u[2]), round(free * u[3])))
+    background = tuple(round(255 * v) for v in (u[4] * 0.3 + 0.7 * u[5], u[4] * 0.3 + 0.7 * u[6], u[7]))
+    if u[8] < 0.5:  # many images have a gray or white background
+        background = (round(255 * (0.3 + 0.7 * u[5])),) * 3
+    image = _on_background(np.asarray(layer, np.float32), background).astype(np.float32)
+    if u[9] < 0.3:  # cover a quarter from one side
+        rows = slice(0, CANVAS)
+        start = round(free * u[2]) + round((0.15 if u[10] < 0.5 else 0.62) * new)
+        image[rows, start : start + round(0.23 * new)] = 255 * u[11]
+    gain, offset = 0.6 + 0.6 * u[12], 40 * (u[13] - 0.5)
+    y, x = np.meshgrid(np.linspace(-0.5, 0.5, CANVAS), np.linspace(-0.5, 0.5, CANVAS), indexing="ij")
+    tilt = 1 + 0.5 * u[14] * (math.cos(angle) * x + math.sin(angle) * y)
+    noise = rng.normal(image.size).reshape(image.shape) * (12 * u[15])
+    lit = image * (gain * tilt)[..., None] + offset + noise
+    return np.asarray(lit.clip(0, 255).round(), np.uint8)
+
+
+def _premultiplied(rgba: Pixels) -> Pixels:
+    """Colours times alpha, so that resampling does not mix in colours of transparent pixels."""
+    wide = rgba.astype(np.uint16)
+    wide[..., :3] = (wide[..., :3] * wide[..., 3:] + 127) // 255
+    return wide.astype(np.uint8)
+
+
+def _on_background(premultiplied: FloatArray, colour: tuple[int, ...]) -> Images:
+    alpha = premultiplied[..., 3:] / 255
+    return np.asarray(
+        (premultiplied[..., :3] + (1 - alpha) * np.array(colour)).clip(0, 255).round(), np.uint8
+    )

@@ -1,0 +1,128 @@
+"""A memory is taught with one image of each thing, recognises it, and is edited, moved and erased."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from everlearn import Recogniser
+from everlearn.errors import BadInput
+from tests.recognition.things import N_THINGS, photo, thing
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A memory of eight things, compared by gradients, which need no weights."""
+    path = tmp_path_factory.mktemp("recogniser") / "memory"
+    with Recogniser.open(path, features="gradients") as memory:
+        for number in range(N_THINGS):
+            memory.teach(thing(number), f"thing {number}")
+    return path
+
+
+@pytest.fixture
+def memory(folder, tmp_path):
+    """A copy of it, to edit."""
+    shutil.copytree(folder, tmp_path / "memory")
+    with Recogniser(tmp_path / "memory") as opened:
+        yield opened
+
+
+def files_of(memory):
+    """The content of each file."""
+    return {path.name: path.read_bytes() for path in memory.folder.iterdir()}
+
+
+POSES = [
+    {"angle": 45.0 * turn, "scale": 0.35 + 0.05 * turn, "x": turn / 7, "y": 1 - turn / 7} for turn in range(8)
+]
+LIGHTS = [{"gain": 0.6}, {"background": (120, 120, 120)}, {"background": (60, 90, 160), "gain": 0.8}]
+
+
+def test_things_are_recognised_in_all_poses_and_lights(folder):
+    with Recogniser(folder) as memory:
+        for number in range(N_THINGS):
+            asked = [photo(number, **pose, **LIGHTS[i % 3]) for i, pose in enumerate(POSES)]
+            assert [answer.best for answer in memory.ask(asked)] == [f"thing {number}"] * len(asked)
+
+
+def test_sizes_of_images_do_not_matter(memory):
+    for size in (60, 200, 900):
+        assert memory.ask(photo(3, angle=100, size=size))[0].best == "thing 3"
+
+
+def test_what_was_not_taught_is_less_certain(memory):
+    others = memory.ask([photo(number, angle=30.0 * number) for number in range(N_THINGS, N_THINGS + 20)])
+    known = memory.ask([photo(number, angle=30.0 * number) for number in range(N_THINGS)])
+    above = [a.confidence > b.confidence for a in known for b in others]
+    assert np.mean(above) >= 0.9
+    assert sum(answer.name is None for answer in others) > len(others) / 2
+    assert sum(answer.name is not None for answer in known) > len(known) / 2
+    for answer in (*others, *known):
+        assert (answer.name is None) == (answer.status == "unknown")
+
+
+def test_an_answer_says_how_it_was_found(memory):
+    answer = memory.ask([photo(2, angle=70)])[0]
+    assert (answer.name, answer.best, answer.status) == ("thing 2", "thing 2", "known")
+    assert answer.runner_up not in (None, "thing 2")
+    assert answer.method == "alignment"
+    center = answer.transform @ [0, 0, 1]
+    assert np.abs(center[:2] / center[2] - 99.5).max() < 6  # the thing is in the middle of the image
+
+
+def test_forgotten_classes_leave_no_byte(memory):
+    stored = memory.exemplars("thing 5")[0]
+    needle = stored[64, 40:80].tobytes()
+    content = b"".join(files_of(memory).values())
+    assert needle in content
+    assert memory.forget("thing 5") >= 1
+    assert "thing 5" not in memory.names
+    content = b"".join(files_of(memory).values())
+    assert needle not in content
+    assert b"thing 5" not in content
+    assert memory.ask(photo(5))[0].best != "thing 5"
+
+
+def test_names_survive_closing_and_moving(memory, tmp_path):
+    memory.rename("thing 1", "blue mug")
+    memory.teach(photo(1, angle=15), "blue mug")
+    assert memory.n_images("blue mug") == 2
+    memory.close()
+    memory.folder.rename(tmp_path / "moved")
+    with Recogniser.open(tmp_path / "moved") as again:
+        assert "blue mug" in again.names
+        assert again.ask(photo(1, angle=200))[0].name == "blue mug"
+
+
+def test_an_empty_memory_knows_nothing(tmp_path):
+    with Recogniser.open(tmp_path / "new", features="gradients") as memory:
+        assert memory.names == []
+        answer = memory.ask(photo(0))[0]
+        assert (answer.name, answer.best, answer.status, answer.confidence) == (None, None, "unknown", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (lambda m: m.teach(thing(1), "other"), "has been taught as 'thing 1'"),
+        (lambda m: m.teach(thing(9), " "), "is no valid class name"),
+        (lambda m: m.teach(np.zeros((4, 4, 4), np.uint8), "nothing"), "the image is empty"),
+        (lambda m: m.rename("thing 1", "thing 2"), "there is a class 'thing 2' already"),
+        (lambda m: m.forget("thing 77"), "unknown class 'thing 77'; did you mean"),
+        (lambda m: m.ask(["nowhere.jpg"]), "there is no image 'nowhere.jpg'"),
+    ],
+)
+def test_invalid_edits_change_nothing(memory, edit, sentence):
+    before = files_of(memory)
+    with pytest.raises(BadInput, match=sentence):
+        edit(memory)
+    assert files_of(memory) == before
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (2000, 40)])
+def test_odd_sizes_are_taught_and_asked(tmp_path, size):
+    with Recogniser.open(tmp_path / "new", features="gradients") as memory:
+        memory.teach(Image.new("RGB", size, (200, 30, 30)), "red")
+        assert memory.ask(Image.new("RGB", size, (200, 30, 30)))[0].best == "red"
