@@ -21,7 +21,6 @@ from everlearn.networks.tensors import (
     to_tensor,
     transfer_optimizer_state,
 )
-from everlearn.networks.weights import load_backbone
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -83,6 +82,8 @@ class Classifier(Learner):
         """A network with the initial weights."""
         backbone = make_backbone(self.backbone, self.image_shape, self.seed)
         if self.weights:
+            from everlearn.networks.weights import load_backbone  # most runs need neither it nor its imports
+
             load_backbone(backbone, self.weights)
             freeze_batch_norm(backbone)
         return IncrementalNet(data_parallel(backbone)).to(self.device)
