@@ -193,3 +193,24 @@ def test_search_in_an_empty_memory(tmp_path: Path) -> None:
         assert labels.shape == distances.shape == (2, 0)
         with pytest.raises(BadInput, match="the memory is empty"):
             memory.refit()
+
+
+def test_columns_are_stored_erased_and_reopened(tmp_path):
+    columns = {"vectors": (np.float16, (3,)), "numbers": (np.int64, ())}
+    with OnDiskMemory.create(tmp_path / "memory", image_shape=(4, 4, 4), columns=columns) as memory:
+        memory.add(
+            [5, 6, 6],
+            np.full((3, 4, 4, 4), 9, np.uint8),
+            ["a", "b", "b"],
+            {"vectors": np.full((3, 3), 1.5), "numbers": np.array([70, 80, 90])},
+        )
+        memory.settings = {"kind": "test"}
+        memory.forget([5])
+    assert b"\x46\0\0\0\0\0\0\0" not in (tmp_path / "memory" / "column-numbers").read_bytes()  # 70
+    with OnDiskMemory(tmp_path / "memory") as memory:
+        assert memory.columns("numbers").tolist() == [80, 90]
+        assert memory.columns("vectors").shape == (2, 3)
+        assert memory.settings == {"kind": "test"}
+        memory.write_column("numbers", np.array([1, 2]))
+        assert memory.columns("numbers").tolist() == [1, 2]
+        assert memory.names() == {6: "b"}

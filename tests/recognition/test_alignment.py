@@ -1,0 +1,77 @@
+"""Alignment recovers a known transform under light, noise and occlusion; it does not explain other things."""
+
+import numpy as np
+import pytest
+
+from everlearn.recognition.gallery import Exemplar, Pyramid
+from everlearn.streams.images.canonical import smoothed
+
+from .things import thing
+
+SIZE = 128
+
+
+@pytest.fixture(scope="module")
+def exemplar() -> Exemplar:
+    return Exemplar(np.array(thing(3, SIZE)))
+
+
+def warped(
+    exemplar: Exemplar, transform: np.ndarray, background: float = 200.0, size: int = 180
+) -> np.ndarray:
+    """An image of the exemplar under a transform from its frame (-1 to 1) to pixels."""
+    y, x = np.mgrid[:size, :size]
+    u, v, w = np.einsum(
+        "ij,jhw->ihw", np.linalg.inv(transform), np.stack([x, y, np.ones_like(x)]).astype(float)
+    )
+    column = np.rint((u / w + 1) * SIZE / 2 - 0.5).astype(int)
+    row = np.rint((v / w + 1) * SIZE / 2 - 0.5).astype(int)
+    inside = (column >= 0) & (column < SIZE) & (row >= 0) & (row < SIZE)
+    image = np.full((size, size, 3), background)
+    sampled = exemplar.pixels[row.clip(0, SIZE - 1), column.clip(0, SIZE - 1)]
+    shown = inside & (sampled[..., 3] > 127)
+    image[shown] = sampled[shown][:, :3]
+    return image
+
+
+TRUE = np.array([[48.0, 18.0, 92.0], [-20.0, 50.0, 85.0], [0.06, -0.04, 1.0]])  # with perspective
+START = np.array([[51.0, 10.0, 95.0], [-10.0, 51.0, 83.0], [0.0, 0.0, 1.0]])
+CORNERS = np.array([[-0.5, -0.5, 1], [0.5, -0.5, 1], [0.5, 0.5, 1], [-0.5, 0.5, 1]]).T
+
+
+def corner_error(found: np.ndarray) -> float:
+    """The largest distance of the corners of a square from where they are, in pixels."""
+    there, truth = (m @ CORNERS / (m @ CORNERS)[2] for m in (found, TRUE))
+    return float(np.hypot(*(there - truth)[:2]).max())
+
+
+@pytest.mark.parametrize("condition", ["plain", "light", "noise", "covered", "other background"])
+def test_the_transform_is_recovered(exemplar: Exemplar, condition: str) -> None:
+    image = warped(exemplar, TRUE, 60.0 if condition == "other background" else 200.0)
+    x = np.mgrid[:180, :180][1] / 180 - 0.5
+    if condition == "light":
+        image = image * (0.6 + 0.3 * x)[..., None] + 20
+    if condition == "noise":
+        image = image + np.random.default_rng(0).normal(0, 15, image.shape)
+    if condition == "covered":
+        image[:, 110:140] = 128
+    pyramid = Pyramid(smoothed(image.clip(0, 255).astype(np.uint8)))
+    _, start = exemplar.locate(pyramid, START, anywhere=False)
+    explained, found = exemplar.align(pyramid, start)
+    assert corner_error(found) < (5 if condition in ("noise", "covered") else 2.5)
+    assert explained > 0.25
+
+
+def test_another_thing_is_not_explained(exemplar: Exemplar) -> None:
+    other = Exemplar(np.array(thing(6, SIZE)))
+    image = Pyramid(warped(exemplar, TRUE).astype(np.uint8))
+    assert other.align(image, START)[0] < 0.5 * exemplar.align(image, START)[0]
+
+
+def test_the_position_is_found_anywhere(exemplar: Exemplar) -> None:
+    image = Pyramid(warped(exemplar, TRUE).astype(np.uint8))
+    far = START.copy()
+    far[:2, 2] = 40.0, 140.0
+    correlation, found = exemplar.locate(image, far, anywhere=True)
+    assert correlation > 0.5
+    assert corner_error(exemplar.align(image, found)[1]) < 2.5
