@@ -196,7 +196,7 @@ MESSAGES = [
     ("run --spec bad.json", "learner.settings is 3; it must be a table of settings"),
     ("run --spec missing.toml", "cannot use 'missing.toml': no such file or directory; check the spelling"),
     ("run --eval-images 1e30", "n_images is 1e+30; it must be a smaller number"),
-    ("memory add records/dcl records", "cannot use 'records': is a directory; name a file"),
+    ("memory add records/dcl records", "'records' is a folder; give the images in it"),
     ("memory add records/dcl new.png --label -1", "label is -1; it must be between 0 and"),
     ("memory add records/dcl new.png --label 9223372036854775808", "label is 9223372036854775808; it must"),
     ("memory add records/dcl new.png --label 1.5", "--label is '1.5'; it must be a whole number"),

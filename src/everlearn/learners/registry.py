@@ -129,7 +129,7 @@ def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Example:
         >>> complete("naive", {"optimizer": "sgd"})
-        {'backbone': 'small', 'optimizer': 'sgd', 'learning_rate': 0.001, 'momentum': 0.0}
+        {'backbone': 'small', 'weights': '', 'optimizer': 'sgd', 'learning_rate': 0.001, 'momentum': 0.0}
     """
     model = settings_class(name)
     if settings and not model.model_fields:

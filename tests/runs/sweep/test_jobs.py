@@ -74,9 +74,9 @@ def test_record_without_an_optional_setting_is_accepted(tmp_path: Path) -> None:
     assert spec["evaluation"].pop("n_probe_images", "missing") is None
     (job.folder / "spec.json").write_text(json.dumps(spec))
     assert check_jobs([job]) == (job,)
-    del spec["epochs"]
+    spec["epochs"] = 2
     (job.folder / "spec.json").write_text(json.dumps(spec))
-    with pytest.raises(BadInput, match="epochs was unset, is 1"):
+    with pytest.raises(BadInput, match="epochs was 2, is 1"):
         check_jobs([job])
 
 
