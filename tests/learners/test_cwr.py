@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from everlearn.errors import BadInput
-from everlearn.learners.cwr import AR1, CWRHead, CWRStar
+from everlearn.learners.cwr import AR1, CWRStar
+from everlearn.learners.cwr_head import CWRHead
 from everlearn.networks import make_backbone, module_state
 from everlearn.networks.weights import save_weights
 from everlearn.streams import Batch
