@@ -68,8 +68,10 @@ def wait_until_unlocked(jobs: Sequence[Job]) -> None:
 
 def results(records: list[Record]) -> list[dict[str, Any]]:
     """The comparison of runs, without folders and times."""
-    excluded = ("records", "seconds", "seconds_low", "seconds_high")
-    return [{name: row[name] for name in row if name not in excluded} for row in compare(records).rows]
+    return [
+        {name: row[name] for name in row if name != "records" and not name.startswith("seconds")}
+        for row in compare(records).rows
+    ]
 
 
 def serial_results(folder: Path) -> list[dict[str, Any]]:
