@@ -8,6 +8,7 @@ from everlearn.recognition import alignment, pose_search
 from everlearn.recognition.features import Descriptors
 from everlearn.recognition.views import Geometry, geometry
 from everlearn.rng import FloatArray, IntArray
+from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import Pixels
 from everlearn.streams.stream import Images
 
@@ -22,7 +23,6 @@ SEARCH_POINTS = 110
 """Points of an exemplar that are compared in the search for its position."""
 COARSE, FINE = 8, 4
 """Pixels of an exemplar that are averaged into one point."""
-LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 TURN_STEPS = np.deg2rad([-12.0, -6.0, 0.0, 6.0, 12.0])
 NEAR_SCALES = np.array([0.8, 0.9, 1.0, 1.1, 1.25])
 WIDE_SCALES = np.array([0.45, 0.6, 0.75, 0.9, 1.1, 1.35])
@@ -82,7 +82,7 @@ class Points:
         rows, columns = np.nonzero(inside)
         places = np.stack([(2 * columns + 1) / n - 1, (2 * rows + 1) / n - 1], axis=1)
         colours = (sums[inside] / weights[inside][:, None]).astype(np.float32)
-        return cls(places, colours, colours @ LUMINANCE)
+        return cls(places, colours, colours @ np.array(LUMINANCE, np.float32))
 
     def thinned(self, n: int) -> "Points":
         """At most n of the points, spread evenly."""
@@ -185,7 +185,7 @@ class Gallery:
     def __init__(
         self, labels: IntArray, descriptors: Descriptors, pixels: Pixels, angles: list[float]
     ) -> None:
-        self.labels, self.angles, self._pixels = labels, angles, pixels
+        self.labels, self.angles, self.pixels = labels, angles, pixels
         self.classes, self.class_of = np.unique(labels, return_inverse=True)
         self.whiten = Whitening.fit(descriptors[:, 0]) if len(labels) >= MIN_WHITENED else None
         flat = descriptors.reshape(-1, descriptors.shape[-1]).astype(np.float32)
@@ -201,11 +201,11 @@ class Gallery:
     def exemplar(self, row: int) -> Exemplar:
         """The exemplar of a row."""
         if row not in self._exemplars:
-            self._exemplars[row] = Exemplar(self._pixels[row])
+            self._exemplars[row] = Exemplar(self.pixels[row])
         return self._exemplars[row]
 
     def view(self, row: int, number: int) -> Geometry:
         """Where the object is in a view of an exemplar."""
         if (row, number) not in self._views:
-            self._views[row, number] = geometry(self._pixels[row], self.angles[number])
+            self._views[row, number] = geometry(self.pixels[row], self.angles[number])
         return self._views[row, number]

@@ -295,8 +295,9 @@ class Recogniser:
     def _new_label(self, name: str, pixels: Pixels) -> int:
         """The label of a class, or a new one; an image must not be taught under two names."""
         names = self._names()
-        for row, label in enumerate(self.gallery.labels.tolist()):
-            if names[label] != name and np.array_equal(self.gallery.exemplar(row).pixels, pixels[0]):
+        equal = (self.gallery.pixels == pixels[0]).all(axis=(1, 2, 3))
+        for label in self.gallery.labels[equal].tolist():
+            if names[label] != name:
                 raise BadInput(
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
@@ -304,7 +305,7 @@ class Recogniser:
 
 
 def _limited(rgba: Pixels) -> Pixels:
-    """A image of at most ASK_SIDE pixels along its longer side."""
+    """An image of at most ASK_SIDE pixels along its longer side."""
     height, width = rgba.shape[:2]
     factor = ASK_SIDE / max(height, width)
     if factor >= 1:

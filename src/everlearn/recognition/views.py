@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from everlearn.rng import FloatArray, Rng
-from everlearn.streams.images.decode import Pixels
+from everlearn.streams.images.decode import Pixels, premultiplied
 from everlearn.streams.stream import Images
 
 N_TURNS = 16
@@ -55,7 +55,7 @@ def render(exemplar: Pixels, angle: float, size: int) -> Images:
     """A view (size, size, 3): the exemplar rotated, trimmed and on the plain background."""
     view = geometry(exemplar, angle)
     side = len(exemplar)
-    turned = Image.fromarray(_premultiplied(exemplar)).rotate(
+    turned = Image.fromarray(premultiplied(exemplar)).rotate(
         math.degrees(angle), resample=Image.Resampling.BICUBIC
     )
     center = (view.center + 1) * side / 2
@@ -73,7 +73,7 @@ def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, flo
     alpha = np.full(image.shape[:2], 255, np.uint8) if mask is None else mask
     rgba = np.dstack([image, alpha])
     scale = 2 * half / size
-    source = Image.fromarray(_premultiplied(rgba))
+    source = Image.fromarray(premultiplied(rgba))
     if scale > 2:  # the transform below takes single pixels, so average first
         reduce = int(scale)
         source = source.reduce(reduce)
@@ -92,7 +92,7 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     u = rng.uniform(16)
     angle = (u[0] - 0.5) * (0.3 if upright else 2 * math.pi)
     side = CANVAS * (0.45 + 0.45 * u[1])
-    turned = Image.fromarray(_premultiplied(exemplar)).rotate(
+    turned = Image.fromarray(premultiplied(exemplar)).rotate(
         math.degrees(angle), resample=Image.Resampling.BICUBIC, expand=True
     )
     new = max(8, round(turned.width * side / len(exemplar)))
@@ -114,13 +114,6 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     noise = rng.normal(image.size).reshape(image.shape) * (12 * u[15])
     lit = image * (gain * tilt)[..., None] + offset + noise
     return np.asarray(lit.clip(0, 255).round(), np.uint8)
-
-
-def _premultiplied(rgba: Pixels) -> Pixels:
-    """Colours times alpha, so that resampling does not mix in colours of transparent pixels."""
-    wide = rgba.astype(np.uint16)
-    wide[..., :3] = (wide[..., :3] * wide[..., 3:] + 127) // 255
-    return wide.astype(np.uint8)
 
 
 def _on_background(premultiplied: FloatArray, colour: tuple[int, ...]) -> Images:
