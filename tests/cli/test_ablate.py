@@ -60,3 +60,14 @@ def test_every_ablation_changes_a_setting() -> None:
 def test_invalid_ablation_is_rejected(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     assert_refused(run("ablate", "--records", str(tmp_path / "records"), *words))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("_in_tmp_path")
+def test_learner_of_a_file_is_ablated(run: Run) -> None:
+    assert run("new", "learner", "odd_method").code == 0
+    path = Path("odd_method.py")
+    path.write_text(path.read_text() + '\n    ablations = {"replay": {"replay_weight": 0.0}}\n')
+    small = (*SMALL[:-4], "--new", "0")  # without a setting of DCL
+    rows = run("ablate", "--learner", "odd_method.py:OddMethod", *small, "--json").data["ablations"]
+    assert [row["ablation"] for row in rows] == ["nothing", "replay"]
+    assert Record(rows[1]["record"]).spec["learner"]["settings"]["replay_weight"] == 0.0
