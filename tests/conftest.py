@@ -28,6 +28,7 @@ LONGEST_FILES = (
     "tests/studio/test_accessibility.py",
     "tests/studio/test_processes.py",
     "tests/crash/test_crash_points.py",
+    "tests/test_api.py",
     "tests/test_readme.py",
 )
 """They run first: a worker runs one file at a time, and both should end at the same time."""

@@ -22,9 +22,8 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.more] if name == "demo.py" else []) for name in EXAMPLES]
-)
+@pytest.mark.more
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES[name], *ARGUMENTS.get(name, [])],

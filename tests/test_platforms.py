@@ -70,6 +70,7 @@ import everlearn.studio.server
 """
 
 
+@pytest.mark.more
 def test_simulated_windows(tmp_path: Path) -> None:
     root = Path(__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "src")])}
