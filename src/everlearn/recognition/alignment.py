@@ -26,6 +26,10 @@ CONTRAST_FLOOR = 24.0
 """Gray levels added to the contrast of an exemplar, so that noise does not decide about flat ones."""
 TOLERANCE = 0.35
 """Residual, as a share of the contrast, at which a point counts 0.6 as explained."""
+N_REWEIGHTED = 2
+"""Steps of reweighted least squares for the light."""
+GAINS = (0.5, 0.7, 1.0, 1.4)
+"""Gains to begin with, beside that of least squares."""
 MIN_GAIN, MAX_GAIN = 0.3, 3.0
 GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 """Weight of the priors of the light, for each point."""
@@ -63,8 +67,11 @@ def align(
     trial, best = transform.copy(), -1.0
     light, step = np.empty(N_LIGHT), np.empty(size)
     for number in range(n_steps + 1):
-        n_inside = sample(image, points, trial, values, gx, gy)
-        if n_inside < 0.3 * n or not fit_light(points, levels, values, gx, weights, residuals, light):
+        if sample(image, points, trial, values, gx, gy) < 0.3 * n:
+            break
+        if number == 0 and not initial_light(points, levels, values, gx, weights, residuals, light):
+            break
+        if not fit_light(points, levels, values, gx, weights, residuals, light):
             break
         score = explained(levels, residuals, gx, light[0])
         if score > best:
@@ -104,6 +111,43 @@ def sample(image: Pixels, points: Floats, transform: Floats, values: Floats, gx:
 
 
 @compiled
+def initial_light(
+    points: Floats,
+    levels: Pixels,
+    values: Floats,
+    inside: Floats,
+    work: Floats,
+    residuals: Floats,
+    light: Floats,
+) -> bool:
+    """Choose the light that explains most: that of least squares, or one of some gains without gradient.
+
+    Least squares fail if a part of the object is covered, and the gains if the light is uneven. Returns False
+    if no point is inside.
+    """
+    n = len(points)
+    for k in range(n):
+        work[k] = 0.0 if math.isnan(inside[k]) else 1.0
+    if not _least_squares(points, levels, values, work, light):
+        return False
+    _residuals(points, levels, values, light, residuals)
+    best, trial = explained(levels, residuals, inside, light[0]), np.zeros(N_LIGHT)
+    for gain in GAINS:
+        m = 0
+        for k in range(n):
+            if not math.isnan(inside[k]):
+                work[m] = values[k] - gain * levels[k]
+                m += 1
+        trial[0], trial[1] = gain, np.median(work[:m])
+        _residuals(points, levels, values, trial, residuals)
+        score = explained(levels, residuals, inside, gain)
+        if score > best:
+            best = score
+            light[:] = trial
+    return True
+
+
+@compiled
 def fit_light(
     points: Floats,
     levels: Pixels,
@@ -113,46 +157,57 @@ def fit_light(
     residuals: Floats,
     light: Floats,
 ) -> bool:
-    """Fit gain, offset and gradient by reweighted least squares; False if that is not possible."""
+    """Improve gain, offset and gradient by reweighted least squares; False if that is not possible."""
     n = len(points)
-    for k in range(n):
-        weights[k] = 0.0 if math.isnan(inside[k]) else 1.0
-    normal, right = np.empty((N_LIGHT, N_LIGHT)), np.empty(N_LIGHT)
-    columns = np.empty(N_LIGHT)
-    magnitudes = np.empty(n)
-    for _ in range(3):
-        normal[:] = 0.0
-        right[:] = 0.0
-        for k in range(n):
-            if weights[k] > 0.0:
-                columns[0], columns[1], columns[2], columns[3] = levels[k], 1.0, points[k, 0], points[k, 1]
-                for a in range(N_LIGHT):
-                    right[a] += weights[k] * columns[a] * values[k]
-                    for b in range(a, N_LIGHT):
-                        normal[a, b] += weights[k] * columns[a] * columns[b]
-        # A weak prior: gain 1, as if the exemplar had a contrast of a few levels more, and no gradient.
-        total = max(normal[1, 1], 1.0)
-        normal[0, 0] += GAIN_PRIOR * total
-        right[0] += GAIN_PRIOR * total
-        normal[2, 2] += GRADIENT_PRIOR * total
-        normal[3, 3] += GRADIENT_PRIOR * total
-        sum_values, sum_levels = right[1], normal[0, 1]
-        if not solve(normal, right, light):
-            return False
-        if not MIN_GAIN < light[0] < MAX_GAIN:
-            light[0] = min(max(light[0], MIN_GAIN), MAX_GAIN)
-            light[1], light[2], light[3] = (sum_values - light[0] * sum_levels) / total, 0.0, 0.0
+    for number in range(N_REWEIGHTED + 1):
+        _residuals(points, levels, values, light, residuals)
         m = 0
         for k in range(n):
-            residuals[k] = values[k] - light[0] * levels[k] - light[1]
-            residuals[k] -= light[2] * points[k, 0] + light[3] * points[k, 1]
             if not math.isnan(inside[k]):
-                magnitudes[m] = abs(residuals[k])
+                weights[m] = abs(residuals[k])
                 m += 1
-        sigma = max(1.4826 * np.median(magnitudes[:m]), MIN_SIGMA)
+        if m == 0:
+            return False
+        sigma = max(1.4826 * np.median(weights[:m]), MIN_SIGMA)
         for k in range(n):
             r = residuals[k] / (TUKEY * sigma)
             weights[k] = (1.0 - r * r) ** 2 if abs(r) < 1.0 else 0.0
+        if number < N_REWEIGHTED and not _least_squares(points, levels, values, weights, light):
+            return False
+    return True
+
+
+@compiled
+def _residuals(points: Floats, levels: Pixels, values: Floats, light: Floats, residuals: Floats) -> None:
+    for k in range(len(points)):
+        residuals[k] = values[k] - light[0] * levels[k] - light[1]
+        residuals[k] -= light[2] * points[k, 0] + light[3] * points[k, 1]
+
+
+@compiled
+def _least_squares(points: Floats, levels: Pixels, values: Floats, weights: Floats, light: Floats) -> bool:
+    """The light of smallest weighted squared residuals; False if the equations are singular."""
+    normal, right = np.zeros((N_LIGHT, N_LIGHT)), np.zeros(N_LIGHT)
+    columns = np.empty(N_LIGHT)
+    for k in range(len(points)):
+        if weights[k] > 0.0:
+            columns[0], columns[1], columns[2], columns[3] = levels[k], 1.0, points[k, 0], points[k, 1]
+            for a in range(N_LIGHT):
+                right[a] += weights[k] * columns[a] * values[k]
+                for b in range(a, N_LIGHT):
+                    normal[a, b] += weights[k] * columns[a] * columns[b]
+    # A weak prior: gain 1, as if the exemplar had a contrast of a few levels more, and no gradient.
+    total = max(normal[1, 1], 1.0)
+    normal[0, 0] += GAIN_PRIOR * total
+    right[0] += GAIN_PRIOR * total
+    normal[2, 2] += GRADIENT_PRIOR * total
+    normal[3, 3] += GRADIENT_PRIOR * total
+    sum_values, sum_levels = right[1], normal[0, 1]
+    if not solve(normal, right, light):
+        return False
+    if not MIN_GAIN < light[0] < MAX_GAIN:
+        light[0] = min(max(light[0], MIN_GAIN), MAX_GAIN)
+        light[1], light[2], light[3] = (sum_values - light[0] * sum_levels) / total, 0.0, 0.0
     return True
 
 
@@ -184,6 +239,8 @@ def explained_colours(
         places[part], levels[part] = points, colours[:, c]
         mean_levels[c] = colours[:, c].mean()
     weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
+    if not initial_light(places, levels, values, inside, weights, residuals, light):
+        return 0.0, 0.0
     if not fit_light(places, levels, values, inside, weights, residuals, light):
         return 0.0, 0.0
     scale = 0.5 / (TOLERANCE * light[0] * (levels.std() + CONTRAST_FLOOR)) ** 2

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from everlearn.recognition import alignment, pose_search
+from everlearn.recognition import alignment
 from everlearn.recognition.features import Descriptors
-from everlearn.recognition.views import Geometry, geometry
+from everlearn.recognition.templates import Quantised, TemplateSearch, template_angles
+from everlearn.recognition.views import Geometry, angles, geometry
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import Pixels
@@ -19,13 +20,8 @@ MIN_WHITENED = 200
 MAX_FITTED = 512
 """Exemplars that whitening is fitted to."""
 MAX_RANK = 256
-SEARCH_POINTS = 110
-"""Points of an exemplar that are compared in the search for its position."""
 COARSE, FINE = 8, 4
 """Pixels of an exemplar that are averaged into one point."""
-TURN_STEPS = np.deg2rad([-12.0, -6.0, 0.0, 6.0, 12.0])
-NEAR_SCALES = np.array([0.8, 0.9, 1.0, 1.1, 1.25])
-WIDE_SCALES = np.array([0.45, 0.6, 0.75, 0.9, 1.1, 1.35])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +80,6 @@ class Points:
         colours = (sums[inside] / weights[inside][:, None]).astype(np.float32)
         return cls(places, colours, colours @ np.array(LUMINANCE, np.float32))
 
-    def thinned(self, n: int) -> "Points":
-        """At most n of the points, spread evenly."""
-        rows = np.linspace(0, len(self.places) - 1, min(n, len(self.places))).astype(int)
-        return Points(self.places[rows], self.colours[rows], self.levels[rows])
-
 
 class Pyramid:
     """A image (H, W, 3) and reductions of it by powers of two."""
@@ -122,7 +113,6 @@ class Exemplar:
     def __init__(self, pixels: Pixels) -> None:
         self.pixels = pixels
         self.coarse, self.fine = Points.of(pixels, COARSE), Points.of(pixels, FINE)
-        self.thin = self.coarse.thinned(SEARCH_POINTS)
 
     def start(self, view: Geometry, box: tuple[float, float, float, float]) -> FloatArray:
         """The transform (3, 3) that brings a view of the exemplar into a box of the image."""
@@ -132,29 +122,6 @@ class Exemplar:
         transform = np.array([[c, s, (left + right) / 2 - 0.5], [-s, c, (top + bottom) / 2 - 0.5], [0, 0, 1]])
         transform[:2, 2] -= scale * view.center
         return transform
-
-    def locate(self, image: Pyramid, start: FloatArray, *, anywhere: bool) -> tuple[float, FloatArray]:
-        """The correlation and the best transform near a start, or anywhere in the image."""
-        level = image.level_for(start, 16)
-        at = _to_level(start, level)
-        scale, angle = float(np.hypot(at[0, 0], at[0, 1])), float(np.arctan2(at[0, 1], at[0, 0]))
-        height, width = image.colours[level].shape[:2]
-        if anywhere:
-            step = max(1.0, scale / 5)
-            x, y = np.arange(step / 2, width, step), np.arange(step / 2, height, step)
-        else:
-            offsets = np.arange(-3, 4) * scale / 6
-            x, y = at[0, 2] + offsets, at[1, 2] + offsets
-        centers = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-        transforms, scores = np.zeros((1, 3, 3)), np.zeros(1)
-        scales = scale * (WIDE_SCALES if anywhere else NEAR_SCALES)
-        pose_search.search(
-            image.colours[level], self.thin.places, self.thin.colours, angle + TURN_STEPS, scales, centers,
-            transforms, scores,
-        )  # fmt: skip
-        if scores[0] <= -2:
-            return -1.0, start
-        return float(scores[0]), _to_level(transforms[0], -level)
 
     def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
         """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
@@ -179,24 +146,42 @@ class Gallery:
         labels: (n,) the class of each exemplar.
         descriptors: (n, views, n_features).
         pixels: (n, size, size, 4) the exemplars.
-        angles: of the views.
+        templates: (n, angles of templates, length).
+        upright: whether things are always seen upright.
     """
 
     def __init__(
-        self, labels: IntArray, descriptors: Descriptors, pixels: Pixels, angles: list[float]
+        self,
+        labels: IntArray,
+        descriptors: Descriptors,
+        pixels: Pixels,
+        templates: Quantised,
+        *,
+        upright: bool,
     ) -> None:
-        self.labels, self.angles, self.pixels = labels, angles, pixels
+        self.labels, self.pixels, self.angles = labels, pixels, angles(upright=upright)
+        self._template_angles, self._search = template_angles(upright=upright), TemplateSearch(templates)
         self.classes, self.class_of = np.unique(labels, return_inverse=True)
         self.whiten = Whitening.fit(descriptors[:, 0]) if len(labels) >= MIN_WHITENED else None
         flat = descriptors.reshape(-1, descriptors.shape[-1]).astype(np.float32)
         self._descriptors = flat if self.whiten is None else self.whiten(flat)
         self._exemplars: dict[int, Exemplar] = {}
-        self._views: dict[tuple[int, int], Geometry] = {}
+        self._geometries: dict[tuple[int, int], Geometry] = {}
 
     def similarities(self, descriptors: Descriptors) -> Descriptors:
         """(m, n exemplars, views) of descriptors (m, n_features)."""
         queries = descriptors if self.whiten is None else self.whiten(descriptors)
         return (queries @ self._descriptors.T).reshape(len(queries), len(self.labels), len(self.angles))
+
+    def poses(
+        self, windows: Descriptors, boxes: FloatArray, rows: IntArray, n: int
+    ) -> list[tuple[float, int, FloatArray]]:
+        """The n exemplars that are found best in windows of an image: score, row and transform, best first."""
+        found = self._search.search(windows, boxes, rows)[:n]
+        return [
+            (score, row, self.exemplar(row).start(self._geometry(row, angle), tuple(box)))
+            for score, row, angle, box in found
+        ]
 
     def exemplar(self, row: int) -> Exemplar:
         """The exemplar of a row."""
@@ -204,8 +189,7 @@ class Gallery:
             self._exemplars[row] = Exemplar(self.pixels[row])
         return self._exemplars[row]
 
-    def view(self, row: int, number: int) -> Geometry:
-        """Where the object is in a view of an exemplar."""
-        if (row, number) not in self._views:
-            self._views[row, number] = geometry(self.pixels[row], self.angles[number])
-        return self._views[row, number]
+    def _geometry(self, row: int, angle: int) -> Geometry:
+        if (row, angle) not in self._geometries:
+            self._geometries[row, angle] = geometry(self.pixels[row], self._template_angles[angle])
+        return self._geometries[row, angle]

@@ -10,7 +10,8 @@ from PIL import Image
 
 from everlearn.recognition.features import Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
-from everlearn.recognition.views import crop
+from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
+from everlearn.recognition.views import crop, unwarp
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.canonical import CutOut, cut_out, smoothed
 from everlearn.streams.images.decode import Pixels
@@ -20,7 +21,11 @@ WINDOW_SIZE = 224
 WINDOW_SIDES = (2, 3, 4, 5)
 """Size of an image that is searched for an object in front of a background, and the windows in cells."""
 N_LOCATED, N_ALIGNED = 8, 3
-"""Exemplars whose position is searched, and those that are aligned exactly."""
+"""Exemplars whose pose is searched for an object that was cut out, and those that are aligned exactly."""
+N_PROPOSED = 10
+"""Exemplars that are aligned if the object may be anywhere."""
+TEMPLATE_WEIGHT = 0.01
+"""Weight of the score of a template beside the similarity of descriptors."""
 CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
 VERIFIED = 0.25
@@ -28,6 +33,10 @@ VERIFIED = 0.25
 
 Scores = tuple[float, float, float]
 """Similarity, margin to the next class, and explained share."""
+
+
+Aligned = tuple[int, float, FloatArray]
+"""Row, explained share and transform of an exemplar."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,31 +67,47 @@ class View:
         self.image = smoothed(np.ascontiguousarray(rgba[..., :3]))
         self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
 
+    @property
+    def is_separate(self) -> bool:
+        """Whether the whole object is in the image, in front of a background that was found."""
+        left, top, right, bottom = self.found.box
+        height, width = self.image.shape[:2]
+        touches = left <= 0 or top <= 0 or right >= width or bottom >= height
+        return self.found.background != "none" and not touches
+
     @cached_property
     def pyramid(self) -> Pyramid:
         """Reductions for alignment."""
         return Pyramid(self.image)
 
     @cached_property
-    def whole_object(self) -> tuple[Descriptors, FloatArray]:
-        """The descriptor (1, n_features) of the object, and its box (1, 4)."""
+    def descriptor(self) -> Descriptors:
+        """The descriptor (1, n_features) of the object."""
         mask = None
         if self.found.background != "none":
             left, top, right, bottom = self.found.box
             mask = np.zeros(self.image.shape[:2], np.uint8)
             mask[top:bottom, left:right] = self.found.pixels[..., 3]
         view: Images = crop(self.image, mask, self.found.box, self.features.size)
-        return self.features.describe(view[None]), np.array([self.found.box], np.float64)
+        return self.features.describe(view[None])
 
     @cached_property
-    def windows(self) -> tuple[Descriptors, FloatArray] | None:
-        """Descriptors and boxes of windows; None if the background is plain or the features have none."""
-        if self.found.background != "none" or not isinstance(self.features, PretrainedFeatures):
-            return None
-        height, width = self.image.shape[:2]
+    def descriptors(self) -> Descriptors:
+        """Descriptors (n, n_features) of windows of the image, or of the object if the features have none."""
+        if not isinstance(self.features, PretrainedFeatures):
+            return self.descriptor
         resized = Image.fromarray(self.image).resize((WINDOW_SIZE, WINDOW_SIZE), Image.Resampling.BILINEAR)
-        descriptors, boxes = self.features.describe_windows(np.array(resized), WINDOW_SIDES)
-        return descriptors, boxes * np.array([width, height, width, height], np.float64)
+        return self.features.describe_windows(np.array(resized), WINDOW_SIDES)[0]
+
+    @cached_property
+    def windows_near(self) -> tuple[Floats32, FloatArray]:
+        """Windows around the object for templates, and their boxes."""
+        return windows_near(self.image, self.found.box)
+
+    @cached_property
+    def windows(self) -> tuple[Floats32, FloatArray]:
+        """Windows of the whole image for templates, and their boxes."""
+        return windows(self.image)
 
 
 def match(view: View, gallery: Gallery, without: int | None = None) -> Match | None:
@@ -90,42 +115,61 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
     allowed = np.ones(len(gallery.labels), bool) if without is None else gallery.labels != without
     if not allowed.any():
         return None
-    best = _match(view, *view.whole_object, gallery, allowed, anywhere=False)
-    if best.scores[2] < VERIFIED and view.windows is not None:
-        other = _match(view, *view.windows, gallery, allowed, anywhere=True)
-        best = max(best, other, key=lambda each: each.total)
+    best = _match_object(view, gallery, allowed)
+    if best.scores[2] < VERIFIED and not view.is_separate:
+        best = max(best, _match_anywhere(view, gallery, allowed), key=lambda each: each.total)
     return best
 
 
-def _match(
-    view: View,
-    descriptors: Descriptors,
-    boxes: FloatArray,
-    gallery: Gallery,
-    allowed: npt.NDArray[np.bool_],
-    *,
-    anywhere: bool,
-) -> Match:
-    """The best class after the most similar exemplars have been located and aligned."""
-    pyramid, weight = view.pyramid, view.features.alignment_weight
-    similarities = gallery.similarities(descriptors)
-    by_row = np.where(allowed, similarities.max(axis=(0, 2)), -2.0)
+def _match_object(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+    """The best class of the object that was cut out, or of the whole image."""
+    by_row = np.where(allowed, gallery.similarities(view.descriptor).max(axis=(0, 2)), -2.0)
     rows = _best_of_classes(by_row, gallery.labels)
     is_clear = len(rows) > 1 and by_row[rows[0]] - by_row[rows[1]] > CLEAR_MARGIN
-    located = []
-    for row in rows[: 1 if is_clear else N_LOCATED].tolist():
-        box, number = np.unravel_index(similarities[:, row].argmax(), similarities[:, row].shape)
-        start = gallery.exemplar(row).start(gallery.view(row, int(number)), tuple(boxes[box]))
-        correlation, transform = gallery.exemplar(row).locate(pyramid, start, anywhere=anywhere)
-        located.append((by_row[row] + weight * correlation, row, transform))
-    located.sort(key=lambda each: -each[0])
-    aligned = []
-    for _, row, start in located[:N_ALIGNED]:
-        explained, transform = gallery.exemplar(row).align(pyramid, start)
-        aligned.append((by_row[row] + weight * explained, row, explained, transform))
-    aligned.sort(key=lambda each: -each[0])
-    total, row, explained, transform = aligned[0]
-    next_total, next_row = max(_next(rows[rows != row], aligned[1:], by_row), default=(0.0, None))
+    found = gallery.poses(*view.windows_near, rows[: 1 if is_clear else N_LOCATED], N_LOCATED)
+    poses = sorted(found, key=lambda each: -(by_row[each[1]] + TEMPLATE_WEIGHT * each[0]))
+    aligned = [
+        (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:N_ALIGNED]
+    ]
+    return _best(view, gallery, aligned, by_row, rows)
+
+
+def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+    """The best class if the object may be anywhere, in front of a pattern, or covered in part.
+
+    The image is brought into the frame of each aligned exemplar and masked like it before it is described,
+    so that the background does not count.
+    """
+    rows = _most_similar(view, gallery, allowed)
+    poses = gallery.poses(*view.windows, rows, N_PROPOSED)
+    aligned = [(row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses]
+    aligned.sort(key=lambda each: -each[1])
+    aligned = aligned[:N_ALIGNED]
+    views = [unwarp(view.image, each[2], gallery.pixels[each[0]], view.features.size) for each in aligned]
+    similarities = gallery.similarities(view.features.describe(np.stack(views)))
+    by_row = np.full(len(gallery.labels), -2.0)
+    for i, (row, _, _) in enumerate(aligned):
+        by_row[row] = similarities[i, row].max()
+    return _best(view, gallery, aligned, by_row, np.array([row for row, _, _ in aligned]))
+
+
+def _most_similar(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> IntArray:
+    """The rows of the exemplars to search for: all of a small gallery, else those of similar windows."""
+    rows = np.flatnonzero(allowed)
+    if len(rows) <= MAX_SEARCHED:
+        return rows
+    by_row = gallery.similarities(view.descriptors).max(axis=(0, 2))[rows]
+    return rows[np.argsort(-by_row, kind="stable")[:MAX_SEARCHED]]
+
+
+def _best(view: View, gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray) -> Match:
+    """The aligned exemplar with the largest similarity and explained share together."""
+    weight = view.features.alignment_weight
+    totals = [(float(by_row[each[0]] + weight * each[1]), *each) for each in aligned]
+    totals.sort(key=lambda each: -each[0])
+    total, row, explained, transform = totals[0]
+    others = rows[gallery.labels[rows] != gallery.labels[row]]
+    next_total, next_row = max(_next(others, totals[1:], by_row), default=(0.0, None))
     return Match(
         row=row,
         label=int(gallery.labels[row]),
@@ -139,9 +183,9 @@ def _match(
 def _next(
     rows: IntArray, aligned: list[tuple[float, int, float, FloatArray]], by_row: FloatArray
 ) -> Iterator[tuple[float, int]]:
-    """The totals of other classes: those that were aligned, and the most similar one of the rest."""
+    """The totals of other classes: those that were aligned, and the similarity of the rest."""
     done = {row for _, row, _, _ in aligned}
-    yield from ((float(total), row) for total, row, _, _ in aligned)
+    yield from ((total, row) for total, row, _, _ in aligned if row in rows)
     yield from ((float(by_row[row]), row) for row in rows.tolist() if row not in done)
 
 

@@ -16,6 +16,7 @@ from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibra
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import VERIFIED, Scores, View, match
+from everlearn.recognition.templates import LENGTH, template_angles, templates_of
 from everlearn.recognition.views import angles, disturb, render
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
@@ -115,6 +116,7 @@ class Recogniser:
             made = make_features(features)
             columns: dict[str, tuple[Any, tuple[int, ...]]] = {
                 "descriptors": (np.float16, (len(angles(upright=upright)), made.n_features)),
+                "templates": (np.int8, (len(template_angles(upright=upright)), LENGTH)),
                 "calibration": (np.float32, (N_DISTURBED, 2, N_SCORES)),
                 "image": (np.int64, ()),
             }
@@ -222,7 +224,13 @@ class Recogniser:
         if self._gallery is None:
             memory = self._memory
             descriptors = memory.columns("descriptors").astype(np.float32)
-            self._gallery = Gallery(memory.labels(), descriptors, memory.images(), self._angles)
+            self._gallery = Gallery(
+                memory.labels(),
+                descriptors,
+                memory.images(),
+                memory.columns("templates"),
+                upright=self.upright,
+            )
         return self._gallery
 
     @property
@@ -239,9 +247,10 @@ class Recogniser:
         number = int(settings["images"])
         views = [render(each, angle, self.features.size) for each in pixels for angle in self._angles]
         descriptors = self.features.describe(np.stack(views)).reshape(len(pixels), len(self._angles), -1)
-        labels = [label] * len(pixels)
+        labels, turned = [label] * len(pixels), template_angles(upright=self.upright)
         columns: dict[str, AnyArray] = {
             "descriptors": descriptors.astype(np.float16),
+            "templates": np.stack([templates_of(each, turned) for each in pixels]),
             "calibration": np.zeros((len(pixels), N_DISTURBED, 2, N_SCORES), np.float32),
             "image": np.full(len(pixels), number),
         }

@@ -83,6 +83,26 @@ def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, flo
     return _on_background(np.asarray(moved, np.float32), FILL)
 
 
+def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) -> Images:
+    """An image as the view of an exemplar: `transform` undone, masked like the exemplar (side, side, 4).
+
+    Args:
+        image: (H, W, 3).
+        transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
+        exemplar: whose mask is used.
+        size: of the view.
+    """
+    side = len(exemplar)
+    to_frame = np.array([[2 / side, 0, -1], [0, 2 / side, -1], [0, 0, 1]])
+    centers = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])  # Pillow's positions are those of corners
+    matrix = centers @ transform @ to_frame
+    matrix /= matrix[2, 2]
+    warped = Image.fromarray(image).transform(
+        (side, side), Image.Transform.PERSPECTIVE, tuple(matrix.ravel()[:8]), Image.Resampling.BILINEAR
+    )
+    return render(np.dstack([np.asarray(warped), exemplar[..., 3]]), 0.0, size)
+
+
 def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     """A image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
 
