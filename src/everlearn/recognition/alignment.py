@@ -30,6 +30,8 @@ N_REWEIGHTED = 2
 """Steps of reweighted least squares for the light."""
 GAINS = (0.5, 0.7, 1.0, 1.4)
 """Gains to begin with, beside that of least squares."""
+TURN_STEP, SCALE_STEP, SHIFT_STEP = math.radians(6.0), 1.07, 0.07
+"""Changes of a transform that are tried before the first step."""
 MIN_GAIN, MAX_GAIN = 0.3, 3.0
 GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 """Weight of the priors of the light, for each point."""
@@ -84,6 +86,33 @@ def align(
         ):
             break
     return best
+
+
+@compiled
+def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats) -> None:
+    """Replace a transform by the best of some near it: shifted, turned and scaled by half a template step."""
+    n = len(points)
+    values, gx, gy = np.empty(n), np.empty(n), np.empty(n)
+    work, residuals, light = np.empty(n), np.empty(n), np.empty(N_LIGHT)
+    change, best, found = np.eye(3), -1.0, transform.copy()
+    for turn in (0.0, -TURN_STEP, TURN_STEP):
+        for scale in (1.0, 1.0 / SCALE_STEP, SCALE_STEP):
+            a, b = scale * math.cos(turn), scale * math.sin(turn)
+            change[0, 0], change[0, 1], change[1, 0], change[1, 1] = a, b, -b, a
+            for dx in (0.0, -SHIFT_STEP, SHIFT_STEP):
+                for dy in (0.0, -SHIFT_STEP, SHIFT_STEP):
+                    change[0, 2], change[1, 2] = dx, dy
+                    trial = transform @ change
+                    if sample(image, points, trial, values, gx, gy) < 0.3 * n:
+                        continue
+                    if not initial_light(points, levels, values, gx, work, residuals, light):
+                        continue
+                    _residuals(points, levels, values, light, residuals)
+                    score = explained(levels, residuals, gx, light[0])
+                    if score > best:
+                        best = score
+                        found[:] = trial
+    transform[:] = found
 
 
 @compiled

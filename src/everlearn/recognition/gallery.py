@@ -9,6 +9,7 @@ from everlearn.recognition.features import Descriptors
 from everlearn.recognition.templates import Quantised, TemplateSearch, template_angles
 from everlearn.recognition.views import Geometry, angles, geometry
 from everlearn.rng import FloatArray, IntArray
+from everlearn.streams.images.canonical import INNER
 from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import Pixels
 from everlearn.streams.stream import Images
@@ -20,6 +21,8 @@ MIN_WHITENED = 200
 MAX_FITTED = 512
 """Exemplars that whitening is fitted to."""
 MAX_RANK = 256
+MAX_MOVED = 0.25
+"""How far alignment may move a corner from its place in the template, relative to the width."""
 COARSE, FINE = 8, 4
 """Pixels of an exemplar that are averaged into one point."""
 
@@ -107,6 +110,16 @@ def _to_level(transform: FloatArray, level: int) -> FloatArray:
     return moved
 
 
+def _moved(start: FloatArray, end: FloatArray) -> float:
+    """How far the corners of an exemplar are from those of the start, at most, relative to its width."""
+    corners = np.array([[-1, 1, 1, -1], [-1, -1, 1, 1], [1, 1, 1, 1]]) * np.array([[INNER], [INNER], [1]])
+    first, last = start @ corners, end @ corners
+    if (last[2] <= 0).any():
+        return float("inf")
+    distances = np.linalg.norm(first[:2] / first[2] - last[:2] / last[2], axis=0)
+    return float(distances.max() / (2 * np.sqrt(abs(np.linalg.det(start[:2, :2])))))
+
+
 class Exemplar:
     """An exemplar and its alignment to images."""
 
@@ -127,6 +140,7 @@ class Exemplar:
         """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
         level = image.level_for(start, 16)
         at = _to_level(start, level)
+        alignment.best_start(image.levels[level], self.coarse.places, self.coarse.levels, at)
         alignment.align(image.levels[level], self.coarse.places, self.coarse.levels, at, 4, 8)
         transform = _to_level(at, -level)
         level = image.level_for(transform, 32)
@@ -136,7 +150,9 @@ class Exemplar:
         explained, by_mean = alignment.explained_colours(
             image.colours[level], self.fine.places, self.fine.colours, at
         )
-        return max(0.0, explained - by_mean), _to_level(at, -level)
+        if _moved(start, found := _to_level(at, -level)) > MAX_MOVED:
+            return 0.0, start
+        return max(0.0, explained - by_mean), found
 
 
 class Gallery:
@@ -176,7 +192,7 @@ class Gallery:
     def poses(
         self, windows: Descriptors, boxes: FloatArray, rows: IntArray, n: int
     ) -> list[tuple[float, int, FloatArray]]:
-        """The n exemplars that are found best in windows of an image: score, row and transform, best first."""
+        """Score, row and transform of the n exemplars that are found best in windows of an image."""
         found = self._search.search(windows, boxes, rows)[:n]
         return [
             (score, row, self.exemplar(row).start(self._geometry(row, angle), tuple(box)))

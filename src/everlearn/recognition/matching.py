@@ -22,10 +22,12 @@ WINDOW_SIDES = (2, 3, 4, 5)
 """Size of an image that is searched for an object in front of a background, and the windows in cells."""
 N_LOCATED, N_ALIGNED = 8, 3
 """Exemplars whose pose is searched for an object that was cut out, and those that are aligned exactly."""
-N_PROPOSED = 10
-"""Exemplars that are aligned if the object may be anywhere."""
-TEMPLATE_WEIGHT = 0.01
-"""Weight of the score of a template beside the similarity of descriptors."""
+N_PROPOSED, N_DESCRIBED = 20, 5
+"""Exemplars that are aligned if the object may be anywhere, and those whose masked view is described."""
+TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.01, 0.02
+"""Weight of the score of a template beside the similarity of descriptors, and beside the explained share."""
+MASKED_WEIGHT = 0.5
+"""Weight of alignment beside the similarity of masked views, in which all silhouettes fit."""
 CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
 VERIFIED = 0.25
@@ -131,7 +133,7 @@ def _match_object(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) 
     aligned = [
         (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:N_ALIGNED]
     ]
-    return _best(view, gallery, aligned, by_row, rows)
+    return _best(gallery, aligned, by_row, rows, view.features.alignment_weight)
 
 
 def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
@@ -141,16 +143,18 @@ def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]
     so that the background does not count.
     """
     rows = _most_similar(view, gallery, allowed)
-    poses = gallery.poses(*view.windows, rows, N_PROPOSED)
-    aligned = [(row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses]
-    aligned.sort(key=lambda each: -each[1])
-    aligned = aligned[:N_ALIGNED]
+    found = []
+    for score, row, start in gallery.poses(*view.windows, rows, N_PROPOSED):
+        explained, transform = gallery.exemplar(row).align(view.pyramid, start)
+        found.append((explained + SCORE_WEIGHT * score, (row, explained, transform)))
+    found.sort(key=lambda each: -each[0])
+    aligned = [each for _, each in found[:N_DESCRIBED]]
     views = [unwarp(view.image, each[2], gallery.pixels[each[0]], view.features.size) for each in aligned]
     similarities = gallery.similarities(view.features.describe(np.stack(views)))
     by_row = np.full(len(gallery.labels), -2.0)
     for i, (row, _, _) in enumerate(aligned):
         by_row[row] = similarities[i, row].max()
-    return _best(view, gallery, aligned, by_row, np.array([row for row, _, _ in aligned]))
+    return _best(gallery, aligned, by_row, np.array([row for row, _, _ in aligned]), MASKED_WEIGHT)
 
 
 def _most_similar(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> IntArray:
@@ -162,14 +166,18 @@ def _most_similar(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) 
     return rows[np.argsort(-by_row, kind="stable")[:MAX_SEARCHED]]
 
 
-def _best(view: View, gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray) -> Match:
-    """The aligned exemplar with the largest similarity and explained share together."""
-    weight = view.features.alignment_weight
+def _best(
+    gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray, weight: float
+) -> Match:
+    """The aligned exemplar with the largest similarity and, times `weight`, explained share.
+
+    Without another class the margin is 0: that nothing else is similar says nothing then.
+    """
     totals = [(float(by_row[each[0]] + weight * each[1]), *each) for each in aligned]
     totals.sort(key=lambda each: -each[0])
     total, row, explained, transform = totals[0]
     others = rows[gallery.labels[rows] != gallery.labels[row]]
-    next_total, next_row = max(_next(others, totals[1:], by_row), default=(0.0, None))
+    next_total, next_row = max(_next(others, totals[1:], by_row), default=(total, None))
     return Match(
         row=row,
         label=int(gallery.labels[row]),

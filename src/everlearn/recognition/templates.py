@@ -1,4 +1,4 @@
-"""Templates: an exemplar is found in front of any background by its gradients and colours, in a grid of cells.
+"""Templates: an exemplar is found in front of any background by its gradients and colours in cells.
 
 Gradients of the background say little about the object, and what all templates have in common says nothing
 about which one is seen. So templates are whitened by their own covariance (exemplar-LDA: Hariharan et al.,
@@ -84,8 +84,10 @@ def _template(small: Image.Image, exemplar: Pixels, angle: float) -> Floats32:
 
 @compiled
 def channels(image: Floats32) -> Floats32:
-    """Of each cell of an image (H, W, 3): histogram of unsigned gradient directions, relative to the gradients
-    around it, and the colour relative to the brightness. Returns (H / CELL, W / CELL, N_CHANNELS).
+    """Gradients and colours of the cells of an image (H, W, 3): (H / CELL, W / CELL, N_CHANNELS).
+
+    A histogram of unsigned gradient directions, relative to the gradients around the cell, and the colour
+    relative to the brightness.
     """
     rows, columns = image.shape[0] // CELL, image.shape[1] // CELL
     out = np.zeros((rows, columns, N_CHANNELS), np.float32)
