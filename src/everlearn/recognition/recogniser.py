@@ -1,7 +1,7 @@
 """A memory that is taught things with one image each, and asked what an image shows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -16,6 +16,7 @@ from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibra
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import VERIFIED, Scores, View, match
+from everlearn.recognition.unknowns import UnknownGroup, Unknowns
 from everlearn.recognition.views import angles, disturb, render
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
@@ -52,6 +53,7 @@ class Answer:
         method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
         scores: similarity, margin to the runner-up, and explained share.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
+        group: of unknown images that `ask_and_keep` has put the image into.
     """
 
     name: str | None
@@ -62,6 +64,7 @@ class Answer:
     method: Literal["alignment", "features", "none"] = "none"
     scores: Scores = (0.0, 0.0, 0.0)
     transform: FloatArray | None = None
+    group: UnknownGroup | None = None
 
 
 class Recogniser:
@@ -101,6 +104,7 @@ class Recogniser:
         self._angles = angles(upright=self.upright)
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
+        self._unknowns = Unknowns(self)
 
     @classmethod
     def open(cls, folder: str | Path, *, features: str = AUTO, upright: bool = False) -> Self:
@@ -155,7 +159,33 @@ class Recogniser:
 
     def close(self) -> None:
         """Close the files and release the lock."""
+        self._unknowns.close()
         self._memory.close()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is stored with the memory besides its classes; set it to replace it on disk."""
+        return self._memory.settings
+
+    @settings.setter
+    def settings(self, settings: dict[str, Any]) -> None:
+        self._memory.settings = settings
+
+    @property
+    def unknowns(self) -> list[UnknownGroup]:
+        """The groups of unknown images that `ask_and_keep` has kept."""
+        return self._unknowns.groups()
+
+    def name_unknown(self, group: int, name: str) -> int:
+        """Teach all images of a group under a name, and remove the group; returns the number of images.
+
+        A class that exists already gets the images in addition to its own, as with `teach`.
+        """
+        return self._unknowns.move(group, name)
+
+    def discard_unknown(self, group: int) -> int:
+        """Erase a group of unknown images; returns their number."""
+        return self._unknowns.discard(group)
 
     def teach(self, image: ImageLike, name: str) -> Pixels:
         """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
@@ -175,6 +205,20 @@ class Recogniser:
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
 
+    def images_of(self, name: str) -> list[Pixels]:
+        """The exemplars (n, 128, 128, 4) of each image that a class was taught with."""
+        rows = self._memory.labels() == self._label(name)
+        numbers, exemplars = self._memory.columns("image")[rows], self._memory.images()[rows]
+        return [exemplars[numbers == number] for number in np.unique(numbers)]
+
+    def adopt(self, images: Sequence[Pixels], name: str) -> None:
+        """Add images of another memory, as `images_of` gives them, to a class, which may be new."""
+        for pixels in images:
+            self._new_label(name, pixels)  # refuses before anything is stored
+        for pixels in images:
+            label = self._new_label(name, pixels)
+            self._add(label, None if label in self._memory else name, pixels)
+
     def forget(self, name: str) -> int:
         """Erase a class from every file; returns the number of erased exemplars."""
         n = self._memory.forget([self._label(name)])
@@ -189,11 +233,18 @@ class Recogniser:
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
-        if isinstance(images, str | Path | Image.Image) or (
-            isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
-        ):
-            images = [images]
-        return [self._answer(_limited(read_image(each))) for each in images]
+        return [self._answer(_limited(read_image(each))) for each in _as_list(images)]
+
+    def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
+        """Like `ask`, one image after the other, but unknown images are stored and grouped.
+
+        What is kept stays out of the answers until its group is named with `name_unknown`.
+        """
+        return [self._kept(read_image(each)) for each in _as_list(images)]
+
+    def _kept(self, rgba: Pixels) -> Answer:
+        answer = self.ask([rgba])[0]
+        return answer if answer.name else replace(answer, group=self._unknowns.keep(rgba, answer))
 
     def _answer(self, rgba: Pixels) -> Answer:
         found = match(View(rgba, self.features), self.gallery)
@@ -302,6 +353,15 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
+
+
+def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
+    """Images, or one image, as a list."""
+    if isinstance(images, str | Path | Image.Image) or (
+        isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
+    ):
+        return [images]
+    return list(images)
 
 
 def _limited(rgba: Pixels) -> Pixels:
