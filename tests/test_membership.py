@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-
 from benchmarks import membership
+
 from everlearn.streams import sprites
 
 
