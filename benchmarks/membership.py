@@ -2,9 +2,9 @@
 
 Can an attacker tell from what remains that an erased class was taught? The attacker has images of the erased
 class and of classes that were never taught, and scores each with the remaining memory and network. The area
-under the ROC curve (AUC) is the probability that an image of the erased class is scored as more familiar than one of
-a class that was never taught. The reference never saw the erased class: its AUC is not 0.5 for a single
-class, since some shapes are more like the others. An attack succeeds as far as the two differ.
+under the ROC curve (AUC) is the probability that an image of the erased class is scored as more familiar than
+one of a class that was never taught. The reference never saw the erased class: its AUC is not 0.5 for a
+single class, since some shapes are more like the others. An attack succeeds as far as the two differ.
 """
 
 import json

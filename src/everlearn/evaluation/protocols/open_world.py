@@ -77,7 +77,8 @@ class OpenWorld(base.Protocol[OpenWorldResult]):
     An image whose novelty is above a threshold is unknown and begins a group; images that are similar to a
     group join it. When a group has `group_size` images, its name is asked for, and an oracle gives that of
     most of them; then the class is known. The reference is given the name of every class with its first
-    image. Thresholds are chosen on validation images of known classes.
+    image, and stores only that one; accuracies on new classes are therefore over other images, and with
+    fewer exemplars. Thresholds are chosen on validation images of known classes.
     """
 
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory, Rejects)
