@@ -109,6 +109,7 @@ LEARNERS: dict[str, Case] = {
     "cumulative-budget": Case("cumulative-budget"),
     "cwr*": Case("cwr*"),
     "dcl": Case("dcl", DCL),
+    "dcl-features": Case("dcl-features", {"input_size": 16, "n_exemplars": 2}),
     "dcl-paper": Case("dcl-paper", {"backbone": "small"}),
     "der": Case("der", REPLAY),
     "der++": Case("der++", REPLAY),

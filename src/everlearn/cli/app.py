@@ -59,6 +59,7 @@ COMMANDS = {
     "ask": ("recognise:ask", "Ask a memory what images show."),
     "forget": ("recognise:forget", "Erase a class from a memory."),
     "rename": ("recognise:rename", "Rename a class of a memory."),
+    "unknowns": ("unknowns:unknowns", "List, name and discard what a memory did not recognise."),
     "memory": ("memory:app", "List and edit exemplar memories."),
     "evaluate": ("protocols:app", "Evaluate a trained learner on a protocol."),
     "ablate": ("ablate:ablate", "Ablate each component of a method."),

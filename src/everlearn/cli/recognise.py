@@ -70,21 +70,35 @@ def teach(
     return Result(data, lambda: f"taught {what}; {memory} knows {counted(len(names), 'thing')}{where}")
 
 
-def ask(memory: Path, /, *images: Path, console: ConsoleArg) -> Result:
+def ask(
+    memory: Path,
+    /,
+    *images: Path,
+    keep_unknown: Annotated[bool, Parameter(negative=())] = False,
+    interactive: Annotated[bool, Parameter(negative=())] = False,
+    console: ConsoleArg,
+) -> Result:
     """Ask a memory what images show.
 
     Args:
         memory: Folder of the memory.
         images: Images, or folders of images.
+        keep_unknown: Store unknown images, and count how often the same thing is seen.
+        interactive: Also ask for the name of each unknown thing, once.
     """
     if not images:
         raise BadInput("no images are given; give at least one, such as photo.jpg")
     paths = [image for image, _ in _named(images, "")]
-    with _open(memory) as recogniser, console.progress(f"Asking {memory}") as update:
-        answers = []
-        for done, path in enumerate(paths):
-            answers.append(_as_data(path, recogniser.ask([path])[0]))
-            update(done + 1, len(paths), answers[-1]["name"] or "unknown")
+    with opened(memory) as recogniser:
+        if interactive:
+            answers = list(_ask_with_questions(recogniser, paths))
+        else:
+            with console.progress(f"Asking {memory}") as update:
+                answers = []
+                for done, path in enumerate(paths):
+                    answer = (recogniser.ask_and_keep if keep_unknown else recogniser.ask)([path])[0]
+                    answers.append(_as_data(path, answer))
+                    update(done + 1, len(paths), answer.name or "unknown")
     titles = ("image", "name", "confidence", "status", "runner-up", "compared by")
     return Result({"memory": str(memory), "answers": answers}, lambda: table(titles, map(_row, answers)))
 
@@ -96,7 +110,7 @@ def forget(memory: Path, name: str, /) -> Result:
         memory: Folder of the memory.
         name: Name of the class.
     """
-    with _open(memory) as recogniser:
+    with opened(memory) as recogniser:
         n = recogniser.forget(name)
         names = recogniser.names
     data = {"memory": str(memory), "forgotten": name, "exemplars": n, "classes": names}
@@ -114,7 +128,7 @@ def rename(memory: Path, old: str, new: str, /) -> Result:
         old: Its name.
         new: Its new name.
     """
-    with _open(memory) as recogniser:
+    with opened(memory) as recogniser:
         recogniser.rename(old, new)
         names = recogniser.names
     return Result({"memory": str(memory), "classes": names}, lambda: f"{old} is now {new}")
@@ -122,7 +136,7 @@ def rename(memory: Path, old: str, new: str, /) -> Result:
 
 def list_classes(memory: Path) -> Result:
     """The classes of a memory, as `everlearn list` shows them."""
-    with _open(memory) as recogniser:
+    with opened(memory) as recogniser:
         classes = [{"name": name, "images": recogniser.n_images(name)} for name in recogniser.names]
         data = {"memory": str(memory), "features": recogniser.features.name, "classes": classes}
     rows = [(str(each["name"]), str(each["images"])) for each in classes]
@@ -137,7 +151,8 @@ def is_recogniser(folder: Path) -> bool:
 
 
 @contextmanager
-def _open(memory: Path) -> "Iterator[Recogniser]":
+def opened(memory: Path) -> "Iterator[Recogniser]":
+    """A memory that exists."""
     from everlearn.memory.on_disk.storage import METADATA
     from everlearn.recognition import Recogniser
 
@@ -163,7 +178,24 @@ def _named(images: tuple[Path, ...], name: str | None) -> Iterator[tuple[Path, s
         yield from ((each, path.name if name is None else name) for each in inside)
 
 
+def _ask_with_questions(recogniser: "Recogniser", paths: list[Path]) -> Iterator[dict[str, Any]]:
+    """Answers; the name of each unknown thing is asked for when it is seen first."""
+    from everlearn.cli.unknowns import ask_name, check_terminal
+
+    check_terminal()
+    skipped: set[int] = set()
+    for path in paths:
+        answer = recogniser.ask_and_keep([path])[0]
+        named = None
+        if answer.group is not None and answer.group.number not in skipped:
+            named = ask_name(recogniser, path, answer.group)
+            skipped |= set() if named else {answer.group.number}
+        yield {**_as_data(path, answer), "named": named}
+
+
 def _as_data(path: Path, answer: "Answer") -> dict[str, Any]:
+    from everlearn.cli.unknowns import as_data
+
     return {
         "image": str(path),
         "name": answer.name,
@@ -172,11 +204,15 @@ def _as_data(path: Path, answer: "Answer") -> dict[str, Any]:
         "confidence": round(answer.confidence, 4),
         "runner_up": answer.runner_up,
         "method": answer.method,
+        "group": None if answer.group is None else as_data(answer.group),
     }
 
 
 def _row(answer: dict[str, Any]) -> tuple[str, ...]:
-    shown = answer["name"] or (f"unknown (nearest: {answer['best']})" if answer["best"] else "unknown")
+    group = answer["group"]
+    seen = f" {group['number']}, seen {counted(group['images'], 'time')}" if group else ""
+    nearest = f" (nearest: {answer['best']})" if answer["best"] else ""
+    shown = answer.get("named") or answer["name"] or f"unknown{seen}{nearest}"
     confidence = f"{answer['confidence']:.2f}"
     return (
         answer["image"],

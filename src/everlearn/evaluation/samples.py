@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everlearn.errors import BadInput
+from everlearn.learners.capabilities import EstimatesFactors
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, Split, Stream, Task
+from everlearn.streams.stream import Images
 
 if TYPE_CHECKING:
     from everlearn.learners import Learner
@@ -24,6 +26,17 @@ def predict(learner: "Learner", batch: Batch, stream: Stream | None = None) -> I
     """Predicted labels; the learner gets task ids only if the stream provides them."""
     is_given = stream is not None and stream.provides_task_ids
     return learner.predict(batch.images, batch.tasks if is_given else None)
+
+
+def canonical(learner: "Learner", images: Images) -> Images:
+    """Images in their canonical pose, by the factors that the learner estimates; as they are without."""
+    if not isinstance(learner, EstimatesFactors):
+        return images
+    from everlearn.networks import to_tensor  # results are read without torch
+    from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
+
+    aligned = to_images(to_canonical(to_tensor(images), poses_from_factors(learner.estimate(images))))
+    return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 
 def known_labels(stream: Stream, n_tasks: int) -> set[int]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from everlearn.learners.contrastive import Contrastive
     from everlearn.learners.cwr import AR1, CWRStar
     from everlearn.learners.dcl import DCL
+    from everlearn.learners.dcl_features import DCLFeatures
     from everlearn.learners.dcl_paper import DCLPaper
     from everlearn.learners.der import DER, DERPlusPlus
     from everlearn.learners.er import ER

@@ -36,6 +36,8 @@ _TABLE = {
         "Joint training with one step per batch"),
     "cwr*": ("cwr", "CWRStar", LABELS, False, "CopyWeights with reinit (CWR*): consolidated class weights"),
     "dcl": ("dcl", "DCL", FACTORS, False, "Disentangled continual learning"),
+    "dcl-features": ("dcl_features", "DCLFeatures", EXEMPLARS, False,
+        "Disentangled continual learning with frozen features"),
     "dcl-paper": ("dcl_paper", "DCLPaper", FACTORS, True, "Disentangled continual learning as published"),
     "der": ("der", "DER", PAST_IMAGES, True, "Dark experience replay"),
     "der++": ("der", "DERPlusPlus", PAST_IMAGES, True, "Dark experience replay with replayed labels (DER++)"),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from everlearn.recognition import alignment
+from everlearn.recognition import alignment, light
 from everlearn.recognition.features import Descriptors
 from everlearn.recognition.templates import Quantised, TemplateSearch, template_angles
 from everlearn.recognition.views import Geometry, angles, geometry
@@ -147,7 +147,7 @@ class Exemplar:
         at = _to_level(transform, level)
         for n_parameters in (6, 8):
             alignment.align(image.levels[level], self.fine.places, self.fine.levels, at, n_parameters, 6)
-        explained, by_mean = alignment.explained_colours(
+        explained, by_mean = light.explained_colours(
             image.colours[level], self.fine.places, self.fine.colours, at
         )
         if _moved(start, found := _to_level(at, -level)) > MAX_MOVED:
@@ -190,10 +190,15 @@ class Gallery:
         return (queries @ self._descriptors.T).reshape(len(queries), len(self.labels), len(self.angles))
 
     def poses(
-        self, windows: Descriptors, boxes: FloatArray, rows: IntArray, n: int
+        self,
+        windows: Descriptors,
+        boxes: FloatArray,
+        rows: IntArray,
+        n: int,
+        mean: Descriptors | None = None,
     ) -> list[tuple[float, int, FloatArray]]:
-        """Score, row and transform of the n exemplars that are found best in windows of an image."""
-        found = self._search.search(windows, boxes, rows)[:n]
+        """Score, row and transform of the n best poses of exemplars in windows; `mean`: of the background."""
+        found = self._search.search(windows, boxes, rows, mean)[:n]
         return [
             (score, row, self.exemplar(row).start(self._geometry(row, angle), tuple(box)))
             for score, row, angle, box in found

@@ -20,11 +20,11 @@ from everlearn.streams.stream import Images
 WINDOW_SIZE = 224
 WINDOW_SIDES = (2, 3, 4, 5)
 """Size of an image that is searched for an object in front of a background, and the windows in cells."""
-N_LOCATED, N_ALIGNED = 8, 3
-"""Exemplars whose pose is searched for an object that was cut out, and those that are aligned exactly."""
-N_PROPOSED, N_DESCRIBED = 20, 5
-"""Exemplars that are aligned if the object may be anywhere, and those whose masked view is described."""
-TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.01, 0.02
+N_LOCATED, N_ALIGNED = 8, 6
+"""Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
+N_PROPOSED, N_DESCRIBED = 24, 5
+"""Poses that are aligned if the object may be anywhere, and those whose masked view is described."""
+TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.05, 0.02
 """Weight of the score of a template beside the similarity of descriptors, and beside the explained share."""
 MASKED_WEIGHT = 0.5
 """Weight of alignment beside the similarity of masked views, in which all silhouettes fit."""
@@ -128,7 +128,7 @@ def _match_object(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) 
     by_row = np.where(allowed, gallery.similarities(view.descriptor).max(axis=(0, 2)), -2.0)
     rows = _best_of_classes(by_row, gallery.labels)
     is_clear = len(rows) > 1 and by_row[rows[0]] - by_row[rows[1]] > CLEAR_MARGIN
-    found = gallery.poses(*view.windows_near, rows[: 1 if is_clear else N_LOCATED], N_LOCATED)
+    found = gallery.poses(*view.windows_near, rows[: 1 if is_clear else N_LOCATED], 2 * N_LOCATED)
     poses = sorted(found, key=lambda each: -(by_row[each[1]] + TEMPLATE_WEIGHT * each[0]))
     aligned = [
         (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:N_ALIGNED]
@@ -144,7 +144,8 @@ def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]
     """
     rows = _most_similar(view, gallery, allowed)
     found = []
-    for score, row, start in gallery.poses(*view.windows, rows, N_PROPOSED):
+    windows, boxes = view.windows
+    for score, row, start in gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0)):
         explained, transform = gallery.exemplar(row).align(view.pyramid, start)
         found.append((explained + SCORE_WEIGHT * score, (row, explained, transform)))
     found.sort(key=lambda each: -each[0])
@@ -153,8 +154,8 @@ def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]
     similarities = gallery.similarities(view.features.describe(np.stack(views)))
     by_row = np.full(len(gallery.labels), -2.0)
     for i, (row, _, _) in enumerate(aligned):
-        by_row[row] = similarities[i, row].max()
-    return _best(gallery, aligned, by_row, np.array([row for row, _, _ in aligned]), MASKED_WEIGHT)
+        by_row[row] = max(by_row[row], similarities[i, row].max())
+    return _best(gallery, aligned, by_row, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
 
 
 def _most_similar(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> IntArray:

@@ -1,9 +1,9 @@
 """A memory that is taught things with one image each, and asked what an image shows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from PIL import Image
@@ -12,13 +12,21 @@ from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.storage import METADATA
 from everlearn.memory.table import AnyArray
+from everlearn.recognition.answer import Answer, Status
 from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
+from everlearn.recognition.calibration_scores import (
+    N_DISTURBED,
+    disturbed_scores,
+    rows_after_erasure,
+    rows_after_teaching,
+)
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
-from everlearn.recognition.matching import VERIFIED, Scores, View, match
+from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.templates import LENGTH, template_angles, templates_of
-from everlearn.recognition.views import angles, disturb, render
-from everlearn.rng import FloatArray, rng_at
+from everlearn.recognition.unknowns import UnknownGroup, Unknowns
+from everlearn.recognition.views import angles, render
+from everlearn.rng import IntArray
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
 from everlearn.streams.images.decode import Pixels
 
@@ -26,43 +34,8 @@ SIZE = 128
 """Pixels per side of a stored exemplar."""
 ASK_SIDE = 256
 """Larger images are reduced to this longer side before they are compared."""
-N_DISTURBED = 2
-"""Images of each exemplar that the confidence is calibrated with."""
-N_REFRESHED = 1
-"""Older exemplars that are calibrated again when one is taught."""
 WHOLE_AREA = 0.8
 """An object that fills less of its image is also stored with the whole image."""
-
-Status = Literal["known", "probably", "unknown"]
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What an image shows.
-
-    Example:
-        >>> Answer(name=None, best="mug", status="unknown", confidence=0.2).best
-        'mug'
-
-    Attributes:
-        name: the name of the class; None if it is unknown.
-        best: the most similar class, known or not; None if the memory is empty.
-        status: "known", "probably" or "unknown".
-        confidence: that the best class is right, from 0 to 1.
-        runner_up: the second most similar class; None if there is none.
-        method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
-        scores: similarity, margin to the runner-up, and explained share.
-        transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
-    """
-
-    name: str | None
-    best: str | None
-    status: Status
-    confidence: float
-    runner_up: str | None = None
-    method: Literal["alignment", "features", "none"] = "none"
-    scores: Scores = (0.0, 0.0, 0.0)
-    transform: FloatArray | None = None
 
 
 class Recogniser:
@@ -102,6 +75,7 @@ class Recogniser:
         self._angles = angles(upright=self.upright)
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
+        self._unknowns = Unknowns(self)
 
     @classmethod
     def open(cls, folder: str | Path, *, features: str = AUTO, upright: bool = False) -> Self:
@@ -157,7 +131,33 @@ class Recogniser:
 
     def close(self) -> None:
         """Close the files and release the lock."""
+        self._unknowns.close()
         self._memory.close()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is stored with the memory besides its classes; set it to replace it on disk."""
+        return self._memory.settings
+
+    @settings.setter
+    def settings(self, settings: dict[str, Any]) -> None:
+        self._memory.settings = settings
+
+    @property
+    def unknowns(self) -> list[UnknownGroup]:
+        """The groups of unknown images that `ask_and_keep` has kept."""
+        return self._unknowns.groups()
+
+    def name_unknown(self, group: int, name: str) -> int:
+        """Teach all images of a group under a name, and remove the group; returns the number of images.
+
+        A class that exists already gets the images in addition to its own, as with `teach`.
+        """
+        return self._unknowns.move(group, name)
+
+    def discard_unknown(self, group: int) -> int:
+        """Erase a group of unknown images; returns their number."""
+        return self._unknowns.discard(group)
 
     def teach(self, image: ImageLike, name: str) -> Pixels:
         """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
@@ -177,10 +177,30 @@ class Recogniser:
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
 
+    def images_of(self, name: str) -> list[Pixels]:
+        """The exemplars (n, 128, 128, 4) of each image that a class was taught with."""
+        rows = self._memory.labels() == self._label(name)
+        numbers, exemplars = self._memory.columns("image")[rows], self._memory.images()[rows]
+        return [exemplars[numbers == number] for number in np.unique(numbers)]
+
+    def adopt(self, images: Sequence[Pixels], name: str) -> None:
+        """Add images of another memory, as `images_of` gives them, to a class, which may be new."""
+        for pixels in images:
+            self._new_label(name, pixels)  # refuses before anything is stored
+        for pixels in images:
+            label = self._new_label(name, pixels)
+            self._add(label, None if label in self._memory else name, pixels)
+
     def forget(self, name: str) -> int:
-        """Erase a class from every file; returns the number of erased exemplars."""
-        n = self._memory.forget([self._label(name)])
+        """Erase a class from every file; returns the number of erased exemplars.
+
+        The confidence is calibrated anew, since scores of other classes were computed beside the erased one.
+        """
+        label, memory = self._label(name), self._memory
+        memory.write_column("calibration", np.zeros_like(memory.columns("calibration")))
+        n = memory.forget([label])
         self._changed()
+        self._calibrate(rows_after_erasure(len(memory.labels())))
         return n
 
     def rename(self, old: str, new: str) -> None:
@@ -191,11 +211,18 @@ class Recogniser:
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
-        if isinstance(images, str | Path | Image.Image) or (
-            isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
-        ):
-            images = [images]
-        return [self._answer(_limited(read_image(each))) for each in images]
+        return [self._answer(_limited(read_image(each))) for each in _as_list(images)]
+
+    def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
+        """Like `ask`, one image after the other, but unknown images are stored and grouped.
+
+        What is kept stays out of the answers until its group is named with `name_unknown`.
+        """
+        return [self._kept(read_image(each)) for each in _as_list(images)]
+
+    def _kept(self, rgba: Pixels) -> Answer:
+        answer = self.ask([rgba])[0]
+        return answer if answer.name else replace(answer, group=self._unknowns.keep(rgba, answer))
 
     def _answer(self, rgba: Pixels) -> Answer:
         found = match(View(rgba, self.features), self.gallery)
@@ -257,37 +284,18 @@ class Recogniser:
         self._memory.add(labels, pixels, None if name is None else [name] * len(pixels), columns)
         self._memory.settings = {**settings, "images": number + 1}
         self._changed()
-        self._calibrate(number)
+        self._calibrate(rows_after_teaching(self._memory.columns("image"), number))
 
-    def _calibrate(self, number: int) -> None:
-        """Calibrate with the exemplars of a new image, and again with some older ones."""
-        gallery, memory = self.gallery, self._memory
+    def _calibrate(self, rows: IntArray) -> None:
+        """Calibrate with some exemplars, as the memory is now."""
+        memory = self._memory
         images, done = memory.columns("image"), memory.columns("calibration")
-        older = np.flatnonzero(images != number)
-        some = rng_at(0, "calibrated exemplars", number).permutation(len(older))[:N_REFRESHED]
-        rows = np.unique(np.concatenate([np.flatnonzero(images == number)[:1], older[some]]))
         for row in rows.tolist():
-            done[row] = self._disturbed_scores(row, int(gallery.labels[row]), int(images[row]))
+            done[row] = disturbed_scores(
+                self.gallery, self.features, row, int(images[row]), upright=self.upright
+            )
         memory.write_column("calibration", done)
         self._calibration = None
-
-    def _disturbed_scores(self, row: int, label: int, number: int) -> FloatArray:
-        """The scores (N_DISTURBED, 2, N_SCORES) of disturbed copies: with their class, and without it."""
-        scores = np.zeros((N_DISTURBED, 2, N_SCORES))
-        for i in range(N_DISTURBED):
-            image = disturb(
-                self.gallery.exemplar(row).pixels,
-                rng_at(0, "disturbed exemplar", number, i),
-                upright=self.upright,
-            )
-            rgba = np.dstack([image, np.full(image.shape[:2], 255, np.uint8)])
-            view = View(rgba, self.features)
-            found, other = match(view, self.gallery), match(view, self.gallery, without=label)
-            if found is not None and found.label == label:
-                scores[i, 0] = found.scores
-            if other is not None:
-                scores[i, 1] = other.scores
-        return scores
 
     def _changed(self) -> None:
         self._gallery, self._calibration = None, None
@@ -311,6 +319,15 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
+
+
+def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
+    """Images, or one image, as a list."""
+    if isinstance(images, str | Path | Image.Image) or (
+        isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
+    ):
+        return [images]
+    return list(images)
 
 
 def _limited(rgba: Pixels) -> Pixels:

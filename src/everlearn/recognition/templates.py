@@ -28,6 +28,8 @@ N_CHANNELS = N_ORIENTATIONS + 3
 LENGTH = N_CELLS * N_CELLS * N_CHANNELS
 N_TURNS, UPRIGHT_TURN = 24, math.radians(12)
 """Templates all around, and the angle between those of things that are seen upright."""
+ANGLE_DISTANCE = 2
+"""Templates between which two poses of an exemplar are not told apart."""
 RATIOS = (1.1, 1.3, 1.55, 1.85, 2.2, 2.6, 3.1)
 """Shorter sides of the image, in units of the object, at which it is searched."""
 NEAR, NEAR_RATIOS = 1.5, (1.35, 1.5, 1.67)
@@ -35,8 +37,11 @@ NEAR, NEAR_RATIOS = 1.5, (1.35, 1.5, 1.67)
 GRADIENT_FLOOR, COLOUR_FLOOR = 6.0, 20.0
 """Gray levels that keep noise in flat parts of an image from counting."""
 MAX_GRADIENT, COLOUR_WEIGHT = 0.6, 0.5
-SHRINKAGE = 1.0
-"""Variance, as a share of the mean, that whitening adds to every direction."""
+SHRINKAGE, FEW = 1.0, 50
+"""Variance, as a share of the mean, that whitening adds to every direction; twice as much for FEW exemplars.
+
+Of few exemplars, the covariance says more about themselves than about what all things have in common.
+"""
 MAX_FITTED = 1536
 """Templates that the covariance is computed from."""
 MAX_SEARCHED = 100
@@ -70,9 +75,8 @@ def _template(small: Image.Image, exemplar: Pixels, angle: float) -> Floats32:
     pixels = np.asarray(moved, np.float32)
     alpha = pixels[..., 3:] / 255
     # The background may be dark or light: what both have in common belongs to the object.
-    mean = (
-        sum(channels(pixels[..., :3] + (1 - alpha) * level) for level in (np.float32(0), np.float32(255))) / 2
-    )
+    dark, light = (channels((pixels[..., :3] + (1 - alpha) * level).astype(np.float32)) for level in (0, 255))
+    mean = (dark + light) / 2
     cells = N_CELLS + 2
     inside = alpha[..., 0].reshape(cells, CELL, cells, CELL).mean(axis=(1, 3))
     near = np.max([inside[i : i + N_CELLS, j : j + N_CELLS] for i in range(3) for j in range(3)], axis=0)
@@ -166,7 +170,7 @@ class TemplateSearch:
 
     def __init__(self, templates: Quantised) -> None:
         self._templates = templates
-        self._filters: dict[int, tuple[Floats32, Floats32]] = {}
+        self._filters: dict[int, Floats32] = {}
 
     @cached_property
     def _whitening(self) -> tuple[Floats32, Floats32, Floats32, float]:
@@ -176,34 +180,50 @@ class TemplateSearch:
         mean = some.mean(axis=0)
         covariance = np.cov((some - mean).T).astype(np.float32)
         variances, directions = np.linalg.eigh(covariance)
-        shrinkage = SHRINKAGE * float(variances.sum()) / LENGTH + 1e-6
+        added = SHRINKAGE * (1 + FEW / len(self._templates))
+        shrinkage = added * float(variances.sum()) / LENGTH + 1e-6
         kept = variances > 0.05 * shrinkage
         removed = variances[kept] / (variances[kept] + shrinkage)
         return mean, directions[:, kept], removed.astype(np.float32), 1 / shrinkage
 
-    def _filter(self, row: int) -> tuple[Floats32, Floats32]:
-        """The linear filters (angles, LENGTH) of an exemplar, and their offsets: deviations from the mean."""
+    def _filter(self, row: int) -> Floats32:
+        """The linear filters (angles, LENGTH) of an exemplar; their responses have a variance of 1."""
         if row not in self._filters:
             mean, directions, removed, factor = self._whitening
             raw = self._templates[row] / np.float32(STEPS)
             centered = raw - mean * (raw != 0)
             white = factor * (centered - (centered @ directions * removed) @ directions.T)
             deviation = np.sqrt(np.maximum((white * centered).sum(axis=1, keepdims=True), 1e-9))
-            white /= deviation
-            self._filters[row] = white, white @ mean
+            self._filters[row] = white / deviation
         return self._filters[row]
 
     def search(
-        self, found: Floats32, boxes: FloatArray, rows: IntArray
+        self, found: Floats32, boxes: FloatArray, rows: IntArray, mean: Floats32 | None = None
     ) -> list[tuple[float, int, int, FloatArray]]:
-        """The best score, row, number of the angle and box of each exemplar in windows, best first."""
-        filters = [self._filter(row) for row in rows.tolist()]
-        scores = found @ np.concatenate([each for each, _ in filters]).T
-        scores = (scores - np.concatenate([offset for _, offset in filters])).reshape(
-            len(found), len(rows), -1
-        )
-        best = []
+        """Score, row, number of the angle and box of the two best poses of each exemplar, best first.
+
+        Args:
+            found: (n, LENGTH) windows of an image.
+            boxes: (n, 4) where they are.
+            rows: of the exemplars to search for.
+            mean: the mean window of the background; None for that of all templates.
+        """
+        filters = np.concatenate([self._filter(row) for row in rows.tolist()])
+        offsets = filters @ (self._whitening[0] if mean is None else mean)
+        scores = (found @ filters.T - offsets).reshape(len(found), len(rows), -1)
+        best_window = scores.argmax(axis=0)
+        by_angle = np.take_along_axis(scores, best_window[None], axis=0)[0]
+        poses = []
         for i, row in enumerate(rows.tolist()):
-            window, angle = np.unravel_index(scores[:, i].argmax(), scores[:, i].shape)
-            best.append((float(scores[window, i, angle]), row, int(angle), boxes[window]))
-        return sorted(best, key=lambda each: -each[0])
+            for angle in _two_best(by_angle[i]):
+                poses.append((float(by_angle[i, angle]), row, angle, boxes[best_window[i, angle]]))
+        return sorted(poses, key=lambda each: -each[0])
+
+
+def _two_best(by_angle: Floats32) -> list[int]:
+    """The best angle, and the best one that is not near it: things that are symmetric have several."""
+    first, n = int(by_angle.argmax()), len(by_angle)
+    distance = np.abs((np.arange(n) - first + n // 2) % n - n // 2)
+    if not (distance > ANGLE_DISTANCE).any():
+        return [first]
+    return [first, int(np.where(distance > ANGLE_DISTANCE, by_angle, -np.inf).argmax())]

@@ -15,7 +15,7 @@ from everlearn.streams import Stream
 
 NAMES = (
     "ambiguity", "cross-domain", "disentanglement", "environments", "held-out-factors", "multiple-choice",
-    "one-shot", "online-offline", "open-set", "replay-quality", "traversal",
+    "one-shot", "online-offline", "open-set", "open-world", "replay-quality", "traversal",
 )  # fmt: skip
 IMPORTS = """
 import sys

@@ -17,7 +17,6 @@ from everlearn.plotting import FigureStyle, Part
 from everlearn.plotting.axes import FigureBase, NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
-from everlearn.streams.stream import Images
 
 MAX_NEW_CLASSES = 100
 MAX_FALSE_ACCEPTS = 8
@@ -150,7 +149,7 @@ def _false_accepts(learner: Any, new: Batch, scores: FloatArray, threshold: floa
     if not len(rows):
         return
     images = new.images[rows]
-    predicted, canonical = learner.predict(images), _canonical(learner, images)
+    predicted, canonical = learner.predict(images), samples.canonical(learner, images)
     for n, row in enumerate(rows.tolist()):
         yield FalseAccept(
             label=int(new.labels[row]),
@@ -160,14 +159,6 @@ def _false_accepts(learner: Any, new: Batch, scores: FloatArray, threshold: floa
             canonical=canonical[n],
             exemplar=learner.memory.images_of(int(predicted[n]))[0],
         )
-
-
-def _canonical(learner: Any, images: Images) -> Images:
-    from everlearn.networks import to_tensor  # results are read without torch
-    from everlearn.networks.pose import poses_from_factors, to_canonical, to_images
-
-    aligned = to_images(to_canonical(to_tensor(images), poses_from_factors(learner.estimate(images))))
-    return np.asarray(np.clip(np.rint(aligned), 0, 255), np.uint8)
 
 
 def _curves_height(groups: base.Groups[OpenSetResult]) -> float:

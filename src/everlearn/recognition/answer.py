@@ -1,0 +1,41 @@
+"""The answer to the question what an image shows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from everlearn.recognition.matching import Scores
+from everlearn.recognition.unknowns import UnknownGroup
+from everlearn.rng import FloatArray
+
+Status = Literal["known", "probably", "unknown"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an image shows.
+
+    Example:
+        >>> Answer(name=None, best="mug", status="unknown", confidence=0.2).best
+        'mug'
+
+    Attributes:
+        name: the name of the class; None if it is unknown.
+        best: the most similar class, known or not; None if the memory is empty.
+        status: "known", "probably" or "unknown".
+        confidence: that the best class is right, from 0 to 1.
+        runner_up: the second most similar class; None if there is none.
+        method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
+        scores: similarity, margin to the runner-up, and explained share.
+        transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
+        group: of unknown images that `ask_and_keep` has put the image into.
+    """
+
+    name: str | None
+    best: str | None
+    status: Status
+    confidence: float
+    runner_up: str | None = None
+    method: Literal["alignment", "features", "none"] = "none"
+    scores: Scores = (0.0, 0.0, 0.0)
+    transform: FloatArray | None = None
+    group: UnknownGroup | None = None

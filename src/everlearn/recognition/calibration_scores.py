@@ -1,0 +1,63 @@
+"""Scores that the confidence is calibrated with: disturbed exemplars, asked with and without their class."""
+
+import numpy as np
+
+from everlearn.recognition.calibration import N_SCORES
+from everlearn.recognition.features import Features
+from everlearn.recognition.gallery import Gallery
+from everlearn.recognition.matching import View, match
+from everlearn.recognition.views import disturb
+from everlearn.rng import FloatArray, IntArray, rng_at
+
+N_DISTURBED = 2
+"""Images of each exemplar that the confidence is calibrated with."""
+N_REFRESHED = 1
+"""Older exemplars that are calibrated again when one is taught."""
+MANY, EVERY = 100, 10
+"""From so many images on, only every tenth one that is taught is calibrated with."""
+N_AFTER_ERASURE = 16
+"""Exemplars that are calibrated again when a class has been erased."""
+
+
+def rows_after_teaching(images: IntArray, number: int) -> IntArray:
+    """The rows to calibrate when an image has been taught: its own first one, and some older ones.
+
+    Args:
+        images: the number of the image of each exemplar.
+        number: of the new image.
+    """
+    if number >= MANY and number % EVERY:
+        return np.zeros(0, np.int64)
+    older = np.flatnonzero(images != number)
+    some = rng_at(0, "calibrated exemplars", number).permutation(len(older))[:N_REFRESHED]
+    return np.unique(np.concatenate([np.flatnonzero(images == number)[:1], older[some]]))
+
+
+def rows_after_erasure(n: int) -> IntArray:
+    """The rows of n to calibrate when a class has been erased, spread evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_ERASURE)).astype(np.int64))
+
+
+def disturbed_scores(
+    gallery: Gallery, features: Features, row: int, number: int, *, upright: bool
+) -> FloatArray:
+    """The scores (N_DISTURBED, 2, N_SCORES) of disturbed copies of an exemplar: with its class, and without.
+
+    Args:
+        gallery: all exemplars.
+        features: that describe images.
+        row: of the exemplar.
+        number: of its image, which fixes what is random.
+        upright: whether things are always seen upright.
+    """
+    scores, label = np.zeros((N_DISTURBED, 2, N_SCORES)), int(gallery.labels[row])
+    for i in range(N_DISTURBED):
+        rng = rng_at(0, "disturbed exemplar", number, i)
+        image = disturb(gallery.exemplar(row).pixels, rng, upright=upright)
+        view = View(np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]), features)
+        found, other = match(view, gallery), match(view, gallery, without=label)
+        if found is not None and found.label == label:
+            scores[i, 0] = found.scores
+        if other is not None:
+            scores[i, 1] = other.scores
+    return scores
