@@ -151,7 +151,7 @@ def test_error_messages_are_text(browser: Browser, shared_studio: Studio) -> Non
         page.get_by_label("split", exact=True).fill(SCRIPTS[2])
         page.get_by_label("Name (optional)").fill(SCRIPTS[0])
         page.get_by_role("button", name="Start").click()
-        expect(page.get_by_role("alert").filter(has_text="plit")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="Split is")).to_be_visible()
         check_no_script_ran(page)
 
 

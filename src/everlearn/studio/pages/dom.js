@@ -59,7 +59,10 @@ export function showStatus(text) {
 /** A box for error messages. `attempt` runs a function and shows the error that it throws. */
 export function errorBox() {
   const box = h("div", { role: "alert" });
-  const show = (text) => fill(box, text ? h("p", { className: "error" }, text) : null);
+  const show = (text) => {
+    fill(box, text ? h("p", { className: "error" }, text) : null);
+    if (text) box.scrollIntoView({ block: "nearest" });
+  };
   const attempt = async (run) => {
     show("");
     try {
@@ -95,6 +98,12 @@ export function slider({ name, label, min, max, step, value, format = (x) => x, 
     show();
   };
   return row;
+}
+
+/** Seconds in words: "25 s", "26 min", "3 h". */
+export function duration(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 export const digits = (n) => (value) => value.toFixed(n);

@@ -4,11 +4,13 @@ import { get, post, url } from "./api.js";
 import { errorBox, fill, h, showStatus } from "./dom.js";
 import { RunFigures } from "./run_figures.js";
 import { runForm } from "./run_form.js";
-import { runTable } from "./run_table.js";
+import { RunTable } from "./run_table.js";
 
 const MAX_LISTED = 100;
 const MAX_PLOTTED = 16;
 const REFRESH_MS = 4000;
+const PENDING_REFRESH_MS = 500;
+const WORDS = { stop: "stopping", resume: "resuming" };
 const ABOUT =
   "All runs in the folder of records, newest first. Selected runs are plotted together; the curves of active runs update live.";
 
@@ -26,6 +28,7 @@ class RunsPage {
     this.plotsNewest = !plotted.length;
     this.names = new Map();
     this.running = new Map();
+    this.pending = new Map();
     this.errors = errorBox();
     this.filter = h("input", {
       type: "search",
@@ -35,7 +38,10 @@ class RunsPage {
       "aria-label": "Filter by name, learner or stream",
       oninput: () => this.refresh(),
     });
-    this.table = h("div", {});
+    this.table = new RunTable({
+      toggle: (name) => this.toggle(name),
+      send: (action, record) => this.send(action, record),
+    });
     this.form = h("div", {});
     this.figures = new RunFigures({
       title: (name) => this.names.get(name) || name,
@@ -43,7 +49,7 @@ class RunsPage {
     });
     const start = h("button", { className: "main", onclick: () => this.openForm() }, "New run");
     const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), start);
-    const parts = [this.errors.box, bar, this.form, this.table, this.figures.element];
+    const parts = [this.errors.box, bar, this.form, this.table.element, this.figures.element];
     this.element = h("div", {}, h("h1", {}, "Runs"), h("p", {}, ABOUT), parts);
   }
 
@@ -56,30 +62,32 @@ class RunsPage {
     for (const { record, name, running } of list.records) {
       this.names.set(record, name);
       this.running.set(record, running);
+      if (this.pending.get(record)?.word === (running ? "resuming" : "stopping")) this.pending.delete(record);
     }
-    if (JSON.stringify(list) !== JSON.stringify(this.list)) {
-      this.list = list;
-      this.drawTable();
-    }
+    this.list = list;
+    this.drawTable();
     this.follow();
   }
 
-  /** Replaces the table; the focused control keeps the focus. */
   drawTable() {
-    const focused = document.activeElement?.getAttribute("aria-label");
-    const actions = {
-      toggle: (name) => this.toggle(name),
-      send: (path, record, status) => this.send(path, record, status),
-    };
-    fill(this.table, runTable(this.list, this.plotted, actions));
-    const controls = [...this.table.querySelectorAll("input, button")];
-    if (focused) controls.find((each) => each.getAttribute("aria-label") === focused)?.focus();
+    this.table.update(this.list, this.plotted, this.pending);
   }
 
-  async send(path, record, status) {
-    const done = await this.errors.attempt(() => post(path, { record }));
-    if (done) showStatus(status);
+  /** Stops or resumes a run; the row shows it at once, and an error of it. */
+  async send(action, record) {
+    if (this.pending.get(record)?.word) return;
+    this.pending.set(record, { word: WORDS[action] });
+    this.drawTable();
+    try {
+      await post(`runs/${action}`, { record });
+    } catch (error) {
+      this.pending.set(record, { error: error.message });
+    }
     await this.refresh();
+    while (this.pending.get(record)?.word && !this.hasLeft) {
+      await new Promise((resolve) => setTimeout(resolve, PENDING_REFRESH_MS));
+      await this.refresh();
+    }
   }
 
   toggle(name) {
@@ -132,6 +140,7 @@ class RunsPage {
   }
 
   leave() {
+    this.hasLeft = true;
     clearInterval(this.timer);
     this.source?.close();
   }

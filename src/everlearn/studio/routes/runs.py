@@ -5,8 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from everlearn.errors import BadInput
 from everlearn.studio import forms, processes
 from everlearn.studio.dependencies import Deps, OneRecord
+from everlearn.studio.security import Conflict, FieldError
 
 router = APIRouter(prefix="/api/runs")
 
@@ -45,10 +47,14 @@ def stream(name: Name) -> dict[str, Any]:
 @router.post("")
 def start(deps: Deps, run: RunRequest) -> dict[str, Any]:
     """Start a run; it continues when this server ends."""
-    name = run.name.strip() or None
-    record = processes.start(
-        deps.records.root, stream=run.stream, learner=run.learner, settings=run.settings, name=name
-    )
+    name = run.name.strip()
+    wanted: dict[str, Any] = {"stream": run.stream, "learner": run.learner, "settings": run.settings}
+    try:
+        record = processes.start(deps.records.root, **wanted, name=name or None)
+    except Conflict:
+        raise
+    except BadInput as error:
+        raise FieldError(str(error), forms.field_at_fault(**wanted, name=name)) from None
     return {"record": record}
 
 
