@@ -42,7 +42,7 @@ def test_a_run_shows_at_once_that_it_resumes_and_why_it_cannot(
     held: list[Route] = []
     with open_page(browser, studio, "#/runs") as page:
         page.route("**/api/runs/resume*", lambda route: held.append(route))
-        row = page.locator("tbody tr").filter(has_text="nearest")
+        row = page.locator("#runs tbody tr").filter(has_text="nearest")
         button = row.get_by_role("button", name="Resume nearest")
         expect(row).to_contain_text("stopped")
         button.press("Enter")

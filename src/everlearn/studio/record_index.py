@@ -11,6 +11,7 @@ from everlearn.errors import BadInput
 from everlearn.files import lock_holder
 from everlearn.runs.run_record import EVENTS, NAME, SCORES, SPEC, Record
 from everlearn.runs.storage import read_log_reversed
+from everlearn.studio.curve_groups import group_key
 from everlearn.studio.security import NotFound
 
 MAX_DEPTH = 2
@@ -103,6 +104,7 @@ def _state(record: Record) -> Summary:
         "learner": spec["learner"]["name"],
         "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
         "seed": spec["seed"],
+        "group": group_key(spec),
         "n_tasks": last["n_tasks"] if is_finished else record.n_tasks_done,
         "n_tasks_planned": spec["n_tasks"],
         "finished": is_finished,

@@ -106,6 +106,25 @@ export function duration(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
+/** A labelled menu of pairs [value, text]; `value` is the selected one. */
+export function menu(id, label, options, onchange) {
+  const select = h("select", { id, onchange });
+  const setOptions = (pairs) => {
+    const before = select.value;
+    fill(select, pairs.map(([value, text]) => h("option", { value }, text))); // prettier-ignore
+    if (pairs.some(([value]) => value === before)) select.value = before;
+  };
+  setOptions(options);
+  const element = h("span", { className: "menu" }, h("label", { htmlFor: id }, label), select);
+  return {
+    element,
+    setOptions,
+    get value() {
+      return select.value;
+    },
+  };
+}
+
 export const digits = (n) => (value) => value.toFixed(n);
 export const degrees = (radians) => `${Math.round(((((radians * 180) / Math.PI) % 360) + 360) % 360)}°`;
 

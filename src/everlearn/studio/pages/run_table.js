@@ -11,10 +11,12 @@ export class RunTable {
     this.actions = actions;
     this.rows = new Map();
     this.body = h("tbody", {});
-    const plot = h("th", { scope: "col" }, h("span", { className: "visually-hidden" }, "Plot"));
+    const onchange = () => actions.toggleAll(this.all.checked);
+    this.all = h("input", { type: "checkbox", "aria-label": "Plot all listed runs", onchange });
+    const plot = h("th", { scope: "col" }, this.all);
     const titles = COLUMNS.map((title) => h("th", { scope: "col" }, title));
     const head = h("tr", {}, plot, h("th", { scope: "col", className: "name" }, "Run"), titles);
-    const table = h("table", {}, h("thead", {}, head), this.body);
+    const table = h("table", { id: "runs" }, h("thead", {}, head), this.body);
     this.scroll = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Runs" }, table);
     this.count = h("p", {});
     this.empty = noRuns();
@@ -23,8 +25,8 @@ export class RunTable {
 
   /** Shows a response of `records`.
 
-  `plotted` maps plotted runs to line numbers, `pending` runs to what they are doing or to an error. */
-  update({ n_records, n_matching, records }, plotted, pending) {
+  `line` maps plotted runs to line numbers, `pending` runs to what they are doing or to an error. */
+  update({ n_records, n_matching, records }, line, pending) {
     this.empty.hidden = n_records > 0;
     this.scroll.hidden = this.count.hidden = !n_records;
     const listed = new Set(records.map(({ record }) => record));
@@ -32,9 +34,12 @@ export class RunTable {
     let last = null;
     for (const record of records) {
       const row = this.rows.get(record.record) ?? this.insert(record.record, last);
-      row.update(record, plotted.get(record.record), pending.get(record.record) ?? {});
+      row.update(record, line(record.record), pending.get(record.record) ?? {});
       last = row.element;
     }
+    const nPlotted = records.filter(({ record }) => line(record) !== undefined).length;
+    this.all.checked = nPlotted > 0 && nPlotted === records.length;
+    this.all.indeterminate = nPlotted > 0 && nPlotted < records.length;
     this.count.textContent = count(n_records, n_matching, records.length);
   }
 

@@ -7,7 +7,7 @@ import { runForm } from "./run_form.js";
 import { RunTable } from "./run_table.js";
 
 const MAX_LISTED = 100;
-const MAX_PLOTTED = 16;
+const MAX_PLOTTED = 32;
 const REFRESH_MS = 4000;
 const PENDING_REFRESH_MS = 500;
 const WORDS = { stop: "stopping", resume: "resuming" };
@@ -24,10 +24,9 @@ export async function show(content, query) {
 
 class RunsPage {
   constructor(plotted) {
-    this.plotted = new Map(plotted.slice(0, MAX_PLOTTED).map((name, line) => [name, line]));
+    this.plotted = new Set(plotted.slice(0, MAX_PLOTTED));
     this.plotsNewest = !plotted.length;
-    this.names = new Map();
-    this.running = new Map();
+    this.summaries = new Map();
     this.pending = new Map();
     this.errors = errorBox();
     this.filter = h("input", {
@@ -40,11 +39,12 @@ class RunsPage {
     });
     this.table = new RunTable({
       toggle: (name) => this.toggle(name),
+      toggleAll: (isPlotted) => this.toggleAll(isPlotted),
       send: (action, record) => this.send(action, record),
     });
     this.form = h("div", {});
     this.figures = new RunFigures({
-      title: (name) => this.names.get(name) || name,
+      summary: (name) => this.summaries.get(name) ?? { record: name, name: "", learner: name },
       attempt: this.errors.attempt,
     });
     const start = h("button", { className: "main", onclick: () => this.openForm() }, "New run");
@@ -57,20 +57,22 @@ class RunsPage {
     const query = { query: this.filter.value, limit: MAX_LISTED };
     const list = await this.errors.attempt(() => get("records", query));
     if (!list) return;
-    if (this.plotsNewest && list.records.length) this.plotted.set(list.records[0].record, 0);
+    if (this.plotsNewest && list.records.length) this.plotted.add(list.records[0].record);
     this.plotsNewest = false;
-    for (const { record, name, running } of list.records) {
-      this.names.set(record, name);
-      this.running.set(record, running);
+    for (const summary of list.records) {
+      const { record, running } = summary;
+      this.summaries.set(record, summary);
       if (this.pending.get(record)?.word === (running ? "resuming" : "stopping")) this.pending.delete(record);
     }
     this.list = list;
-    this.drawTable();
     this.follow();
+    this.figures.group();
+    this.drawTable();
   }
 
   drawTable() {
-    this.table.update(this.list, this.plotted, this.pending);
+    const line = (name) => (this.plotted.has(name) ? (this.figures.lineOf(name) ?? 0) : undefined);
+    this.table.update(this.list, line, this.pending);
   }
 
   /** Stops or resumes a run; the row shows it at once, and an error of it. */
@@ -92,29 +94,30 @@ class RunsPage {
 
   toggle(name) {
     if (this.plotted.has(name)) this.plotted.delete(name);
-    else if (this.plotted.size < MAX_PLOTTED) this.plot(name);
+    else if (this.plotted.size < MAX_PLOTTED) this.plotted.add(name);
     else showStatus(`At most ${MAX_PLOTTED} runs can be plotted together.`);
-    this.drawTable();
     this.follow();
+    this.drawTable();
   }
 
-  /** Adds a run with the lowest free line number, so that all lines keep their colours. */
-  plot(name) {
-    const used = [...this.plotted.values()];
-    let line = 0;
-    while (used.includes(line)) line++;
-    this.plotted.set(name, line);
+  /** Plots all listed runs, or none. */
+  toggleAll(isPlotted) {
+    const names = isPlotted ? this.list.records.filter(({ error }) => !error).map(({ record }) => record) : [];
+    if (names.length > MAX_PLOTTED) showStatus(`The first ${MAX_PLOTTED} runs are plotted.`);
+    this.plotted = new Set(names.slice(0, MAX_PLOTTED));
+    this.follow();
+    this.drawTable();
   }
 
   /** Subscribes to the curves of the plotted runs, from their start. */
   follow() {
-    const names = [...this.plotted.keys()];
+    const names = [...this.plotted];
     if (names.join("\n") === this.followed) return;
     this.followed = names.join("\n");
     this.source?.close();
     const query = new URLSearchParams(names.map((name) => ["record", name]));
     history.replaceState(null, "", `#/runs?${query}`);
-    this.figures.begin(this.plotted);
+    this.figures.begin(names);
     if (!names.length) return;
     this.source = new EventSource(url("records/live", { record: names }));
     this.source.onmessage = (message) => this.receive(JSON.parse(message.data));
@@ -124,8 +127,8 @@ class RunsPage {
   receive(message) {
     if (message.state.error) return this.errors.show(message.state.error);
     this.figures.add(message);
-    const before = this.running.get(message.record);
-    if (before !== undefined && before !== message.state.running) this.refresh();
+    const before = this.summaries.get(message.record);
+    if (before && before.running !== message.state.running) this.refresh();
   }
 
   openForm() {
@@ -133,7 +136,7 @@ class RunsPage {
     const started = async (record) => {
       close();
       showStatus(`${record} has started.`);
-      this.plot(record);
+      this.plotted.add(record);
       await this.refresh();
     };
     fill(this.form, runForm({ close, started }));
