@@ -33,9 +33,9 @@ export const post = async (path, query = {}, body = undefined) =>
   (await request("POST", path, query, body)).json();
 
 /** The JSON response to a POST request with a JSON body. */
-export async function postJson(path, object) {
+export async function postJson(path, object, query = {}) {
   const headers = { "Content-Type": "application/json" };
-  return (await request("POST", path, {}, JSON.stringify(object), headers)).json();
+  return (await request("POST", path, query, JSON.stringify(object), headers)).json();
 }
 
 /** An image file, decoded by the server. */

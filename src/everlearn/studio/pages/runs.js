@@ -1,12 +1,20 @@
 // The runs page: all runs, the curves of selected ones, and a form to start more.
 
 import { get, post, url } from "./api.js";
-import { errorBox, fill, h, showStatus } from "./dom.js";
+import { debounced, errorBox, fill, h, menu, showStatus } from "./dom.js";
+import { editRecord, openFolder, showTrash } from "./record_dialogs.js";
 import { RunFigures } from "./run_figures.js";
 import { runForm } from "./run_form.js";
 import { RunTable } from "./run_table.js";
 
-const MAX_LISTED = 100;
+const PAGE_SIZE = 100;
+const STATES = ["any", "running", "finished", "stopped", "damaged"].map((state) => [state, state]);
+const ORDERS = [
+  ["newest", "newest first"],
+  ["name", "name"],
+  ["accuracy", "accuracy"],
+  ["tasks", "tasks"],
+];
 const MAX_PLOTTED = 32;
 const REFRESH_MS = 4000;
 const PENDING_REFRESH_MS = 500;
@@ -33,14 +41,20 @@ class RunsPage {
       type: "search",
       id: "filter",
       className: "full-width",
-      placeholder: "Filter by name, learner or stream",
-      "aria-label": "Filter by name, learner or stream",
-      oninput: () => this.refresh(),
+      placeholder: "Filter by name, learner, stream, tag or note",
+      "aria-label": "Filter by name, learner, stream, tag or note",
+      oninput: debounced(() => this.listAgain()),
     });
+    this.state = menu("state", "State", STATES, () => this.listAgain());
+    this.order = menu("order", "Order", ORDERS, () => this.listAgain());
+    this.nListed = PAGE_SIZE;
     this.table = new RunTable({
       toggle: (name) => this.toggle(name),
       toggleAll: (isPlotted) => this.toggleAll(isPlotted),
       send: (action, record) => this.send(action, record),
+      edit: (record) => this.edit(record),
+      filterBy: (tag) => ((this.filter.value = `tag:${tag}`), this.listAgain()),
+      showMore: () => ((this.nListed += PAGE_SIZE), this.refresh()),
     });
     this.form = h("div", {});
     this.figures = new RunFigures({
@@ -48,15 +62,31 @@ class RunsPage {
       attempt: this.errors.attempt,
     });
     const start = h("button", { className: "main", onclick: () => this.openForm() }, "New run");
-    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), start);
-    const parts = [this.errors.box, bar, this.form, this.table.element, this.figures.element];
+    const menus = [this.state.element, this.order.element];
+    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), menus, start);
+    const dialog = (open) => async () => ((await this.errors.attempt(open)), this.refresh());
+    this.trash = h("button", { className: "small", onclick: dialog(showTrash) }, "Trash");
+    const other = h("button", { className: "small", onclick: dialog(openFolder) }, "Open another folder");
+    const folders = h("div", { className: "bar" }, other, this.trash);
+    const parts = [this.errors.box, bar, this.form, this.table.element, folders, this.figures.element];
     this.element = h("div", {}, h("h1", {}, "Runs"), h("p", {}, ABOUT), parts);
   }
 
+  /** Shows another list from its start. */
+  listAgain() {
+    this.nListed = PAGE_SIZE;
+    this.refresh();
+  }
+
   async refresh() {
-    const query = { query: this.filter.value, limit: MAX_LISTED };
+    const [state, order] = [this.state.value, this.order.value];
+    const query = { query: this.filter.value, state, order, limit: this.nListed };
     const list = await this.errors.attempt(() => get("records", query));
     if (!list) return;
+    const key = JSON.stringify([query.query, state, order]);
+    if (this.key !== undefined && key !== this.key) this.table.clear();
+    this.key = key;
+    this.trash.textContent = list.n_deleted ? `Trash (${list.n_deleted})` : "Trash";
     if (this.plotsNewest && list.records.length) this.plotted.add(list.records[0].record);
     this.plotsNewest = false;
     for (const summary of list.records) {
@@ -90,6 +120,19 @@ class RunsPage {
       await new Promise((resolve) => setTimeout(resolve, PENDING_REFRESH_MS));
       await this.refresh();
     }
+  }
+
+  async edit(record) {
+    await editRecord(this.summaries.get(record), (name) => this.remove(name));
+    await this.refresh();
+  }
+
+  async remove(record) {
+    if (!(await this.errors.attempt(() => post("records/delete", { record })))) return;
+    this.plotted.delete(record);
+    showStatus(`${record} was moved to the trash.`);
+    await this.refresh();
+    this.trash.focus(); // the focused button was removed
   }
 
   toggle(name) {

@@ -1,4 +1,4 @@
-"""Routes for records: the list of runs, curves, score matrices, live updates, and downloads."""
+"""Routes for what records contain: curves, score matrices, comparisons, live updates, and downloads."""
 
 import asyncio
 import json
@@ -38,23 +38,9 @@ MEDIA_TYPES = {
 
 router = APIRouter(prefix="/api")
 
-Text = Annotated[str, Query(max_length=200)]
-Count = Annotated[int, Query(ge=0, le=1_000_000)]
 CurveFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
 ScoreFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
 TableFormat = Annotated[Literal["csv", "tex"], Query(alias="format")]
-
-
-@router.get("/records")
-def list_records(deps: Deps, query: Text = "", limit: Count = 100) -> dict[str, Any]:
-    """Records whose name, learner or stream contains all words of a query, newest first."""
-    summaries, words = deps.records.summaries(), query.casefold().split()
-    matching = [each for each in summaries if all(word in _searchable(each) for word in words)]
-    return {"n_records": len(summaries), "n_matching": len(matching), "records": matching[:limit]}
-
-
-def _searchable(summary: dict[str, Any]) -> str:
-    return " ".join(str(summary.get(key) or "") for key in ("record", "name", "learner", "stream")).casefold()
 
 
 @router.get("/records/curves")
