@@ -88,7 +88,7 @@ def create_app(folder: Path, token: str) -> FastAPI:
     )
     app.state.dependencies = Dependencies(RecordIndex(folder))
     add_error_handlers(app)
-    for module in (pages, record_list, records, runs, memory, models):
+    for module in (pages, records, runs, memory, models, record_list):
         app.router.routes.extend(module.router.routes)  # `include_router` would hide them from `app.routes`
     return app
 

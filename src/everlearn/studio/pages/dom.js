@@ -122,6 +122,9 @@ export function menu(id, label, options, onchange) {
     get value() {
       return select.value;
     },
+    set value(to) {
+      select.value = to;
+    },
   };
 }
 

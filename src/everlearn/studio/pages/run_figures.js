@@ -9,11 +9,11 @@ import { AXES, RunGroups, along, interpolate, meanAndBand, minus, totals, totals
 import { scoreMatrix } from "./score_matrix.js";
 
 const CURVES = {
-  accuracy: { title: "Accuracy on all tasks seen", top: 1 },
-  forgetting: { title: "Forgetting" },
-  loss: { title: "Loss" },
-  seconds: { title: "Seconds per task" },
-  bytes: { title: "Memory", formatY: (y) => format(y, "B") },
+  accuracy: { title: "Accuracy on all tasks seen", top: 1, about: "share of test images of all tasks so far that are recognized" },
+  forgetting: { title: "Forgetting", about: "mean drop of earlier tasks from their best accuracy" },
+  loss: { title: "Loss", about: "what the learner minimizes, batch by batch; not comparable between learners" },
+  seconds: { title: "Seconds per task", about: "training and evaluation" },
+  bytes: { title: "Memory", about: "parameters and stored data", formatY: (y) => format(y, "B") },
 };
 const REFINE_FROM = 1000;
 const SCORES_PAUSE_MS = 1000;
@@ -172,7 +172,9 @@ export class RunFigures {
     this.charts[name] = chart;
     const link = (format) => url("downloads/curve", { ...this.view(chart), curve: name, format });
     const actions = h("span", { className: "actions" }, reset, downloads(options.title, link, ["svg", "png", "csv"]));
-    return h("figure", {}, h("figcaption", {}, h("span", {}, options.title), actions), canvas);
+    const title = h("a", { href: `#/words?word=${name}`, className: "word" }, options.title);
+    const about = h("small", {}, options.about);
+    return h("figure", {}, h("figcaption", {}, h("span", {}, title, about), actions), canvas);
   }
 
   /** The parameters of a download that shows what a chart shows. */

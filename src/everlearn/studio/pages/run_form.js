@@ -3,6 +3,7 @@
 import { get, postJson } from "./api.js";
 import { duration, errorBox, fill, h } from "./dom.js";
 import { changedSettings, fieldGrid, labelled, setValue, showFieldError } from "./run_fields.js";
+import { citation } from "./words.js";
 
 const MAIN_FIELDS = ["n_tasks", "seed", "epochs", "batch_size"];
 const OTHER = "other";
@@ -167,9 +168,9 @@ class Section {
     }
   }
 
-  show(chosen, { description, supervision, fields }) {
+  show(chosen, { description, supervision, fields, ...publication }) {
     const given = supervision ? h("small", {}, ` Supervision: ${supervision}.`) : "";
     const summary = h("summary", {}, `Settings of ${chosen} (${fields.length})`);
-    fill(this.element, h("p", {}, description, given), h("details", {}, summary, fieldGrid(fields, this.inputs)));
+    fill(this.element, h("p", {}, description, given, " ", citation(publication)), h("details", {}, summary, fieldGrid(fields, this.inputs)));
   }
 }

@@ -1,6 +1,7 @@
 // The table of runs. Rows are changed in place and keep their order: nothing moves under the pointer or the focus.
 
-import { emptyState, fill, h } from "./dom.js";
+import { fill, h } from "./dom.js";
+import { introduction } from "./introduction.js";
 import { swatch } from "./run_figures.js";
 
 const COLUMNS = ["Tasks", "Accuracy", "State"];
@@ -23,7 +24,7 @@ export class RunTable {
     this.count = h("span", { role: "status" });
     this.more = h("button", { className: "small", onclick: actions.showMore }, "Show more");
     this.below = h("div", { className: "bar" }, this.count, this.more);
-    this.empty = noRuns();
+    this.empty = introduction();
     this.element = h("div", {}, this.scroll, this.below, this.empty);
   }
 
@@ -139,13 +140,4 @@ function count(total, matching, shown) {
   if (matching > shown) return `${shown} of ${matching.toLocaleString("en")} runs are listed.`;
   if (!matching) return `None of ${total} runs matches the filter.`;
   return matching < total ? `${matching} of ${total} runs match the filter.` : "";
-}
-
-function noRuns() {
-  return emptyState(
-    "No runs yet",
-    h("p", {}, "Press “New run”, or start one in a terminal, in the folder in which the studio was started:"),
-    h("pre", {}, "everlearn run --learner dcl --tasks 20"),
-    h("p", {}, "Its curves appear here during training."),
-  );
 }

@@ -4,7 +4,8 @@ import { get, post, url } from "./api.js";
 import { Chart } from "./chart.js";
 import { errorBox, fill, h, latest } from "./dom.js";
 import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
-import { noRecord, showRecordPage } from "./record_select.js";
+import { noRecord } from "./introduction.js";
+import { showRecordPage } from "./record_select.js";
 
 const wholeNumber = (value) => (Number.isInteger(value) ? String(value) : "");
 const CHARTS = {
@@ -28,6 +29,7 @@ export function show(content, query) {
       "No record of VASE yet",
       "Inferred environments, reconstructions and latent traversals appear here for records of the learner vase.",
       "everlearn run --learner vase --stream environments --tasks 3",
+      "vase",
     ),
     body: (element, record) => new VasePage(element, record).begin(),
   });

@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
@@ -13,8 +14,8 @@ from starlette.responses import StreamingResponse
 from everlearn.errors import BadInput, unknown
 from everlearn.evaluation.scores import mean_table
 from everlearn.files import lock_holder
-from everlearn.reports import compare
-from everlearn.runs import Record
+from everlearn.reports import compare, image_sheet
+from everlearn.runs import Record, RunSpec
 from everlearn.studio.curve_groups import Axis, CurveView
 from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
 from everlearn.studio.downloads import (
@@ -25,10 +26,13 @@ from everlearn.studio.downloads import (
     scores_csv,
     scores_latex,
 )
+from everlearn.studio.image_decoder_child import encode_png
 from everlearn.studio.live_curves import CURVES, LiveCurves, crop, downsample, read_curves
 
 POLL_INTERVAL = 0.1
 """Seconds between two reads of records that may be growing."""
+N_TASK_IMAGES = 9
+"""Images that show what a task is about."""
 MEDIA_TYPES = {
     "svg": "image/svg+xml",
     "png": "image/png",
@@ -58,6 +62,15 @@ def score_matrix(record: OneRecord) -> dict[str, Any]:
     table = mean_table([record.scores])
     rows = [[None if math.isnan(cell) else round(cell, 4) for cell in row] for row in table.tolist()]
     return {"n_tasks": record.n_tasks_done, "rows": rows}
+
+
+@router.get("/records/task.png")
+def task_images(record: OneRecord, task: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
+    """Some training images of a task, as one image."""
+    spec = RunSpec.from_record(record)
+    images = spec.stream.build().task(task).train.images
+    chosen = images[:: max(1, len(images) // N_TASK_IMAGES)][:N_TASK_IMAGES]
+    return Response(encode_png(np.asarray(image_sheet(chosen, columns=3))), media_type="image/png")
 
 
 @router.get("/records/live")
