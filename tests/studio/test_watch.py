@@ -55,7 +55,7 @@ def test_an_empty_studio_explains_itself(browser: Browser, tmp_path: Path) -> No
         assert image.evaluate("image => image.naturalWidth") > 100
         expect(page.get_by_role("button", name="Quick look: about 25 s")).to_be_visible()
         page.get_by_role("link", name="All words explained").click()
-        expect(page.locator("dt").filter(has_text="DCL")).to_be_visible()
+        expect(page.locator("dt").get_by_text("DCL", exact=True)).to_be_visible()
 
 
 @pytest.mark.more

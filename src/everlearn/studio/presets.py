@@ -49,9 +49,11 @@ PRESETS = {
         {
             "stream.sequence": ["sprites", "inverted-sprites"],
             "stream.image_size": 32,
-            "stream.images_per_stage": 24_000,
+            "stream.images_per_stage": 12_000,
             "learner.size": "tiny",
-            "learner.capacity_step": 0.1,
+            "learner.n_latents": 8,
+            "learner.capacity_step": 0.5,
+            "learner.cooldown": 20,
         },
     ),
     "paper": Preset(
