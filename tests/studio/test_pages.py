@@ -230,7 +230,7 @@ def test_environments_are_shown(browser: Browser, vase_studio: Studio) -> None:
     n_environments = len(vase_studio.get("/api/environments", record="vase").json()["environments"])
     with open_page(browser, vase_studio, "#/vase") as page:
         expect(page.locator("#chart-environment")).to_have_attribute("data-points", re.compile("[1-9]"))
-        expect(page.locator("tbody tr")).to_have_count(n_environments)
+        expect(page.locator("#environments tbody tr")).to_have_count(n_environments)
         page.get_by_role("button", name="environment 1").click()
         expect(page.get_by_role("heading", name="Latent traversals in environment 1")).to_be_visible()
         image = page.locator(".thumbnails img").first

@@ -103,7 +103,7 @@ def test_a_latent_is_changed_in_every_environment(
         expect(page.get_by_role("img", name="Trained on: sprites, then inverted-sprites")).to_be_visible()
         expect(page.locator(".timeline div").nth(1)).to_have_attribute("aria-label", f"Inferred: {inferred}")
         page.get_by_label("Change").select_option(index=1)
-        page.get_by_label("Value").fill("2.5")
+        page.get_by_label("Value", exact=True).fill("2.5")
         wait_until(lambda: image.get_attribute("src") != before)
     run = load_run(Record(vase_records / "vase"))
     learner, shown = environment_learner(run.learner), task_image(run, 0, 0)

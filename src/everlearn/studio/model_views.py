@@ -135,6 +135,7 @@ def environment_table(run: RunState) -> dict[str, Any]:
             "n_batches": each.n_batches,
             "n_active": int(each.active.sum()),
             "n_used": int(each.used.sum()),
+            "active": np.flatnonzero(each.active).tolist(),
             "used": np.flatnonzero(each.used & each.active).tolist(),
             "capacity": each.capacity,
             "error": each.nll,

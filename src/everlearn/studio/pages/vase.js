@@ -53,7 +53,7 @@ class VasePage {
       onchange: () => this.update(),
     });
     const option = (name, i) => h("option", { value: i }, `${i + 1}: ${name}`);
-    const latents = [...new Set(model.environments.flatMap(({ used }) => used))].sort((a, b) => a - b);
+    const latents = [...new Set(model.environments.flatMap(({ active }) => active))].sort((a, b) => a - b);
     const names = latents.map((latent) => [String(latent), `latent ${latent}`]);
     this.latent = menu("latent", "Change", [["", "no latent"], ...names], () => this.selectLatent());
     this.value = slider({
@@ -226,6 +226,6 @@ function environmentTable({ environments, current }) {
   ];
   const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
   const head = h("tr", {}, COLUMNS.map((title) => h("th", { scope: "col" }, title)));
-  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, environments.map(row)));
+  const table = h("table", { id: "environments" }, h("thead", {}, head), h("tbody", {}, environments.map(row)));
   return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
 }
