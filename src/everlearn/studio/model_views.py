@@ -125,6 +125,12 @@ def environment_curves(record: Record) -> Curves:
     return {name: downsample(points) for name, points in curves.items()}
 
 
+def n_batches_trained(record: Record) -> int:
+    """Training batches of all tasks that were begun; not every step is logged."""
+    steps = [event for event in record.events() if event["event"] == "train-step"]
+    return (steps[-1]["task"] + 1) * steps[-1]["n_batches"] * record.spec["epochs"] if steps else 0
+
+
 def environment_table(run: RunState) -> dict[str, Any]:
     """The environments that a learner has inferred, and the names of the tasks it was trained on."""
     learner = environment_learner(run.learner)

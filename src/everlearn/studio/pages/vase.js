@@ -171,8 +171,8 @@ function traversal({ latent, kl, images }) {
 }
 
 /** Which task was trained and which environment was inferred, over the batches, in the colours of environments. */
-function timeline({ tasks, changes, environments }) {
-  const end = environments.reduce((sum, { n_batches }) => sum + n_batches, 0) || 1;
+function timeline({ tasks, changes, n_batches }) {
+  const end = Math.max(1, n_batches, ...changes.map(([start]) => start));
   const truth = tasks.map((name, i) => ({ share: 1 / tasks.length, index: tasks.indexOf(name), name }));
   const starts = [[0, 0], ...changes];
   const inferred = starts.map(([start, index], i) => {

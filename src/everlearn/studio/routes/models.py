@@ -38,7 +38,8 @@ def environments(deps: Deps, record: OneRecord) -> dict[str, Any]:
     with deps.sessions.open(record) as session:
         table = views.environment_table(session.run)
         background = background_colour(views.task_image(session.run, 0, 0))
-    return {**table, "background": background, "curves": views.environment_curves(record)}
+    logged = {"curves": views.environment_curves(record), "n_batches": views.n_batches_trained(record)}
+    return {**table, "background": background, **logged}
 
 
 @router.get("/environments/image.png")
