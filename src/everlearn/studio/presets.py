@@ -14,7 +14,7 @@ class Preset:
     about: str  # what the run shows
     learner: str  # by name
     stream: str  # by name
-    seconds: int  # of the run on one CPU core, measured; of one task if `asks` is set
+    seconds: int  # of the run on one CPU core; a guess for one task of the user's images if `asks` is set
     name: str = ""  # of the record
     settings: dict[str, Any] = field(default_factory=dict)  # those that differ from the defaults
     asks: str | None = None  # a setting that the user must fill in
