@@ -107,7 +107,7 @@ def _page_seconds(browser: str, url: str) -> float:
 
         def load() -> None:
             page.goto(url)
-            page.locator("tbody tr").first.wait_for()
+            page.locator("#runs tbody tr").first.wait_for()
 
         seconds = _seconds(load)
         chromium.close()

@@ -76,7 +76,7 @@ def take_screenshots(url: str) -> None:
 
 
 def _runs(page: Page) -> None:
-    page.locator("tbody input").first.wait_for()
+    page.locator("#runs tbody input").first.wait_for()
     names = [name for name, (_, stream, _) in RECORDS.items() if stream == "sprites"]
     for name in names:
         page.get_by_label(f"Plot {_folder(name)}", exact=True).check()

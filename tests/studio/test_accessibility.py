@@ -43,6 +43,9 @@ STATES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "add": ("memory", _open_add_dialog),
     "forget": ("memory", lambda page: page.get_by_role("button", name="Forget class 2").click()),
     "try": ("try", _recognize),
+    "watch": ("watch", lambda page: page.locator(".tasks img").first.wait_for()),
+    "words": ("words", lambda page: page.locator("dt").first.wait_for()),
+    "edit": ("runs", lambda page: page.get_by_role("button", name="Edit dcl").click()),
     "vase": ("vase", lambda page: page.locator(".empty").wait_for()),
 }
 """Pages and what is opened on them."""

@@ -43,7 +43,7 @@ def test_sprites_follow_the_sliders(browser: Browser, shared_studio: Studio) -> 
 
 def test_runs_are_listed_filtered_and_plotted(browser: Browser, shared_studio: Studio) -> None:
     with open_page(browser, shared_studio) as page:
-        expect(page.locator("tbody tr")).to_have_count(2)
+        expect(page.locator("#runs tbody tr")).to_have_count(2)
         page.get_by_label("Plot dcl").check()
         page.get_by_label("Plot nearest").check()
         accuracy = page.locator("#chart-accuracy")
@@ -53,7 +53,7 @@ def test_runs_are_listed_filtered_and_plotted(browser: Browser, shared_studio: S
         page.keyboard.press("ArrowRight")
         expect(accuracy).to_have_attribute("aria-label", re.compile("after 1 tasks"))
         page.get_by_label("Filter by").fill("nearest")
-        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("#runs tbody tr")).to_have_count(1)
         expect(page.locator(".legend li")).to_have_count(2)
 
 
@@ -125,7 +125,7 @@ def test_a_run_is_started_and_stopped(browser: Browser, studio: Studio, records:
         form.get_by_label("n tasks", exact=True).first.fill("1000000")
         form.get_by_label("Name (optional)").fill("from the page")
         form.get_by_role("button", name="Start").click()
-        expect(page.locator("tbody")).to_contain_text("from the page")
+        expect(page.locator("#runs tbody")).to_contain_text("from the page")
         (folder,) = records.glob("from-the-page-*")
         wait_until(lambda: Record(folder).n_tasks_done > 0)
         page.get_by_role("button", name="Stop from-the-page").click()
@@ -159,7 +159,7 @@ def test_a_learner_of_a_file_is_trained(
         form.get_by_label("n tasks", exact=True).first.fill("1")
         form.get_by_label("Name (optional)").fill("my method")
         form.get_by_role("button", name="Start").click()
-        expect(page.locator("tbody")).to_contain_text("my method")
+        expect(page.locator("#runs tbody")).to_contain_text("my method")
         (folder,) = records.glob("my-method-*")
         wait_until(lambda: Record(folder).is_finished)
 
@@ -230,7 +230,7 @@ def test_environments_are_shown(browser: Browser, vase_studio: Studio) -> None:
     n_environments = len(vase_studio.get("/api/environments", record="vase").json()["environments"])
     with open_page(browser, vase_studio, "#/vase") as page:
         expect(page.locator("#chart-environment")).to_have_attribute("data-points", re.compile("[1-9]"))
-        expect(page.locator("tbody tr")).to_have_count(n_environments)
+        expect(page.locator("#environments tbody tr")).to_have_count(n_environments)
         page.get_by_role("button", name="environment 1").click()
         expect(page.get_by_role("heading", name="Latent traversals in environment 1")).to_be_visible()
         image = page.locator(".thumbnails img").first

@@ -24,6 +24,8 @@ STATE_CHANGING_PATHS = {
     "/api/recognition",
     "/api/decode",
     "/api/environments/reconstructions",
+    *(f"/api/records/{action}" for action in ("edit", "delete", "open")),
+    *(f"/api/trash/{action}" for action in ("restore", "empty")),
     *(f"/api/memory/{action}" for action in ("add", "rename", "forget", "undo", "save")),
 }
 FOREIGN_HOSTS = (
@@ -223,6 +225,8 @@ def test_no_name_leads_out_of_the_folder(studio: Studio, records: Path, tmp_path
     for name in INVALID_NAMES:
         code = studio.get(f"/static/{name}").status_code if "\0" not in name else 404
         assert code in (400, 404) or name in ("..", ".", "/", "~"), name
+        response = studio.post("/api/trash/restore", item=name)
+        assert response.status_code in (400, 404), name
     assert [each["record"] for each in studio.get("/api/records").json()["records"]] == ["nearest", "dcl"]
 
 

@@ -94,10 +94,10 @@ def check_no_script_ran(page: Page) -> None:
 
 def test_names_of_records_are_text(browser: Browser, untrusted_records: Path) -> None:
     with serve_in_thread(untrusted_records) as studio, open_page(browser, studio) as page:
-        expect(page.locator("tbody tr")).to_have_count(len(SCRIPTS) + len(FORMULAS) + 1)
-        shown = normalized(page.locator("tbody").inner_text())
+        expect(page.locator("#runs tbody tr")).to_have_count(len(SCRIPTS) + len(FORMULAS) + 1)
+        shown = normalized(page.locator("#runs tbody").inner_text())
         assert [text for text in SCRIPTS if normalized(text) not in shown] == []
-        for checkbox in page.locator("tbody input").all()[:12]:
+        for checkbox in page.locator("#runs tbody input").all()[:12]:
             checkbox.check()
         page.locator("canvas.matrix").wait_for()
         for chart in page.locator("canvas.chart").all():
@@ -151,7 +151,7 @@ def test_error_messages_are_text(browser: Browser, shared_studio: Studio) -> Non
         page.get_by_label("split", exact=True).fill(SCRIPTS[2])
         page.get_by_label("Name (optional)").fill(SCRIPTS[0])
         page.get_by_role("button", name="Start").click()
-        expect(page.get_by_role("alert").filter(has_text="plit")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="Split is")).to_be_visible()
         check_no_script_ran(page)
 
 

@@ -1,22 +1,24 @@
-"""Curves and score matrices as SVG, PNG and CSV files."""
+"""Curves, score matrices and comparisons as SVG, PNG, CSV and LaTeX files."""
 
 import csv
 import io
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from everlearn.errors import BadInput
 from everlearn.evaluation.scores import mean_table
-from everlearn.plotting.axes import Series, canvas, draw_score_table, draw_series, label_lines
+from everlearn.plotting.axes import canvas, draw_score_table, draw_series, label_lines
 from everlearn.plotting.style import STYLES, FigureStyle, encode_figure, use_style
+from everlearn.reports import Comparison
 from everlearn.runs import Record
-from everlearn.studio.live_curves import CURVES, Point, crop, downsample, read_curves
+from everlearn.studio.curve_groups import AXES, CurveView, Line, lines
+from everlearn.studio.live_curves import CURVES, read_curves
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FigureFormat = Literal["svg", "png"]
@@ -31,31 +33,39 @@ _plot_lock = threading.Lock()
 
 
 def curve_figure(
-    records: Sequence[Record],
-    curve: str,
-    *,
-    file_format: FigureFormat,
-    dark: bool,
-    task_range: tuple[float, float] | None,
+    records: Sequence[Record], view: CurveView, *, file_format: FigureFormat, dark: bool
 ) -> bytes:
     """One curve of several records, as an image file."""
-    lines = [_line(read_curves(record)[curve], task_range) for record in records]
-    if not any(len(line.x) for line in lines):
-        raise BadInput(f"there is no data to plot: {CURVES[curve]} has not been measured yet")
+    drawn = lines(records, view)
+    label = CURVES[view.curve] + (", difference" if view.baseline else "")
+    if not any(len(line.series.x) for line in drawn):
+        raise BadInput(f"there is no data to plot: {label} has not been measured yet")
 
     def draw(style: FigureStyle) -> "Figure":
         from matplotlib.ticker import EngFormatter
 
         figure, (axes,) = canvas(1)
-        draw_series(axes, lines, style)
-        axes.set_ylabel(CURVES[curve])
-        if curve == "bytes":
+        draw_series(axes, [line.series for line in drawn], style)
+        axes.set_ylabel(label)
+        axes.set_yscale("log" if view.is_log else "linear")
+        if view.curve == "bytes":
             axes.yaxis.set_major_formatter(EngFormatter("B"))
-        axes.set_xlim(task_range)
-        label_lines(axes, [_title(record) for record in records], style)
+        if view.axis != "tasks":
+            axes.set_xlabel(AXES[view.axis][1])
+            axes.xaxis.set_major_formatter(EngFormatter())
+        axes.set_xlim(view.x_range)
+        label_lines(axes, [_plain(line.title) for line in drawn], style)
+        _draw_seeds(axes, drawn, style)
         return figure
 
     return _render(draw, file_format, dark)
+
+
+def _draw_seeds(axes: "Axes", drawn: Sequence[Line], style: FigureStyle) -> None:
+    """Thin lines of the runs behind their mean."""
+    for number, line in enumerate(drawn):
+        for seed in line.seeds:
+            axes.plot(seed.x, seed.mean, color=style.color(number), linewidth=0.6, alpha=0.5, zorder=1)
 
 
 def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> bytes:
@@ -76,16 +86,13 @@ def score_figure(record: Record, *, file_format: FigureFormat, dark: bool) -> by
     return _render(draw, file_format, dark)
 
 
-def _line(points: Sequence[Point], task_range: tuple[float, float] | None) -> Series:
-    shown = downsample(crop(points, *task_range) if task_range else points)
-    x, y = np.array(shown, np.float64).reshape(-1, 2).T
-    no_band = np.full(len(x), np.nan)
-    return Series(x, y, no_band, no_band)
-
-
 def _title(record: Record) -> str:
-    """The name of a record, with dollar signs escaped, which would start a formula."""
-    return (record.name or record.folder.name).replace("$", r"\$")
+    return _plain(record.name or record.folder.name)
+
+
+def _plain(text: str) -> str:
+    """Text with escaped dollar signs, which would start a formula."""
+    return text.replace("$", r"\$")
 
 
 def _render(draw: Callable[[FigureStyle], "Figure"], file_format: FigureFormat, dark: bool) -> bytes:
@@ -119,6 +126,33 @@ def scores_csv(record: Record) -> str:
             for task, score in zip(row.tasks.tolist(), row.scores.tolist(), strict=True)
         ),
     )
+
+
+def scores_latex(record: Record) -> str:
+    """The score matrix as a LaTeX table, with the rules of booktabs; of blocks if there are many tasks."""
+    table = mean_table([record.scores])
+    head = " & ".join(["after task", *(str(task + 1) for task in range(len(table)))])
+    body = [
+        " & ".join([str(task + 1), *("" if math.isnan(cell) else f"{cell:.3f}" for cell in row)])
+        for task, row in enumerate(table.tolist())
+    ]
+    rows = [rf"{row} \\" for row in (head, *body)]
+    start = rf"\begin{{tabular}}{{r{'r' * len(table)}}}"
+    return "\n".join(
+        [start, r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}", ""]
+    )
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """All numbers of a comparison, one row per group."""
+    rows = comparison.rows
+    return _csv(rows[0], ([_cell(value) for value in row.values()] for row in rows))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return _escape_formula(value) if isinstance(value, str) else value
 
 
 def _csv(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:

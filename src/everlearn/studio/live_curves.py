@@ -26,6 +26,8 @@ CURVES = {
     "bytes": "memory (bytes)",
 }
 """Curves and their axis labels."""
+TOTALS = ("images", "flops", "total_seconds")
+"""Totals since the start of a run, over which curves can be plotted instead of tasks."""
 N_COLUMNS = 1000
 """Pixel columns of a plot."""
 MAX_POINTS = 8 * N_COLUMNS
@@ -36,6 +38,12 @@ def read_curves(record: Record) -> Curves:
     """All points of all curves of a record."""
     curves = LiveCurves(record).read()
     return {name: curves.get(name, []) for name in CURVES}
+
+
+def read_totals(record: Record) -> Curves:
+    """The totals of a record after each task."""
+    curves = LiveCurves(record).read()
+    return {name: curves.get(name, []) for name in TOTALS}
 
 
 class LiveCurves:
@@ -67,6 +75,7 @@ class LiveCurves:
 
     def _restart(self) -> None:
         self._n_sent: Counter[str] = Counter()
+        self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}
 
@@ -75,13 +84,18 @@ class LiveCurves:
         if log == SCORES:
             return self._scores(line) if line["n_batches"] is None else {}
         if log == SECONDS:
-            return {"seconds": (line["task"] + 1, line["seconds"])}
+            self._total["seconds"] += line["seconds"]
+            x = line["task"] + 1
+            return {"seconds": (x, line["seconds"]), "total_seconds": (x, self._total["seconds"])}
         if line["event"] == "train-step" and line["losses"]:
             # The first loss of a learner is the one that it minimizes.
             x = tasks_trained(line, self.record.spec["epochs"])
             return {"loss": (x, next(iter(line["losses"].values())))}
         if line["event"] == "task-ended":
-            return {"bytes": (line["task"] + 1, line["weights_bytes"] + line["memory_bytes"])}
+            self._total["images"] += line["n_images"]
+            n_bytes = line["weights_bytes"] + line["memory_bytes"]
+            values = {"bytes": n_bytes, "images": self._total["images"], "flops": line["flops"]}
+            return {name: (line["task"] + 1, value) for name, value in values.items()}
         return {}
 
     def _scores(self, row: dict[str, Any]) -> dict[str, Point]:

@@ -186,6 +186,13 @@ class SessionCache:
             session.refresh()
             yield session
 
+    def drop(self, record: Record) -> None:
+        """Forget the session of a record that is deleted; unsaved edits are lost with it."""
+        with self._lock:
+            session_lock = self._session_locks.setdefault(record.folder, threading.Lock())
+        with session_lock, self._lock:
+            self._sessions.pop(record.folder, None)
+
     def _drop_idle(self) -> None:
         idle = [
             folder

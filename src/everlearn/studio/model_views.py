@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from torch import Tensor
 
 from everlearn import learners
 from everlearn.errors import BadInput
@@ -11,7 +12,7 @@ from everlearn.evaluation.latents import decode_images, traverse
 from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
-from everlearn.networks.pose import poses_from_factors, to_canonical, to_uint8
+from everlearn.networks.pose import from_canonical, poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Record, RunState
 from everlearn.runs.progress import tasks_trained
@@ -22,6 +23,8 @@ from everlearn.studio.security import NotFound
 
 N_CANDIDATES = 6
 """Exemplars shown beside a prediction."""
+N_ALIGNED = 2
+"""Exemplars shown in the pose of the image: the best one and the runner-up."""
 ENVIRONMENT_CURVES = ("environment", "active_latents", "capacity", "reconstruction")
 """Values that a learner that infers environments logs at each step."""
 TRAVERSAL_VALUES = np.linspace(-2.5, 2.5, 11)
@@ -78,23 +81,30 @@ def recognition(learner: Learner, image: Images) -> dict[str, Any]:
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
         "input": data_url(image),
         "normalised": data_url(to_uint8(normalised)[0]),
-        "candidates": _candidates(learner, learner.memory, images),
+        "candidates": _candidates(learner, learner.memory, images, poses_from_factors(factors)),
     }
 
 
-def _candidates(learner: MatchesExemplars, memory: ExemplarMemory, images: Images) -> list[dict[str, Any]]:
-    """The nearest exemplars, each aligned to the image, by increasing residual."""
+def _candidates(
+    learner: MatchesExemplars, memory: ExemplarMemory, images: Images, poses: Tensor
+) -> list[dict[str, Any]]:
+    """The nearest exemplars by increasing residual; the first ones also in the estimated pose."""
     rows, squared = learner.nearest_exemplars(images, N_CANDIDATES)
     residuals = np.sqrt(squared[0] / images.size)  # root mean square, in gray levels
-    return [
-        {
-            "label": int(memory.labels[row]),
-            "name": memory.name(int(memory.labels[row])),
-            "residual": residual,
-            "image": data_url(memory.images[row]),
-        }
-        for residual, row in sorted(zip(residuals.tolist(), rows[0].tolist(), strict=True))
-    ]
+    candidates: list[dict[str, Any]] = []
+    for residual, row in sorted(zip(residuals.tolist(), rows[0].tolist(), strict=True)):
+        label, exemplar = int(memory.labels[row]), memory.images[row]
+        shown = _aligned(exemplar, images[0], poses) if len(candidates) < N_ALIGNED else {}
+        about = {"label": label, "name": memory.name(label), "residual": residual}
+        candidates.append({**about, "image": data_url(exemplar), **shown})
+    return candidates
+
+
+def _aligned(exemplar: Images, image: Images, poses: Tensor) -> dict[str, str]:
+    """An exemplar in a pose, and its absolute difference from an image."""
+    aligned = to_uint8(from_canonical(to_tensor(np.array(exemplar[None])), poses))[0]
+    difference = np.abs(aligned.astype(np.int16) - image).astype(np.uint8)
+    return {"aligned": data_url(aligned), "difference": data_url(difference)}
 
 
 def environment_learner(learner: Learner) -> EnvironmentModel:
@@ -115,6 +125,12 @@ def environment_curves(record: Record) -> Curves:
     return {name: downsample(points) for name, points in curves.items()}
 
 
+def n_batches_trained(record: Record) -> int:
+    """Training batches of all tasks that were begun; not every step is logged."""
+    steps = [event for event in record.events() if event["event"] == "train-step"]
+    return (steps[-1]["task"] + 1) * steps[-1]["n_batches"] * record.spec["epochs"] if steps else 0
+
+
 def environment_table(run: RunState) -> dict[str, Any]:
     """The environments that a learner has inferred, and the names of the tasks it was trained on."""
     learner = environment_learner(run.learner)
@@ -125,6 +141,8 @@ def environment_table(run: RunState) -> dict[str, Any]:
             "n_batches": each.n_batches,
             "n_active": int(each.active.sum()),
             "n_used": int(each.used.sum()),
+            "active": np.flatnonzero(each.active).tolist(),
+            "used": np.flatnonzero(each.used & each.active).tolist(),
             "capacity": each.capacity,
             "error": each.nll,
         }
@@ -132,7 +150,8 @@ def environment_table(run: RunState) -> dict[str, Any]:
     ]
     tasks = [run.stream.task(index) for index in range(max(1, run.n_tasks_done))]
     names = [task.name or f"task {index + 1}" for index, task in enumerate(tasks)]
-    return {"environments": rows, "current": changes[-1][1] if changes else 0, "tasks": names}
+    current = changes[-1][1] if changes else 0
+    return {"environments": rows, "current": current, "tasks": names, "changes": changes or []}
 
 
 def task_image(run: RunState, task: int, index: int) -> Images:
@@ -143,13 +162,19 @@ def task_image(run: RunState, task: int, index: int) -> Images:
     return images[index % len(images)]
 
 
-def reconstructions(learner: EnvironmentModel, image: Images, environment: int | None) -> dict[str, Any]:
+def reconstructions(
+    learner: EnvironmentModel,
+    image: Images,
+    environment: int | None,
+    changed: tuple[int, float] | None = None,
+) -> dict[str, Any]:
     """Reconstructions of an image in every environment, and latent traversals in one of them.
 
     Args:
         learner: the learner.
         image: (H, W) or (H, W, 3), in the learner's image shape.
         environment: of the traversals; None for the most probable one.
+        changed: a latent and the value to set it to before it is decoded.
     """
     known = learner.environment_info()
     probabilities = learner.environment_probabilities(image[None])[0]
@@ -157,7 +182,12 @@ def reconstructions(learner: EnvironmentModel, image: Images, environment: int |
     if selected >= len(known):
         raise NotFound(f"there is no environment {selected}; the learner has inferred {len(known)}")
     latents = learner.encode(image[None])
+    if changed is not None:
+        if changed[0] >= latents.shape[1]:
+            raise NotFound(f"there is no latent {changed[0]}; the learner has {latents.shape[1]}")
+        latents[0, changed[0]] = changed[1]
     return {
+        "latents": latents[0].tolist(),
         "input": data_url(image),
         "reconstructions": [
             {

@@ -1,17 +1,32 @@
 """Index of the records in a folder, by names that cannot refer to other files."""
 
-import contextlib
+import itertools
+import math
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from everlearn.errors import BadInput
 from everlearn.files import lock_holder
-from everlearn.runs.run_record import EVENTS, NAME, SCORES, SPEC, Record
+from everlearn.runs.run_record import (
+    EVENTS,
+    NAME,
+    SCORES,
+    SPEC,
+    Record,
+    check_folder,
+    has_record,
+    list_records,
+)
 from everlearn.runs.storage import read_log_reversed
+from everlearn.studio.curve_groups import group_key
+from everlearn.studio.record_notes import NOTES, read_notes
 from everlearn.studio.security import NotFound
+from everlearn.studio.trash import TRASH, Trash
 
 MAX_DEPTH = 2
 """Records are in the folder itself or in one of its subfolders."""
@@ -25,13 +40,22 @@ class RecordIndex:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
+        self.trash = Trash(self.root)
+        self._others: dict[str, Path] = {}  # records of other folders that the user has opened
         self._cache: dict[str, tuple[Stamp, Summary]] = {}
         self._lock = threading.Lock()
+        self._read_at = -math.inf
 
     def open(self, name: str) -> Record:
         """The record of a name; names that lead outside the folder are rejected."""
+        if name in self._others:
+            return Record(self._others[name])
         parts = name.split("/")
-        if not 1 <= len(parts) <= MAX_DEPTH or any(part in ("", ".", "..") for part in parts) or "\0" in name:
+        if (
+            not 1 <= len(parts) <= MAX_DEPTH
+            or any(part in ("", ".", "..", TRASH) for part in parts)
+            or "\0" in name
+        ):
             raise NotFound(f"there is no record {name!r:.80}")
         folder = self.root.joinpath(*parts)
         try:
@@ -44,17 +68,59 @@ class RecordIndex:
 
     def name(self, record: Record) -> str:
         """The name that opens a record."""
-        return record.folder.relative_to(self.root).as_posix()
+        others = (name for name, folder in self._others.items() if folder == record.folder)
+        return next(others, None) or record.folder.relative_to(self.root).as_posix()
+
+    def is_other(self, record: Record) -> bool:
+        """Whether a record is in another folder."""
+        return record.folder in self._others.values()
+
+    def open_folder(self, folder: Path) -> list[str]:
+        """Add a record of another folder, or all records in it, until the server ends; returns names."""
+        path = check_folder(folder.expanduser()).resolve()
+        found = [path] if has_record(path) else [each.folder for each in list_records(path)]
+        if not found:
+            raise BadInput(f"{path} has no records; name a record or the folder that contains records")
+        return [self._add_other(each) for each in found]
+
+    def close(self, record: Record) -> None:
+        """Remove a record of another folder from the list; its files stay."""
+        self._others.pop(self.name(record))
+
+    def _add_other(self, folder: Path) -> str:
+        if folder.is_relative_to(self.root):
+            return folder.relative_to(self.root).as_posix()
+        names = [name for name, known in self._others.items() if known == folder]
+        free = (f"{number}:{folder.name}" for number in itertools.count(1))
+        name = names[0] if names else next(each for each in free if not self._is_taken(each))
+        self._others[name] = folder
+        return name
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._others or (self.root / name).exists()
+
+    def _path(self, name: str) -> str:
+        return str(self._others[name]) if name in self._others else f"{self.root}/{name}"
 
     def summaries(self) -> list[Summary]:
         """Summaries of all records, most recently changed first."""
-        with self._lock:  # concurrent requests wait for one reader instead of reading all files twice
-            self._cache = {name: self._summary(name) for name in sorted(_record_names(self.root, MAX_DEPTH))}
+        requested = time.monotonic()
+        with self._lock:
+            if (
+                self._read_at < requested
+            ):  # otherwise another request has read all files while this one waited
+                self._read_at = time.monotonic()
+                self._read()
             recent = sorted(self._cache.values(), key=lambda entry: entry[0], reverse=True)
-        return [
-            {**summary, "running": lock_holder(self.root / summary["record"]) is not None}
-            for _, summary in recent
-        ]
+        return [{**summary, "running": self._is_running(summary)} for _, summary in recent]
+
+    def _read(self) -> None:
+        names = [*sorted(_record_names(self.root, MAX_DEPTH)), *self._others]
+        self._cache = {name: self._summary(name) for name in names}
+
+    def _is_running(self, summary: Summary) -> bool:
+        """Whether a process holds the lock; finished runs have none, so that their files are not opened."""
+        return not summary.get("finished") and lock_holder(Path(self._path(summary["record"]))) is not None
 
     def with_checkpoints(self, is_supported: Callable[[str], bool]) -> list[Summary]:
         """Summaries of the records of some learners, by name, that have a checkpoint."""
@@ -67,17 +133,20 @@ class RecordIndex:
 
     def _summary(self, name: str) -> tuple[Stamp, Summary]:
         """The summary of a record; read again only if a file has changed."""
-        stamp = _stamp(f"{self.root}/{name}")
+        path = self._path(name)
+        stamp = _stamp(path)
         cached = self._cache.get(name)
         if cached is not None and cached[0] == stamp:
             return cached
-        return stamp, _summarize(name, Record(self.root / name))
+        return stamp, _summarize(name, Record(path))
 
 
 def _record_names(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
     """Names of records; symbolic links are not followed."""
     with os.scandir(folder) as entries:
-        subfolders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        subfolders = [
+            each.name for each in entries if each.is_dir(follow_symlinks=False) and each.name != TRASH
+        ]
     for name in subfolders:
         if os.path.isfile(f"{folder}/{name}/{SPEC}"):  # noqa: PTH113  (Path objects dominate a long list)
             yield prefix + name
@@ -88,7 +157,8 @@ def _record_names(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
 def _summarize(name: str, record: Record) -> Summary:
     """What the list of runs shows; for a damaged record, the error."""
     try:
-        return {"record": name, "name": record.name, **_state(record), "error": None}
+        notes = asdict(read_notes(record.folder))
+        return {"record": name, "name": record.name, **notes, **_state(record), "error": None}
     except (BadInput, KeyError, TypeError) as error:
         return {"record": name, "name": "", "learner": "?", "error": f"this record is damaged: {error}"}
 
@@ -103,6 +173,7 @@ def _state(record: Record) -> Summary:
         "learner": spec["learner"]["name"],
         "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
         "seed": spec["seed"],
+        "group": group_key(spec),
         "n_tasks": last["n_tasks"] if is_finished else record.n_tasks_done,
         "n_tasks_planned": spec["n_tasks"],
         "finished": is_finished,
@@ -113,9 +184,11 @@ def _state(record: Record) -> Summary:
 def _stamp(folder: str) -> Stamp:
     """The last change of a record's files, then their sizes."""
     sizes, newest = [], 0
-    for name in (EVENTS, SCORES, SPEC, NAME):
-        with contextlib.suppress(FileNotFoundError):
+    for name in (EVENTS, SCORES, SPEC, NAME, NOTES):
+        try:
             stat = os.stat(f"{folder}/{name}")  # noqa: PTH116  (as above)
-            sizes.append(stat.st_size)
-            newest = max(newest, stat.st_mtime_ns)
+        except FileNotFoundError:
+            continue
+        sizes.append(stat.st_size)
+        newest = max(newest, stat.st_mtime_ns)
     return (newest, *sizes)

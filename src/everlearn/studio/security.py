@@ -157,6 +157,14 @@ class Conflict(BadInput):
     """The request contradicts a concurrent change or the state of the run."""
 
 
+class FieldError(BadInput):
+    """Invalid input in one field of a form."""
+
+    def __init__(self, message: str, field: str | None) -> None:
+        super().__init__(message)
+        self.field = field  # its key; None if no single field is at fault
+
+
 STATUS_CODES = {NotFound: 404, Conflict: 409}
 """Status codes of errors; 400 for all others."""
 HTTP_MESSAGES = {404: "there is no such page or route", 405: "this route does not support this method"}
@@ -167,7 +175,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(BadInput)
     def bad_input(request: Request, error: BadInput) -> JSONResponse:
-        return _error_response(str(error), STATUS_CODES.get(type(error), 400))
+        field = {"field": error.field} if isinstance(error, FieldError) and error.field else {}
+        return _error_response(str(error), STATUS_CODES.get(type(error), 400), **field)
 
     @app.exception_handler(RequestValidationError)
     def invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -182,8 +191,8 @@ def add_error_handlers(app: FastAPI) -> None:
         return _error_response(f"error of the operating system: {error.strerror or error}", 500)
 
 
-def _error_response(message: str, code: int) -> JSONResponse:
-    return JSONResponse({"error": " ".join(message.split())}, code)
+def _error_response(message: str, code: int, **details: str) -> JSONResponse:
+    return JSONResponse({"error": " ".join(message.split()), **details}, code)
 
 
 def _validation_message(error: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 from everlearn.errors import BadInput, check_range
 from everlearn.studio.dependencies import Dependencies
 from everlearn.studio.record_index import RecordIndex
-from everlearn.studio.routes import memory, models, pages, records, runs
+from everlearn.studio.routes import memory, models, pages, record_list, records, runs
 from everlearn.studio.security import AccessControl, BodyLimits, add_error_handlers
 
 if sys.platform != "win32":
@@ -88,7 +88,7 @@ def create_app(folder: Path, token: str) -> FastAPI:
     )
     app.state.dependencies = Dependencies(RecordIndex(folder))
     add_error_handlers(app)
-    for module in (pages, records, runs, memory, models):
+    for module in (pages, records, runs, memory, models, record_list):
         app.router.routes.extend(module.router.routes)  # `include_router` would hide them from `app.routes`
     return app
 

@@ -14,8 +14,13 @@ function readToken() {
 
 export const hasToken = () => token !== "";
 
-/** An error response of the server. */
-export class ApiError extends Error {}
+/** An error response of the server; `field` is the field of a form that it is about, if any. */
+export class ApiError extends Error {
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
 
 /** The URL of an image, a download or an event stream, which cannot send headers. */
 export const url = (path, query = {}) => `/api/${path}?${parameters({ ...query, token })}`;
@@ -28,9 +33,9 @@ export const post = async (path, query = {}, body = undefined) =>
   (await request("POST", path, query, body)).json();
 
 /** The JSON response to a POST request with a JSON body. */
-export async function postJson(path, object) {
+export async function postJson(path, object, query = {}) {
   const headers = { "Content-Type": "application/json" };
-  return (await request("POST", path, {}, JSON.stringify(object), headers)).json();
+  return (await request("POST", path, query, JSON.stringify(object), headers)).json();
 }
 
 /** An image file, decoded by the server. */
@@ -50,8 +55,8 @@ async function request(method, path, query, body, headers = {}) {
     throw new ApiError("The server does not respond; is `everlearn studio` still running?");
   }
   if (response.ok) return response;
-  const { error } = await response.json().catch(() => ({}));
-  throw new ApiError(sentence(error ?? `the server responded with status ${response.status}`));
+  const { error, field } = await response.json().catch(() => ({}));
+  throw new ApiError(sentence(error ?? `the server responded with status ${response.status}`), field);
 }
 
 function parameters(query) {

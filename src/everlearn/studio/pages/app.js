@@ -8,6 +8,8 @@ const PAGES = {
   sprites: { title: "Sprites", file: "sprites" },
   memory: { title: "Memory", file: "memory" },
   try: { title: "Try it", file: "recognition" },
+  watch: { title: "Watch it forget", file: "watch" },
+  words: { title: "Words", file: "words" },
   vase: { title: "VASE", file: "vase" },
 };
 

@@ -1,4 +1,4 @@
-// A line chart with a cursor and zoom, by pointer or keyboard.
+// A line chart with a cursor and zoom, by pointer, touch or keyboard.
 
 import { format, render, toValue } from "./chart_render.js";
 
@@ -7,19 +7,31 @@ const MIN_DRAG_PIXELS = 8;
 
 /** A chart on a canvas; it is rendered at most once per frame.
 
-`onzoom` is called with the visible range of x, or null for all. With `steps`, a value holds until the next point. */
+`onzoom` is called with the visible range of x, or null for all; `oncursor` with the value of x to read, or null.
+With `steps`, a value holds until the next point; with `log`, the axis of y is logarithmic. */
 export class Chart {
-  constructor(canvas, { title, formatY = format, zero = false, top, steps = false, onzoom = () => {} }) {
-    Object.assign(this, { canvas, title, formatY, zero, top, steps, onzoom });
+  constructor(canvas, options) {
+    const { title, formatY = format, zero = false, top, steps = false, log = false } = options;
+    const { xTitle = "tasks trained", onzoom = () => {}, oncursor = () => {} } = options;
+    Object.assign(this, { canvas, title, formatY, zero, top, steps, log, xTitle, onzoom, oncursor });
     this.lines = new Map();
     this.range = null;
     this.cursor = null;
     this.listen();
   }
 
-  /** Sets the line of a key; `line` is the number of its colour and dash pattern. */
-  set(key, { label, points, line }) {
-    this.lines.set(key, { ...this.lines.get(key), label, points, line });
+  /** Sets the line of a key.
+
+  `line` is the number of its colour and dash pattern. A `thin` line has no label. `band` has the points
+  [x, low, high] of an area behind the line. */
+  set(key, { label, points, line, thin = false, band = [] }) {
+    this.lines.set(key, { ...this.lines.get(key), label, points, line, thin, band });
+    this.draw();
+  }
+
+  /** Keeps the lines of these keys only. */
+  keep(keys) {
+    for (const key of this.lines.keys()) if (!keys.has(key)) this.lines.delete(key);
     this.draw();
   }
 
@@ -31,9 +43,13 @@ export class Chart {
 
   /** The points of a line at the present zoom. */
   visible({ points, refined }) {
-    if (!refined || !this.range) return points;
+    const shown = refined && this.range ? this.withNewer(refined, points) : points;
+    return this.log ? shown.filter(([, y]) => y > 0) : shown;
+  }
+
+  withNewer(refined, points) {
     const end = refined.at(-1)?.[0] ?? -Infinity;
-    return [...refined, ...points.filter(([x]) => x > end && x <= this.range[1])]; // newer points
+    return [...refined, ...points.filter(([x]) => x > end && x <= this.range[1])];
   }
 
   draw() {
@@ -52,10 +68,18 @@ export class Chart {
     this.onzoom(range);
   }
 
+  /** Moves the cursor; charts that are linked by `oncursor` follow. */
+  read(x, isOwn = true) {
+    this.cursor = x;
+    this.draw();
+    if (isOwn) this.oncursor(x);
+  }
+
   /** The whole range of x. */
   extent() {
     const ends = [...this.lines.values()].map(({ points }) => points.at(-1)?.[0] ?? 0);
-    return [0, Math.max(1, ...ends)];
+    const last = Math.max(0, ...ends);
+    return [0, last > 0 ? last : 1];
   }
 
   listen() {
@@ -67,18 +91,19 @@ export class Chart {
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      this.cursor = at(event);
       this.selection = start === null ? null : [start, event.offsetX];
-      this.draw();
+      this.read(at(event));
     });
     this.canvas.addEventListener("pointerup", (event) => {
       if (start !== null && Math.abs(event.offsetX - start) > MIN_DRAG_PIXELS)
         this.zoom([toValue(this, start), at(event)].sort((a, b) => a - b));
       start = this.selection = null;
     });
-    this.canvas.addEventListener("pointerleave", () => ((this.cursor = null), this.draw()));
+    this.canvas.addEventListener("pointercancel", () => (start = this.selection = null));
+    this.canvas.addEventListener("pointerleave", () => this.read(null));
     this.canvas.addEventListener("dblclick", () => this.zoom(null));
     this.canvas.addEventListener("keydown", (event) => this.onkey(event));
+    this.canvas.addEventListener("blur", () => this.read(null));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     const redraw = () =>
       this.canvas.isConnected ? this.draw() : removeEventListener("themechange", redraw);
@@ -93,11 +118,11 @@ export class Chart {
     const around = (half) => [Math.max(first, middle - half), Math.min(last, middle + half)];
     const wider = around(width);
     const actions = {
-      ArrowLeft: () => (this.cursor = Math.max(low, middle - width / CURSOR_STEPS)),
-      ArrowRight: () => (this.cursor = Math.min(high, middle + width / CURSOR_STEPS)),
+      ArrowLeft: () => this.read(Math.max(low, middle - width / CURSOR_STEPS)),
+      ArrowRight: () => this.read(Math.min(high, middle + width / CURSOR_STEPS)),
       "+": () => this.zoom(around(width / 4)),
       "-": () => this.zoom(wider[1] - wider[0] < last - first ? wider : null),
-      Escape: () => ((this.cursor = null), this.zoom(null)),
+      Escape: () => (this.read(null), this.zoom(null)),
     };
     if (!(event.key in actions)) return;
     event.preventDefault();

@@ -15,10 +15,14 @@ export function render(chart) {
   resize(canvas, context, width, height);
   context.clearRect(0, 0, width, height);
   const colour = palette(canvas);
-  const view = { x: chart.range ?? chart.extent(), width, height };
+  const view = { x: chart.range ?? chart.extent(), width, height, log: chart.log };
   view.y = yRange(chart, view.x);
-  renderAxes(context, view, colour, chart.formatY);
-  for (const line of chart.lines.values()) renderLine(context, chart, line, view, colour(lineRole(line)));
+  renderAxes(context, view, colour, chart);
+  const lines = [...chart.lines.values()];
+  for (const line of lines) renderBand(context, line, view, colour(lineRole(line)));
+  for (const line of lines.filter(({ thin }) => thin)) renderLine(context, chart, line, view, colour(lineRole(line)));
+  for (const line of lines.filter(({ thin }) => !thin)) renderLine(context, chart, line, view, colour(lineRole(line)));
+  if (!lines.some((line) => chart.visible(line).length)) renderNote(context, view, colour("muted"));
   if (chart.selection) renderSelection(context, chart.selection, view, colour("foreground"));
   const reading = chart.cursor === null ? null : renderCursor(context, chart, view, colour);
   canvas.setAttribute("role", "img");
@@ -41,8 +45,9 @@ export function toValue(chart, offset) {
 /** A number in three digits with a metric prefix, and a unit. */
 export function format(value, unit = "") {
   const size = Math.abs(value);
+  if (size >= 1e15 || (size < 1e-3 && size > 0)) return `${value.toPrecision(2)} ${unit}`.trimEnd();
   const [prefix, scale] =
-    size >= 1e9 ? ["G", 1e9] : size >= 1e6 ? ["M", 1e6] : size >= 1e4 ? ["k", 1e3] : ["", 1];
+    size >= 1e12 ? ["T", 1e12] : size >= 1e9 ? ["G", 1e9] : size >= 1e6 ? ["M", 1e6] : size >= 1e4 ? ["k", 1e3] : ["", 1];
   return `${Number((value / scale).toPrecision(3))} ${prefix}${unit}`.trimEnd();
 }
 
@@ -75,20 +80,26 @@ function palette(canvas) {
 
 function yRange(chart, [from, to]) {
   let [low, high] = [Infinity, -Infinity];
-  for (const line of chart.lines.values())
-    for (const [x, y] of chart.visible(line))
-      if (x >= from && x <= to) [low, high] = [Math.min(low, y), Math.max(high, y)];
-  if (low > high) [low, high] = [0, 1];
-  if (chart.zero) low = Math.min(0, low);
+  const include = (x, least, most) => {
+    if (x >= from && x <= to) [low, high] = [Math.min(low, least), Math.max(high, most)];
+  };
+  for (const line of chart.lines.values()) {
+    for (const [x, y] of chart.visible(line)) include(x, y, y);
+    for (const [x, least, most] of line.band) if (!chart.log || least > 0) include(x, least, most);
+  }
+  if (low > high) [low, high] = chart.log ? [0.1, 1] : [0, 1];
+  if (chart.log) return low === high ? [low / 2, high * 2] : [low / 1.1, high * 1.1];
+  if (chart.zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (chart.top !== undefined) high = Math.max(chart.top, high);
   if (low === high) high = low + (Math.abs(low) || 1);
-  return [low, high + (chart.top === undefined ? (high - low) * 0.06 : 0)];
+  const space = (high - low) * 0.06;
+  return [low < 0 ? low - space : low, high + (chart.top === undefined ? space : 0)];
 }
 
-function renderAxes(context, view, colour, formatY) {
+function renderAxes(context, view, colour, { formatY, xTitle }) {
   context.font = "11px system-ui, sans-serif";
   context.lineWidth = 1;
-  for (const y of ticks(...view.y, 4)) {
+  for (const y of view.log ? logTicks(...view.y) : ticks(...view.y, 4)) {
     const height = toY(view, y);
     context.strokeStyle = colour("faint");
     segment(context, [MARGIN.left, height], [view.width - MARGIN.right, height]);
@@ -102,7 +113,32 @@ function renderAxes(context, view, colour, formatY) {
   const bottom = view.height - MARGIN.bottom;
   for (const x of ticks(...view.x, Math.max(2, Math.floor(view.width / 90))))
     context.fillText(format(x), toX(view, x), bottom + 6);
-  context.fillText("tasks trained", (MARGIN.left + view.width - MARGIN.right) / 2, bottom + 22);
+  context.fillText(xTitle, (MARGIN.left + view.width - MARGIN.right) / 2, bottom + 22);
+}
+
+function renderNote(context, view, colour) {
+  Object.assign(context, { fillStyle: colour, textAlign: "center", textBaseline: "middle" });
+  context.fillText("no data", (MARGIN.left + view.width) / 2, view.height / 2 - MARGIN.bottom / 2);
+}
+
+function clipToPlot(context, view) {
+  context.beginPath();
+  context.rect(MARGIN.left - 3, 0, view.width - MARGIN.left - MARGIN.right + 6, view.height - MARGIN.bottom + 3);
+  context.clip();
+}
+
+function renderBand(context, { band }, view, colour) {
+  const shown = view.log ? band.filter(([, low]) => low > 0) : band;
+  if (shown.length < 2) return;
+  context.save();
+  clipToPlot(context, view);
+  context.globalAlpha = 0.16;
+  context.fillStyle = colour;
+  context.beginPath();
+  for (const [x, , high] of shown) context.lineTo(toX(view, x), toY(view, high));
+  for (const [x, low] of shown.toReversed()) context.lineTo(toX(view, x), toY(view, low));
+  context.fill();
+  context.restore();
 }
 
 function renderLine(context, chart, line, view, colour) {
@@ -111,11 +147,10 @@ function renderLine(context, chart, line, view, colour) {
   const first = Math.max(0, points.findIndex(([x]) => x >= low) - 1);
   const inView = points.slice(first).filter(([x], i, all) => x <= high || all[i - 1]?.[0] <= high);
   context.save();
-  context.beginPath();
-  context.rect(MARGIN.left - 3, 0, view.width - MARGIN.left - MARGIN.right + 6, view.height);
-  context.clip();
+  clipToPlot(context, view);
   context.strokeStyle = context.fillStyle = colour;
-  context.lineWidth = 1.7;
+  context.lineWidth = line.thin ? 1 : 1.9;
+  context.globalAlpha = line.thin ? 0.5 : 1;
   context.lineJoin = "round";
   context.setLineDash(dashes(line.line));
   context.beginPath();
@@ -124,7 +159,7 @@ function renderLine(context, chart, line, view, colour) {
     context.lineTo(toX(view, x), toY(view, y));
   });
   context.stroke();
-  if (inView.length < MAX_MARKERS) for (const [x, y] of inView) dot(context, toX(view, x), toY(view, y));
+  if (inView.length < MAX_MARKERS && !line.thin) for (const [x, y] of inView) dot(context, toX(view, x), toY(view, y));
   context.restore();
 }
 
@@ -133,7 +168,7 @@ function renderCursor(context, chart, view, colour) {
   const distance = ([x]) => Math.abs(x - chart.cursor);
   const nearest = (points) => points.reduce((a, b) => (distance(b) < distance(a) ? b : a));
   const readings = [...chart.lines.values()]
-    .filter((line) => chart.visible(line).length)
+    .filter((line) => !line.thin && chart.visible(line).length)
     .map((line) => ({ ...line, point: nearest(chart.visible(line)) }));
   if (!readings.length) return null;
   const [x] = nearest(readings.map(({ point }) => point));
@@ -144,10 +179,10 @@ function renderCursor(context, chart, view, colour) {
   // The nearest point of a run that ended earlier is far from the cursor; its x is shown as well.
   const far = (view.x[1] - view.x[0]) / 20;
   const where = (at) => (Math.abs(at - x) > far ? ` (after ${format(at)})` : "");
-  const values = readings.map(({ label, point }) =>
-    `${chart.formatY(point[1])}${where(point[0])}  ${label}`.trimEnd(),
+  const values = readings.map((line) =>
+    `${chart.formatY(line.point[1])}${between(chart, line)}${where(line.point[0])}  ${line.label}`.trimEnd(),
   );
-  const rows = [`after ${format(x)} tasks`, ...values];
+  const rows = [`after ${format(x)} ${unit(chart)}`, ...values];
   const colours = ["muted", ...readings.map(lineRole)].map(colour);
   renderTooltip(context, rows, colours, toX(view, x), view, colour("surface"));
   for (const { point, line } of readings) {
@@ -157,6 +192,14 @@ function renderCursor(context, chart, view, colour) {
   }
   return rows.join(", ");
 }
+
+/** The band of a line at the point that is read. */
+function between({ formatY }, { band, point }) {
+  const found = band.find(([x]) => x === point[0]);
+  return found ? ` (${formatY(found[1])} to ${formatY(found[2])})` : "";
+}
+
+const unit = ({ xTitle }) => xTitle.replace(" trained", "");
 
 function renderTooltip(context, rows, colours, x, view, background) {
   const widest = Math.max(...rows.map((row) => context.measureText(row).width)) + 22;
@@ -180,12 +223,13 @@ function renderSelection(context, [from, to], view, colour) {
   context.globalAlpha = 1;
 }
 
-function description({ title, lines, formatY }, reading) {
+function description(chart, reading) {
+  const { title, lines, formatY } = chart;
   const last = [...lines.values()]
-    .filter(({ points }) => points.length)
+    .filter(({ points, thin }) => points.length && !thin)
     .map(({ label, points }) => {
       const [x, y] = points.at(-1);
-      return `${label ? `${label}: ` : ""}${formatY(y)} after ${format(x)} tasks`;
+      return `${label ? `${label}: ` : ""}${formatY(y)} after ${format(x)} ${unit(chart)}`;
     });
   return `${title}. ${reading ?? (last.join("; ") || "No data yet")}. ${HELP}`;
 }
@@ -200,10 +244,21 @@ function ticks(low, high, n) {
   return found;
 }
 
+/** Powers of ten in an interval; with 2 and 5 times them if there are few. */
+function logTicks(low, high) {
+  const found = [];
+  const isWide = high / low > 300;
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
+    for (const factor of isWide ? [1] : [1, 2, 5]) found.push(factor * 10 ** power);
+  return found.filter((value) => value >= low && value <= high);
+}
+
 const fraction = (value, [low, high]) => (value - low) / (high - low);
 const toX = (view, x) => MARGIN.left + fraction(x, view.x) * (view.width - MARGIN.left - MARGIN.right);
-const toY = (view, y) =>
-  view.height - MARGIN.bottom - fraction(y, view.y) * (view.height - MARGIN.top - MARGIN.bottom);
+function toY(view, y) {
+  const height = view.log ? fraction(Math.log(y), view.y.map(Math.log)) : fraction(y, view.y);
+  return view.height - MARGIN.bottom - height * (view.height - MARGIN.top - MARGIN.bottom);
+}
 
 function segment(context, from, to) {
   context.beginPath();

@@ -59,7 +59,10 @@ export function showStatus(text) {
 /** A box for error messages. `attempt` runs a function and shows the error that it throws. */
 export function errorBox() {
   const box = h("div", { role: "alert" });
-  const show = (text) => fill(box, text ? h("p", { className: "error" }, text) : null);
+  const show = (text) => {
+    fill(box, text ? h("p", { className: "error" }, text) : null);
+    if (text) box.scrollIntoView({ block: "nearest" });
+  };
   const attempt = async (run) => {
     show("");
     try {
@@ -95,6 +98,34 @@ export function slider({ name, label, min, max, step, value, format = (x) => x, 
     show();
   };
   return row;
+}
+
+/** Seconds in words: "25 s", "26 min", "3 h". */
+export function duration(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+/** A labelled menu of pairs [value, text]; `value` is the selected one. */
+export function menu(id, label, options, onchange) {
+  const select = h("select", { id, onchange });
+  const setOptions = (pairs) => {
+    const before = select.value;
+    fill(select, pairs.map(([value, text]) => h("option", { value }, text))); // prettier-ignore
+    if (pairs.some(([value]) => value === before)) select.value = before;
+  };
+  setOptions(options);
+  const element = h("span", { className: "menu" }, h("label", { htmlFor: id }, label), select);
+  return {
+    element,
+    setOptions,
+    get value() {
+      return select.value;
+    },
+    set value(to) {
+      select.value = to;
+    },
+  };
 }
 
 export const digits = (n) => (value) => value.toFixed(n);

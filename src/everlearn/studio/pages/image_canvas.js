@@ -2,6 +2,7 @@
 
 import { decodeImage } from "./api.js";
 import { h } from "./dom.js";
+import { cameraButton } from "./image_sources.js";
 
 const SIDE = 256;
 const GUIDE_FRACTION = 0.5;
@@ -11,10 +12,11 @@ export const DRAWING_TOOLS = ["outline", "white", "black", "erase"];
 
 /** An image, and a canvas that shows it rotated, moved and scaled.
 
-`onchange` is called when the shown image changes, `onpose` when the pointer or a key changes its pose. */
+`onchange` is called when the shown image changes, `onpose` when the pointer or a key changes its pose, `onclear`
+when the user has cleared it. `version` counts the images. */
 export class ImageCanvas {
-  constructor({ background, label, onchange = () => {}, onpose = () => {} }) {
-    Object.assign(this, { background, onchange, onpose });
+  constructor({ background, label, onchange = () => {}, onpose = () => {}, onclear = () => {} }) {
+    Object.assign(this, { background, onchange, onpose, onclear });
     this.pose = { scale: 1, angle: 0, x: 0.5, y: 0.5 };
     this.original = h("canvas", { width: SIDE, height: SIDE });
     this.element = h("canvas", {
@@ -26,6 +28,7 @@ export class ImageCanvas {
       "aria-label": label,
     });
     this.tool = "outline";
+    this.version = 0;
     this.clear();
     this.listen();
   }
@@ -35,7 +38,27 @@ export class ImageCanvas {
     context.fillStyle = this.background;
     context.fillRect(0, 0, SIDE, SIDE);
     this.isBlank = true;
+    this.version++;
     this.update();
+  }
+
+  /** Clears the image and takes tool and pose back to their start. */
+  reset() {
+    this.pose = { scale: 1, angle: 0, x: 0.5, y: 0.5 };
+    this.tool = "outline";
+    this.clear();
+    this.onpose(this.pose);
+    this.onclear();
+  }
+
+  /** The pixels under another pose. */
+  pixelsIn(pose) {
+    const before = this.pose;
+    this.pose = { ...before, ...pose };
+    const pixels = this.pixels();
+    this.pose = before;
+    this.render(true);
+    return pixels;
   }
 
   /** Shows an image in its aspect ratio. */
@@ -112,6 +135,7 @@ export class ImageCanvas {
       }
       if (last && (this.path || this.tool !== "outline")) {
         this.path = null;
+        this.version++;
         this.update();
       }
       last = null;
@@ -245,6 +269,10 @@ export function toolbar(canvas, names, attempt) {
     names.map(radio),
     file,
     button("Upload an image", () => file.click()),
-    button("Clear", () => canvas.clear()),
+    cameraButton(canvas),
+    button("Clear", (event) => {
+      canvas.reset();
+      event.target.closest("fieldset").querySelector("[name=tool]").checked = true;
+    }),
   );
 }

@@ -3,6 +3,8 @@
 import { get, post, url } from "./api.js";
 import { classTitle, degrees, digits, errorBox, fill, h, latest, showStatus, slider } from "./dom.js";
 import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
+import { acceptImages } from "./image_sources.js";
+import { answerElements, figure } from "./recognition_answer.js";
 import { showMemoryPage } from "./record_select.js";
 
 const POSE = [
@@ -13,10 +15,21 @@ const POSE = [
 ];
 const CANONICAL = { scale: 1, angle: 0, x: 0.5, y: 0.5 };
 const ABOUT =
-  "Draw a shape or take an exemplar, then rotate, move and scale it. The learner normalises the pose and compares the image with its exemplars.";
+  "Draw a shape, upload, paste or drop an image, use the camera, or take an exemplar; then rotate, move and scale it. The learner normalises the pose and compares the image with its exemplars.";
+const HINT = "The prediction for the image appears here.";
+const TEST_POSES = [
+  { angle: 0.8, scale: 1, x: 0.5, y: 0.5 },
+  { angle: 2.6, scale: 0.8, x: 0.35, y: 0.6 },
+  { angle: 4.4, scale: 0.65, x: 0.65, y: 0.4 },
+];
+const MAX_ASKED = 12;
 
 export function show(content, query) {
-  const body = (element, record) => new RecognitionPage(element, record).begin();
+  const body = async (element, record) => {
+    const page = new RecognitionPage(element, record);
+    await page.begin();
+    return acceptImages(page.canvas, page.errors.attempt);
+  };
   return showMemoryPage(content, query, { page: "try", title: "Try it", about: ABOUT, body });
 }
 
@@ -24,8 +37,11 @@ class RecognitionPage {
   constructor(element, record) {
     Object.assign(this, { element, record, threshold: 0.5 });
     this.errors = errorBox();
-    const hint = h("p", {}, "The prediction for the image appears here.");
-    this.answer = h("div", { id: "answer", "aria-live": "polite" }, hint);
+    this.answer = h("div", { id: "answer", "aria-live": "polite" }, h("p", {}, HINT));
+    this.taught = h("div", { id: "taught", "aria-live": "polite" });
+    this.asked = h("ul", { className: "thumbnails" });
+    this.gallery = h("section", { hidden: true }, h("h2", {}, "What was asked"), this.asked);
+    this.lastAsked = 0;
     this.update = latest(() => this.recognize());
   }
 
@@ -37,6 +53,7 @@ class RecognitionPage {
       label: "Canvas: draw a shape, then move it",
       onchange: () => this.update(),
       onpose: (pose) => this.showPose(pose),
+      onclear: () => this.clear(),
     });
     this.sliders = POSE.map((each) => {
       const oninput = (value) => this.canvas.setPose({ [each.name]: value });
@@ -55,12 +72,24 @@ class RecognitionPage {
     fill(
       this.element,
       this.errors.box,
-      h("div", { className: "side" }, this.controls(), h("div", {}, threshold, this.answer)),
+      h("div", { className: "side" }, this.controls(), h("div", {}, threshold, this.answer, this.taught, this.gallery)),
     );
+  }
+
+  /** Takes the answer back to its start. */
+  clear() {
+    this.result = undefined;
+    this.errors.show("");
+    fill(this.answer, h("p", {}, HINT));
+    fill(this.taught);
+    this.question.hidden = true;
   }
 
   controls() {
     const name = h("input", { id: "new-name", maxLength: 200, autocomplete: "off", placeholder: "class name" });
+    const onsubmit = (event) => (event.preventDefault(), this.addToMemory(name));
+    this.question = h("p", { className: "question", hidden: true }, "What is it? Name it, and it is known from then on.");
+    this.problem = errorBox();
     return h(
       "div",
       {},
@@ -74,46 +103,50 @@ class RecognitionPage {
         h("button", { onclick: () => this.resetPose() }, "Reset pose"),
       ),
       h(
-        "div",
-        { className: "bar" },
-        h("label", { htmlFor: "new-name", className: "visually-hidden" }, "Class name"),
-        name,
-        h("button", { onclick: () => this.addToMemory(name) }, "Add to memory"),
+        "form",
+        { "aria-label": "Teach", onsubmit },
+        this.question,
+        h(
+          "div",
+          { className: "bar" },
+          h("label", { htmlFor: "new-name", className: "visually-hidden" }, "Class name"),
+          name,
+          h("button", { type: "submit" }, "Add to memory"),
+        ),
+        this.problem.box,
       ),
     );
   }
 
   async recognize() {
     if (!this.canvas || this.canvas.isBlank) return;
-    const pixels = this.canvas.pixels();
-    this.result = await this.errors.attempt(() => post("recognition", { record: this.record }, pixels));
+    const [pixels, version] = [this.canvas.pixels(), this.canvas.version];
+    const result = await this.errors.attempt(() => post("recognition", { record: this.record }, pixels));
+    if (this.canvas.isBlank) return; // it was cleared meanwhile
+    this.result = result;
     this.show();
+    if (result) this.remember(result, version);
   }
 
   show() {
     if (!this.result) return;
-    const { label, novelty, factors, input, normalised, candidates } = this.result;
-    const isUnknown = novelty > this.threshold;
-    const title = classTitle(this.result);
-    const nearest = `, above ${this.threshold.toFixed(2)}; the nearest class is ${title}`;
-    const bar = h("i", {});
-    bar.style.width = `${Math.round(100 * novelty)}%`;
-    const position = `(${factors.x.toFixed(2)}, ${factors.y.toFixed(2)})`;
-    const pose = `angle ${degrees(factors.angle)}, scale ${factors.scale.toFixed(2)}, position ${position}`;
-    fill(
-      this.answer,
-      h("p", { className: "prediction" }, isUnknown ? "Unknown" : title),
-      h("p", {}, `Novelty ${novelty.toFixed(2)}${isUnknown ? nearest : ""}`),
-      h("div", { className: `meter${isUnknown ? " unknown" : ""}`, "aria-hidden": "true" }, bar),
-      h("div", { className: "pair" }, figure("Input", input), figure("After pose normalisation", normalised)),
-      h("p", {}, `Estimated pose: ${pose}.`),
-      h("h2", {}, "Best matching exemplars"),
-      h(
-        "ul",
-        { className: "thumbnails" },
-        candidates.map((each) => candidate(each, !isUnknown && each.label === label)),
-      ),
-    );
+    fill(this.answer, answerElements(this.result, this.threshold));
+    this.question.hidden = this.result.novelty <= this.threshold;
+  }
+
+  /** Adds an image to the gallery, once for all its poses. */
+  remember(result, version) {
+    const isUnknown = result.novelty > this.threshold;
+    const title = isUnknown ? "unknown" : classTitle(result);
+    const image = h("img", { src: result.input, alt: "" });
+    const button = h("button", { className: "plain", title: "Ask again" }, image, title);
+    button.onclick = () => this.canvas.setImage(image);
+    const item = h("li", {}, button);
+    if (version === this.lastAsked && this.asked.firstChild) this.asked.firstChild.replaceWith(item);
+    else this.asked.prepend(item);
+    this.lastAsked = version;
+    while (this.asked.children.length > MAX_ASKED) this.asked.lastChild.remove();
+    this.gallery.hidden = false;
   }
 
   async takeExemplar() {
@@ -140,33 +173,32 @@ class RecognitionPage {
 
   async addToMemory(input) {
     const name = input.value.trim();
-    if (this.canvas.isBlank) return this.errors.show("Draw something or upload an image first.");
-    if (!name) return (this.errors.show("Enter a class name first."), input.focus());
+    if (this.canvas.isBlank) return this.problem.show("Draw something, use the camera or upload an image first.");
+    if (!name) return (this.problem.show("Enter a class name first."), input.focus());
+    if (this.memory.classes.some((each) => each.name === name))
+      return this.problem.show(`${name} is known already; choose another name, or forget it on the memory page.`);
     const query = { record: this.record, version: this.memory.version, name };
-    const done = await this.errors.attempt(() => post("memory/add", query, this.canvas.originalPixels()));
+    const done = await this.problem.attempt(() => post("memory/add", query, this.canvas.originalPixels()));
     if (!done) return;
     this.memory.version = done.version;
+    this.memory.classes.push({ label: done.label, name, n_images: 1 });
     showStatus(`${name} was added; save it on the memory page to keep it.`);
     this.update();
+    await this.problem.attempt(() => this.testPoses(name, done));
   }
-}
 
-const figure = (caption, source) =>
-  h(
-    "figure",
-    {},
-    h("figcaption", {}, caption),
-    h("img", { className: "image pixels", src: source, alt: caption }),
-  );
-
-function candidate({ label, name, residual, image }, isPrediction) {
-  const title = classTitle({ label, name });
-  return h(
-    "li",
-    { className: isPrediction ? "selected" : "" },
-    h("img", { src: image, alt: `Exemplar of ${title}` }),
-    title,
-    h("br", {}),
-    `residual ${residual.toFixed(1)}`,
-  );
+  /** Shows what was stored, and whether it is recognized in three other poses. */
+  async testPoses(name, { label, version }) {
+    const stored = url("memory/image.png", { record: this.record, label, version });
+    const ask = (pose) => post("recognition", { record: this.record }, this.canvas.pixelsIn(pose));
+    const results = [];
+    for (const pose of TEST_POSES) results.push(await ask(pose));
+    const tested = (result) =>
+      figure(`${result.label === label ? "✓" : "✗"} ${classTitle(result)}`, result.input);
+    fill(
+      this.taught,
+      h("h2", {}, `Taught: ${name}`),
+      h("div", { className: "comparison" }, figure("Stored exemplar", stored), results.map(tested)),
+    );
+  }
 }

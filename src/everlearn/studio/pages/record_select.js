@@ -1,7 +1,8 @@
 // Pages about the learner of one record, with a menu to select the record.
 
 import { get } from "./api.js";
-import { emptyState, fill, h } from "./dom.js";
+import { fill, h } from "./dom.js";
+import { noRecord } from "./introduction.js";
 
 /** Shows a page about one of the records that the route `${route}/records` lists.
 
@@ -33,12 +34,5 @@ const noMemory = () =>
     "No learner with exemplars yet",
     "The exemplars of a DCL learner appear here after its first task.",
     "everlearn run --learner dcl --tasks 20",
-  );
-
-/** What a page shows while there is no record for it. */
-export const noRecord = (title, text, command) =>
-  emptyState(
-    title,
-    h("p", {}, `${text} Start a run on the `, h("a", { href: "#/runs" }, "runs page"), ", or in a terminal:"),
-    h("pre", {}, command),
+    "dcl",
   );

@@ -1,52 +1,84 @@
-// Figures of the plotted runs: a legend, their curves, and the score matrix of one run.
+// Figures of the plotted runs: a legend, their curves, the score matrix of one run, and a comparison of all.
 
 import { get, url } from "./api.js";
 import { Chart } from "./chart.js";
 import { dashes, format, isDark, lineRole } from "./chart_render.js";
-import { debounced, fill, h, latest } from "./dom.js";
+import { Comparison } from "./comparison.js";
+import { debounced, fill, h, latest, menu } from "./dom.js";
+import { AXES, RunGroups, along, interpolate, meanAndBand, minus, totals, totalsCurve } from "./run_groups.js";
 import { scoreMatrix } from "./score_matrix.js";
 
 const CURVES = {
-  accuracy: { title: "Accuracy on all tasks seen", top: 1 },
-  forgetting: { title: "Forgetting" },
-  loss: { title: "Loss" },
-  seconds: { title: "Seconds per task" },
-  bytes: { title: "Memory", formatY: (y) => format(y, "B") },
+  accuracy: { title: "Accuracy on all tasks seen", top: 1, about: "share of test images of all tasks so far that are recognized" },
+  forgetting: { title: "Forgetting", about: "mean drop of earlier tasks from their best accuracy" },
+  loss: { title: "Loss", about: "what the learner minimizes, batch by batch; not comparable between learners" },
+  seconds: { title: "Seconds per task", about: "training and evaluation" },
+  bytes: { title: "Memory", about: "parameters and stored data", formatY: (y) => format(y, "B") },
 };
-const FORMATS = ["svg", "png", "csv"];
 const REFINE_FROM = 1000;
 const SCORES_PAUSE_MS = 1000;
 
-/** `title` maps the name of a run to its title; `attempt` runs a function and shows its error. */
+/** `summary` maps the name of a run to its summary; `attempt` runs a function and shows its error. */
 export class RunFigures {
-  constructor({ title, attempt }) {
-    Object.assign(this, { title, attempt });
-    this.element = h("div", {});
-    this.scores = h("figure", { id: "scores" });
-    this.plotted = new Map();
+  constructor({ summary, attempt }) {
+    Object.assign(this, { summary, attempt, plotted: [], lines: [], charts: {} });
+    this.groups = new RunGroups();
     this.points = new Map();
-    this.charts = {};
+    this.scores = h("figure", { id: "scores" });
+    this.legend = h("ul", { className: "legend", "aria-label": "Legend" });
+    this.figures = h("div", { className: "figures" });
+    this.comparison = new Comparison(attempt);
+    const controls = this.controls();
+    const figures = Object.entries(CURVES).map(([name, options]) => this.figure(name, options));
+    fill(this.figures, figures, this.scores);
+    this.all = h("a", { download: "", id: "all-curves" }, "Download all curves (CSV)");
+    const parts = [controls, this.legend, this.figures, this.comparison.element, h("p", {}, this.all)];
+    this.element = h("section", { "aria-label": "Comparison of the plotted runs", hidden: true }, parts);
     this.updateScores = latest(async () => {
       await this.drawScores();
       await new Promise((resolve) => setTimeout(resolve, SCORES_PAUSE_MS));
     });
   }
 
-  /** Starts again with these runs, by line number. */
-  begin(plotted) {
-    this.plotted = new Map(plotted);
+  controls() {
+    const onchange = () => this.applyControls();
+    const metrics = Object.entries(CURVES).map(([name, { title }]) => [name, title]);
+    const axes = Object.entries(AXES).map(([name, { title }]) => [name, title]);
+    this.metric = menu("metric", "Metric", [["", "all"], ...metrics], onchange);
+    this.axis = menu("axis", "Over", axes, onchange);
+    this.scale = menu("scale", "Scale", [["linear", "linear"], ["log", "logarithmic"]], onchange); // prettier-ignore
+    this.baseline = menu("baseline", "Show", [["", "values"]], onchange);
+    this.grouped = h("input", { type: "checkbox", id: "grouped", checked: true, onchange });
+    const check = h("label", {}, this.grouped, " Group seeds");
+    const menus = [this.metric, this.axis, this.scale, this.baseline].map(({ element }) => element);
+    return h("div", { className: "bar", role: "group", "aria-label": "Figures" }, menus, check);
+  }
+
+  applyControls() {
+    for (const [name, chart] of Object.entries(this.charts)) {
+      const { top } = CURVES[name];
+      const isPlain = !this.baseline.value && this.scale.value === "linear";
+      Object.assign(chart, { xTitle: AXES[this.axis.value].title, log: this.scale.value === "log" && !this.baseline.value });
+      chart.top = isPlain ? top : undefined;
+      chart.canvas.closest("figure").hidden = Boolean(this.metric.value) && this.metric.value !== name;
+      if (chart.axis !== this.axis.value) chart.zoom(null);
+      chart.axis = this.axis.value;
+    }
+    this.scores.hidden = Boolean(this.metric.value);
+    this.figures.classList.toggle("single", Boolean(this.metric.value));
+    this.group();
+  }
+
+  /** Starts again with these runs. */
+  begin(names) {
+    this.plotted = names;
     this.points.clear();
-    this.charts = {};
-    fill(this.scores);
-    if (!plotted.size) return void fill(this.element);
-    const figures = Object.entries(CURVES).map(([name, options]) => this.figure(name, options));
-    fill(
-      this.element,
-      this.legend(),
-      h("div", { className: "figures" }, figures, this.scores),
-      h("p", {}, this.downloadAll()),
-    );
+    this.element.hidden = !names.length;
+    this.all.href = url("downloads/curves.csv", { record: names });
+    for (const chart of Object.values(this.charts)) chart.keep(new Set());
+    this.group();
     this.drawScores();
+    this.comparison.show(names);
   }
 
   /** Drops all points, which will be sent again. */
@@ -55,19 +87,76 @@ export class RunFigures {
   }
 
   /** Adds the new points of a run. */
-  add({ record, restarts, points }) {
+  add({ record, restarts, points, state }) {
     if (restarts || !this.points.has(record)) this.points.set(record, {});
     const all = this.points.get(record);
     for (const [name, some] of Object.entries(points)) all[name] = (all[name] ?? []).concat(some);
-    const [label, line] = [this.title(record), this.plotted.get(record) ?? 0];
-    for (const [name, chart] of Object.entries(this.charts))
-      chart.set(record, { label, line, points: all[name] ?? [] });
+    this.draw();
     if (points.accuracy?.length && record === this.scoresOf) this.updateScores();
+    if (state.finished) this.comparison.show(this.plotted);
   }
 
-  legend() {
-    const runs = [...this.plotted].map(([name, line]) => h("li", {}, swatch(line), this.title(name)));
-    return h("ul", { className: "legend", "aria-label": "Legend" }, runs);
+  /** Groups the runs again and shows the legend and the menu of baselines. */
+  group() {
+    this.lines = this.groups.of(this.plotted.map((name) => this.summary(name)), this.grouped.checked); // prettier-ignore
+    const key = JSON.stringify(this.lines);
+    if (key !== this.shown) {
+      this.shown = key;
+      fill(this.legend, this.lines.map(legendItem));
+      const options = this.lines.map(({ records, label }) => [records[0], `difference to ${label}`]);
+      this.baseline.setOptions(this.lines.length > 1 ? [["", "values"], ...options] : [["", "values"]]);
+    }
+    this.draw();
+  }
+
+  /** The line number of a run. */
+  lineOf(record) {
+    return this.lines.find(({ records }) => records.includes(record))?.line;
+  }
+
+  draw() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      for (const name of Object.keys(this.charts)) this.drawCurve(name);
+    });
+  }
+
+  drawCurve(name) {
+    const chart = this.charts[name];
+    const base = this.lines.find(({ records }) => records.includes(this.baseline.value));
+    const baseline = base && this.mean(base, name).points;
+    const shown = new Set();
+    for (const group of this.lines) {
+      if (group === base) continue;
+      const { points, band } = this.mean(group, name);
+      const change = (some) => (baseline ? minus(some, baseline) : some);
+      const isSingle = group.records.length === 1;
+      const key = isSingle ? group.records[0] : group.key;
+      shown.add(key);
+      chart.set(key, { label: group.label, line: group.line, points: change(points), band: change(band) });
+      if (isSingle) continue;
+      for (const record of group.records) {
+        shown.add(record);
+        chart.set(record, { label: "", line: group.line, thin: true, points: change(this.curve(record, name)) });
+      }
+    }
+    chart.keep(shown);
+  }
+
+  /** The curve of a run over the selected axis. */
+  curve(record, name) {
+    const all = this.points.get(record) ?? {};
+    return along(this.axis.value, all, all[name] ?? []);
+  }
+
+  /** The mean curve of a group and its band; over another axis, at the mean total after each number of tasks. */
+  mean({ records }, name) {
+    const curves = (key) => records.map((record) => this.points.get(record)?.[key] ?? []);
+    const { points, band } = meanAndBand(curves(name));
+    const axis = this.axis.value;
+    const curve = totalsCurve(axis);
+    const measured = curve ? { [curve]: meanAndBand(curves(curve)).points } : {};
+    return { points: along(axis, measured, points), band: along(axis, measured, band) };
   }
 
   figure(name, options) {
@@ -76,43 +165,51 @@ export class RunFigures {
     const reset = h("button", { className: "small", hidden: true, "aria-label": label }, "Reset zoom");
     const refine = debounced((range) => this.refine(name, range));
     const onzoom = (range) => ((reset.hidden = !range), refine(range));
-    const chart = new Chart(canvas, { zero: true, ...options, onzoom });
+    const oncursor = (x) => Object.values(this.charts).forEach((other) => other !== chart && other.read(x, false));
+    const chart = new Chart(canvas, { zero: true, ...options, onzoom, oncursor });
+    chart.axis = "tasks";
     reset.onclick = () => (chart.zoom(null), canvas.focus());
     this.charts[name] = chart;
-    const link = (format) => {
-      const [low, high] = chart.range ?? [];
-      const record = [...this.plotted.keys()];
-      return url("downloads/curve", { ...theme(), record, curve: name, format, low, high });
-    };
-    const actions = h("span", { className: "actions" }, reset, downloads(options.title, link));
-    return h("figure", {}, h("figcaption", {}, h("span", {}, options.title), actions), canvas);
+    const link = (format) => url("downloads/curve", { ...this.view(chart), curve: name, format });
+    const actions = h("span", { className: "actions" }, reset, downloads(options.title, link, ["svg", "png", "csv"]));
+    const title = h("a", { href: `#/words?word=${name}`, className: "word" }, options.title);
+    const about = h("small", {}, options.about);
+    return h("figure", {}, h("figcaption", {}, h("span", {}, title, about), actions), canvas);
+  }
+
+  /** The parameters of a download that shows what a chart shows. */
+  view(chart) {
+    const [low, high] = chart.range ?? [];
+    const options = { axis: this.axis.value, log: chart.log, grouped: this.grouped.checked };
+    const baseline = this.baseline.value || undefined;
+    return { ...theme(), record: this.plotted, low, high, ...options, baseline };
   }
 
   /** Loads all points within a zoomed range of long curves. */
   refine(name, range) {
     const chart = this.charts[name];
-    if (!range || chart.range !== range) return;
+    if (!range || chart.range !== range || this.baseline.value) return;
     for (const [record, { points }] of chart.lines)
-      if (points.length >= REFINE_FROM)
+      if (points.length >= REFINE_FROM && this.points.has(record))
         this.attempt(async () => {
-          const [low, high] = range;
+          const all = this.points.get(record);
+          const [low, high] = range.map((x) => toTasks(this.axis.value, all, x));
           const curves = await get("records/curves", { record, low, high });
-          if (chart.range === range) chart.refine(record, curves[name]);
+          if (chart.range === range) chart.refine(record, along(this.axis.value, all, curves[name]));
         });
   }
 
-  downloadAll() {
-    const href = url("downloads/curves.csv", { record: [...this.plotted.keys()] });
-    return h("a", { href, download: "", id: "all-curves" }, "Download all curves (CSV)");
-  }
-
   async drawScores() {
-    const names = [...this.plotted.keys()];
+    const names = this.plotted;
     if (!names.length) return;
     if (!names.includes(this.scoresOf)) this.scoresOf = names[0];
     const record = this.scoresOf;
     const scores = await this.attempt(() => get("records/scores", { record }));
     if (scores && record === this.scoresOf) this.showScores(scores, names);
+  }
+
+  title(name) {
+    return this.summary(name).name || name;
   }
 
   showScores(scores, names) {
@@ -121,22 +218,27 @@ export class RunFigures {
     const select = { "aria-label": "Run whose score matrix is shown", onchange };
     const title = h("span", {}, "Score matrix ", names.length > 1 ? h("select", select, names.map(option)) : "");
     const link = (format) => url("downloads/scores", { ...theme(), record: this.scoresOf, format });
-    const noScores = h("p", {}, "No evaluation yet; each task adds a row.");
-    const matrix = scores.rows.length ? scoreMatrix(scores) : noScores;
-    // The caption stays in place during live updates: a link that is replaced during a click is not followed.
+    // The caption and the matrix stay in place during live updates, so that clicks and the focus are not lost.
     const key = JSON.stringify([this.scoresOf, names.map((name) => this.title(name))]);
-    const [caption, shown] = this.scores.children;
-    if (shown && this.scores.dataset.key === key) {
-      const focused = shown.contains(document.activeElement);
-      shown.replaceWith(matrix);
-      if (focused) matrix.querySelector("canvas")?.focus();
-    } else {
-      const focused = caption?.contains(document.activeElement) && document.activeElement.tagName;
-      this.scores.dataset.key = key;
-      fill(this.scores, h("figcaption", {}, title, downloads("Score matrix", link)), matrix);
-      if (focused) this.scores.querySelector(focused)?.focus();
-    }
+    if (this.matrix && this.scores.dataset.key === key) return this.matrix.update(scores);
+    const [caption] = this.scores.children;
+    const focused = caption?.contains(document.activeElement) && document.activeElement.tagName;
+    this.scores.dataset.key = key;
+    this.matrix = scoreMatrix(scores);
+    const links = downloads("Score matrix", link, ["svg", "png", "csv", "tex"]);
+    fill(this.scores, h("figcaption", {}, title, links), this.matrix.element);
+    if (focused) this.scores.querySelector(focused)?.focus();
   }
+}
+
+const legendItem = ({ line, label, records }) =>
+  h("li", {}, swatch(line), label, records.length > 1 ? ` (${records.length} seeds)` : "");
+
+/** The number of tasks at a value of x on another axis. */
+function toTasks(axis, curves, x) {
+  const measured = totals(axis, curves);
+  if (!measured) return x;
+  return interpolate(measured.map(([task, total]) => [total, task]), x) ?? measured.at(-1)[0]; // prettier-ignore
 }
 
 /** A square in the colour of a line, striped for dashed lines. */
@@ -147,16 +249,17 @@ export function swatch(line) {
 }
 
 const theme = () => (isDark() ? { dark: true } : {});
+const FORMAT_NAMES = { tex: "LaTeX" };
 
 /** Download links; the address is computed when a link is followed, from what is shown then. */
-function downloads(title, href) {
+export function downloads(title, href, formats) {
   const link = (format) => {
-    const name = format.toUpperCase();
+    const name = FORMAT_NAMES[format] ?? format.toUpperCase();
     const element = h("a", { download: "", "aria-label": `Download ${title} as ${name}` }, name);
     const update = () => (element.href = href(format));
     element.addEventListener("click", update);
     update();
     return element;
   };
-  return h("span", { className: "downloads" }, FORMATS.map(link));
+  return h("span", { className: "downloads" }, formats.map(link));
 }

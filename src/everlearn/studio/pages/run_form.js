@@ -1,143 +1,176 @@
-// The form for a new run, built from the settings that the server describes.
+// The form for a new run: presets, the learner, the stream and their settings.
 
 import { get, postJson } from "./api.js";
-import { errorBox, fill, h } from "./dom.js";
+import { duration, errorBox, fill, h } from "./dom.js";
+import { changedSettings, fieldGrid, labelled, setValue, showFieldError } from "./run_fields.js";
+import { citation } from "./words.js";
 
 const MAIN_FIELDS = ["n_tasks", "seed", "epochs", "batch_size"];
-const SUGGESTED = { n_tasks: 20 };
 const OTHER = "other";
 const EXAMPLES = { learner: "my_method.py:MyMethod", stream: "my_stream.py:my_stream" };
+const STARTING = "Starting: a new process loads the learner, which takes some seconds.";
 
 /** The form; calls `started` with the name of the record, or `close`. */
 export function runForm({ started, close }) {
   const errors = errorBox();
-  const form = h("form", { "aria-label": "New run" }, h("p", {}, "Loading…"));
-  errors.attempt(async () => fillForm(form, errors.attempt, await get("runs/options"), { started, close }));
-  return h("section", { className: "empty" }, h("h2", {}, "New run"), errors.box, form);
+  const section = h("section", { className: "empty" }, h("h2", {}, "New run"), errors.box, h("p", {}, "Loading…"));
+  errors.attempt(async () => {
+    const form = new RunForm(await get("runs/options"), { started, close });
+    section.lastChild.replaceWith(form.element);
+    await form.begin();
+  });
+  return section;
 }
 
-async function fillForm(form, attempt, { learners, streams, fields }, { started, close }) {
-  const inputs = new Map();
-  const learner = settingsSection("learner", learners, "dcl", inputs, attempt);
-  const stream = settingsSection("stream", streams, "sprites", inputs, attempt);
-  const name = h("input", { id: "run-name", maxLength: 200, autocomplete: "off" });
-  const start = h("button", { className: "main", type: "submit" }, "Start");
-  form.onsubmit = async (event) => {
+class RunForm {
+  constructor({ learners, streams, fields, presets }, { started, close }) {
+    Object.assign(this, { started, inputs: new Map(), perTask: null });
+    this.learner = new Section("learner", learners, "dcl", this.inputs);
+    this.stream = new Section("stream", streams, "sprites", this.inputs);
+    this.name = h("input", { id: "run-name", maxLength: 200, autocomplete: "off" });
+    this.start = h("button", { className: "main", type: "submit" }, "Start");
+    this.note = h("p", { role: "status" });
+    this.problem = errorBox();
+    const isMain = ({ key }) => MAIN_FIELDS.includes(key);
+    const others = fields.filter((field) => !isMain(field));
+    this.presets = presets.map((preset) => this.presetButton(preset));
+    this.element = h(
+      "form",
+      { "aria-label": "New run", noValidate: true, onsubmit: (event) => this.submit(event) },
+      h("div", { className: "presets", role: "group", "aria-label": "Presets" }, this.presets),
+      h(
+        "div",
+        { className: "fields" },
+        this.learner.field,
+        this.learner.reference,
+        this.stream.field,
+        this.stream.reference,
+        labelled("Name (optional)", this.name),
+      ),
+      fieldGrid(fields.filter(isMain), this.inputs),
+      this.learner.element,
+      this.stream.element,
+      h("details", {}, h("summary", {}, "Other settings"), fieldGrid(others, this.inputs)),
+      h("div", { className: "bar" }, this.start, h("button", { type: "button", onclick: close }, "Cancel"), this.note),
+      this.problem.box,
+    );
+    this.inputs.get("n_tasks").input.addEventListener("input", () => this.showEstimate());
+    for (const { select } of [this.learner, this.stream])
+      select.addEventListener("change", () => ((this.perTask = null), this.showEstimate()));
+  }
+
+  async begin() {
+    this.learner.select.focus(); // before waiting, so that the focus is not taken from another field later
+    await Promise.all([this.learner.update(), this.stream.update()]);
+  }
+
+  presetButton(preset) {
+    const time = `about ${duration(preset.seconds)}${preset.asks ? " per task" : ""}`;
+    const onclick = () => this.usePreset(preset);
+    const text = [h("strong", {}, preset.title), h("span", {}, preset.about), h("small", {}, time)];
+    return h("button", { type: "button", "aria-pressed": "false", "data-key": preset.key, onclick }, text);
+  }
+
+  async usePreset({ key, learner, stream, name, settings, seconds, asks }) {
+    this.presets.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.key === key)));
+    await Promise.all([this.learner.choose(learner), this.stream.choose(stream)]);
+    for (const { field, input } of this.inputs.values()) setValue(input, field.default ?? "");
+    for (const [setting, value] of Object.entries(settings)) setValue(this.inputs.get(setting).input, value);
+    this.name.value = name;
+    this.perTask = asks ? seconds : seconds / (settings.n_tasks ?? 1);
+    this.showEstimate();
+    if (asks) showFieldError(this.inputs.get(asks).input, "Enter the path of your images on this machine.");
+    else this.start.focus();
+  }
+
+  showEstimate() {
+    const nTasks = Number(this.inputs.get("n_tasks").input.value);
+    const [seconds, unit] = nTasks ? [this.perTask * nTasks, ""] : [this.perTask, " per task"];
+    this.note.textContent = this.perTask ? `About ${duration(seconds)}${unit} on one CPU core.` : "";
+  }
+
+  async submit(event) {
     event.preventDefault();
-    Object.assign(start, { disabled: true, textContent: "Starting…" });
-    const run = { learner: learner.name(), stream: stream.name(), name: name.value };
-    const done = await attempt(() => postJson("runs", { ...run, settings: changedSettings(inputs) }));
-    Object.assign(start, { disabled: false, textContent: "Start" });
-    if (done) started(done.record);
-  };
-  const isMain = ({ key }) => MAIN_FIELDS.includes(key);
-  const others = fields.filter((field) => !isMain(field));
-  fill(
-    form,
-    h(
-      "div",
-      { className: "fields" },
-      labelled("Learner", learner.select),
-      learner.reference,
-      labelled("Stream", stream.select),
-      stream.reference,
-      labelled("Name (optional)", name),
-    ),
-    fieldGrid(fields.filter(isMain), inputs),
-    learner.element,
-    stream.element,
-    h("details", {}, h("summary", {}, "Other settings"), fieldGrid(others, inputs)),
-    h("div", { className: "bar" }, start, h("button", { type: "button", onclick: close }, "Cancel")),
-  );
-  learner.select.focus(); // before waiting, so that the focus is not taken from another field later
-  await Promise.all([learner.update(), stream.update()]);
+    this.clearErrors();
+    Object.assign(this.start, { disabled: true, textContent: "Starting…" });
+    this.note.textContent = STARTING;
+    const run = { learner: this.learner.name(), stream: this.stream.name(), name: this.name.value };
+    try {
+      this.started((await postJson("runs", { ...run, settings: changedSettings(this.inputs) })).record);
+    } catch (error) {
+      this.showError(error);
+    } finally {
+      Object.assign(this.start, { disabled: false, textContent: "Start" });
+      this.showEstimate();
+    }
+  }
+
+  /** The input of the field that an error names. */
+  inputOf(key) {
+    if (key === "name") return this.name;
+    if (key === "learner" || key === "stream") return this[key].input;
+    return this.inputs.get(key)?.input;
+  }
+
+  clearErrors() {
+    this.problem.show("");
+    const inputs = [...this.inputs.values()].map(({ input }) => input);
+    for (const input of [this.name, this.learner.input, this.stream.input, ...inputs]) showFieldError(input, "");
+  }
+
+  showError({ message, field }) {
+    const input = this.inputOf(field);
+    this.problem.show(input ? `Not started; see “${input.labels[0].textContent}”.` : message);
+    if (input) showFieldError(input, message);
+  }
 }
 
 /** A menu of learners or streams, and the description and settings of the selected one. */
-function settingsSection(section, names, selected, inputs, attempt) {
-  const options = names.map((name) => h("option", { selected: name === selected }, name));
-  options.push(h("option", { value: OTHER }, "from a file or module…"));
-  const element = h("div", {});
-  const input = h("input", { id: `${section}-reference`, placeholder: EXAMPLES[section], autocomplete: "off" });
-  const reference = Object.assign(labelled(`Your ${section}`, input), { hidden: true });
-  const name = () => (select.value === OTHER ? input.value.trim() : select.value);
-  const update = () =>
-    attempt(async () => {
-      for (const key of inputs.keys()) if (key.startsWith(`${section}.`)) inputs.delete(key);
-      const chosen = name();
-      reference.hidden = select.value !== OTHER;
-      if (!chosen) return void fill(element);
-      const { description, supervision, fields } = await get(`runs/${section}`, { name: chosen });
-      if (chosen !== name()) return; // another one was selected meanwhile
-      fill(
-        element,
-        h("p", {}, description, supervision ? h("small", {}, ` Supervision: ${supervision}.`) : ""),
-        h(
-          "details",
-          {},
-          h("summary", {}, `Settings of ${chosen} (${fields.length})`),
-          fieldGrid(fields, inputs),
-        ),
-      );
-    });
-  const select = h("select", { id: section, onchange: update }, options);
-  input.onchange = update;
-  return { select, reference, name, element, update };
-}
-
-const labelled = (text, input) =>
-  h("div", { className: "field" }, h("label", { htmlFor: input.id }, text), input);
-
-function fieldGrid(fields, inputs) {
-  const element = (field) => {
-    const id = `setting-${field.key.replace(".", "-")}`;
-    const input = Object.assign(inputElement(field), { id });
-    input.setAttribute("aria-describedby", `${id}-help`);
-    inputs.set(field.key, { field, input });
-    const label = field.key.split(".").at(-1).replaceAll("_", " ");
-    return h(
-      "div",
-      { className: "field" },
-      h("label", { htmlFor: id }, label),
-      input,
-      h("small", { id: `${id}-help` }, field.help),
-    );
-  };
-  return h("div", { className: "fields" }, fields.map(element));
-}
-
-function inputElement({ key, input, default: given, options, min, max, integer }) {
-  const value = given ?? SUGGESTED[key] ?? "";
-  if (input === "select")
-    return h(
-      "select",
-      {},
-      options.map((option) => h("option", { selected: option === given }, String(option))),
-    );
-  if (input === "checkbox") return h("input", { type: "checkbox", checked: given === true });
-  if (input === "number")
-    return h("input", { type: "number", value, step: integer ? 1 : "any", min: min ?? "", max: max ?? "" });
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return h("input", { value: text, autocomplete: "off" });
-}
-
-/** The settings that differ from their defaults. */
-function changedSettings(inputs) {
-  const settings = {};
-  for (const [key, { field, input }] of inputs) {
-    const value = input.type === "checkbox" ? input.checked : parse(input.value);
-    if (value !== undefined && JSON.stringify(value) !== JSON.stringify(field.default)) settings[key] = value;
+class Section {
+  constructor(section, names, selected, inputs) {
+    Object.assign(this, { section, inputs });
+    const options = names.map((name) => h("option", { selected: name === selected }, name));
+    options.push(h("option", { value: OTHER }, "from a file or module…"));
+    const reference = { placeholder: EXAMPLES[section], autocomplete: "off", onchange: () => this.update() };
+    this.typed = h("input", { id: `${section}-reference`, ...reference });
+    this.select = h("select", { id: section, onchange: () => this.update() }, options);
+    this.field = labelled(section === "learner" ? "Learner" : "Stream", this.select);
+    this.reference = Object.assign(labelled(`Your ${section}`, this.typed), { hidden: true });
+    this.element = h("div", {});
   }
-  return settings;
-}
 
-/** A value from text: JSON, a list with commas, or a string. */
-function parse(text) {
-  const trimmed = text.trim();
-  if (trimmed === "") return undefined;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return trimmed.includes(",") ? trimmed.split(",").map((part) => parse(part)) : trimmed;
+  /** The element in which the name was entered. */
+  get input() {
+    return this.select.value === OTHER ? this.typed : this.select;
+  }
+
+  name() {
+    return this.select.value === OTHER ? this.typed.value.trim() : this.select.value;
+  }
+
+  async choose(name) {
+    this.select.value = name;
+    await this.update();
+  }
+
+  async update() {
+    for (const key of this.inputs.keys()) if (key.startsWith(`${this.section}.`)) this.inputs.delete(key);
+    const chosen = this.name();
+    this.reference.hidden = this.select.value !== OTHER;
+    showFieldError(this.input, "");
+    fill(this.element);
+    if (!chosen) return;
+    try {
+      const form = await get(`runs/${this.section}`, { name: chosen });
+      if (chosen === this.name()) this.show(chosen, form); // otherwise another one was selected meanwhile
+    } catch (error) {
+      showFieldError(this.input, error.message);
+    }
+  }
+
+  show(chosen, { description, supervision, fields, ...publication }) {
+    const given = supervision ? h("small", {}, ` Supervision: ${supervision}.`) : "";
+    const summary = h("summary", {}, `Settings of ${chosen} (${fields.length})`);
+    fill(this.element, h("p", {}, description, given, " ", citation(publication)), h("details", {}, summary, fieldGrid(fields, this.inputs)));
   }
 }

@@ -1,14 +1,24 @@
 // The runs page: all runs, the curves of selected ones, and a form to start more.
 
 import { get, post, url } from "./api.js";
-import { errorBox, fill, h, showStatus } from "./dom.js";
+import { debounced, errorBox, fill, h, menu, showStatus } from "./dom.js";
+import { editRecord, openFolder, showTrash } from "./record_dialogs.js";
 import { RunFigures } from "./run_figures.js";
 import { runForm } from "./run_form.js";
-import { runTable } from "./run_table.js";
+import { RunTable } from "./run_table.js";
 
-const MAX_LISTED = 100;
-const MAX_PLOTTED = 16;
+const PAGE_SIZE = 100;
+const STATES = ["any", "running", "finished", "stopped", "damaged"].map((state) => [state, state]);
+const ORDERS = [
+  ["newest", "newest first"],
+  ["name", "name"],
+  ["accuracy", "accuracy"],
+  ["tasks", "tasks"],
+];
+const MAX_PLOTTED = 32;
 const REFRESH_MS = 4000;
+const PENDING_REFRESH_MS = 500;
+const WORDS = { stop: "stopping", resume: "resuming" };
 const ABOUT =
   "All runs in the folder of records, newest first. Selected runs are plotted together; the curves of active runs update live.";
 
@@ -22,91 +32,135 @@ export async function show(content, query) {
 
 class RunsPage {
   constructor(plotted) {
-    this.plotted = new Map(plotted.slice(0, MAX_PLOTTED).map((name, line) => [name, line]));
+    this.plotted = new Set(plotted.slice(0, MAX_PLOTTED));
     this.plotsNewest = !plotted.length;
-    this.names = new Map();
-    this.running = new Map();
+    this.summaries = new Map();
+    this.pending = new Map();
     this.errors = errorBox();
     this.filter = h("input", {
       type: "search",
       id: "filter",
       className: "full-width",
-      placeholder: "Filter by name, learner or stream",
-      "aria-label": "Filter by name, learner or stream",
-      oninput: () => this.refresh(),
+      placeholder: "Filter by name, learner, stream, tag or note",
+      "aria-label": "Filter by name, learner, stream, tag or note",
+      oninput: debounced(() => this.listAgain()),
     });
-    this.table = h("div", {});
+    this.state = menu("state", "State", STATES, () => this.listAgain());
+    this.order = menu("order", "Order", ORDERS, () => this.listAgain());
+    this.nListed = PAGE_SIZE;
+    this.table = new RunTable({
+      toggle: (name) => this.toggle(name),
+      toggleAll: (isPlotted) => this.toggleAll(isPlotted),
+      send: (action, record) => this.send(action, record),
+      edit: (record) => this.edit(record),
+      filterBy: (tag) => ((this.filter.value = `tag:${tag}`), this.listAgain()),
+      showMore: () => ((this.nListed += PAGE_SIZE), this.refresh()),
+    });
     this.form = h("div", {});
     this.figures = new RunFigures({
-      title: (name) => this.names.get(name) || name,
+      summary: (name) => this.summaries.get(name) ?? { record: name, name: "", learner: name },
       attempt: this.errors.attempt,
     });
     const start = h("button", { className: "main", onclick: () => this.openForm() }, "New run");
-    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), start);
-    const parts = [this.errors.box, bar, this.form, this.table, this.figures.element];
+    const menus = [this.state.element, this.order.element];
+    const bar = h("div", { className: "bar" }, h("div", { className: "grow" }, this.filter), menus, start);
+    const dialog = (open) => async () => ((await this.errors.attempt(open)), this.refresh());
+    this.trash = h("button", { className: "small", onclick: dialog(showTrash) }, "Trash");
+    const other = h("button", { className: "small", onclick: dialog(openFolder) }, "Open another folder");
+    const folders = h("div", { className: "bar" }, other, this.trash);
+    const parts = [this.errors.box, bar, this.form, this.table.element, folders, this.figures.element];
     this.element = h("div", {}, h("h1", {}, "Runs"), h("p", {}, ABOUT), parts);
   }
 
+  /** Shows another list from its start. */
+  listAgain() {
+    this.nListed = PAGE_SIZE;
+    this.refresh();
+  }
+
   async refresh() {
-    const query = { query: this.filter.value, limit: MAX_LISTED };
+    const [state, order] = [this.state.value, this.order.value];
+    const query = { query: this.filter.value, state, order, limit: this.nListed };
     const list = await this.errors.attempt(() => get("records", query));
     if (!list) return;
-    if (this.plotsNewest && list.records.length) this.plotted.set(list.records[0].record, 0);
+    const key = JSON.stringify([query.query, state, order]);
+    if (this.key !== undefined && key !== this.key) this.table.clear();
+    this.key = key;
+    this.trash.textContent = list.n_deleted ? `Trash (${list.n_deleted})` : "Trash";
+    if (this.plotsNewest && list.records.length) this.plotted.add(list.records[0].record);
     this.plotsNewest = false;
-    for (const { record, name, running } of list.records) {
-      this.names.set(record, name);
-      this.running.set(record, running);
+    for (const summary of list.records) {
+      const { record, running } = summary;
+      this.summaries.set(record, summary);
+      if (this.pending.get(record)?.word === (running ? "resuming" : "stopping")) this.pending.delete(record);
     }
-    if (JSON.stringify(list) !== JSON.stringify(this.list)) {
-      this.list = list;
-      this.drawTable();
-    }
+    this.list = list;
     this.follow();
+    this.figures.group();
+    this.drawTable();
   }
 
-  /** Replaces the table; the focused control keeps the focus. */
   drawTable() {
-    const focused = document.activeElement?.getAttribute("aria-label");
-    const actions = {
-      toggle: (name) => this.toggle(name),
-      send: (path, record, status) => this.send(path, record, status),
-    };
-    fill(this.table, runTable(this.list, this.plotted, actions));
-    const controls = [...this.table.querySelectorAll("input, button")];
-    if (focused) controls.find((each) => each.getAttribute("aria-label") === focused)?.focus();
+    const line = (name) => (this.plotted.has(name) ? (this.figures.lineOf(name) ?? 0) : undefined);
+    this.table.update(this.list, line, this.pending);
   }
 
-  async send(path, record, status) {
-    const done = await this.errors.attempt(() => post(path, { record }));
-    if (done) showStatus(status);
+  /** Stops or resumes a run; the row shows it at once, and an error of it. */
+  async send(action, record) {
+    if (this.pending.get(record)?.word) return;
+    this.pending.set(record, { word: WORDS[action] });
+    this.drawTable();
+    try {
+      await post(`runs/${action}`, { record });
+    } catch (error) {
+      this.pending.set(record, { error: error.message });
+    }
     await this.refresh();
+    while (this.pending.get(record)?.word && !this.hasLeft) {
+      await new Promise((resolve) => setTimeout(resolve, PENDING_REFRESH_MS));
+      await this.refresh();
+    }
+  }
+
+  async edit(record) {
+    await editRecord(this.summaries.get(record), (name) => this.remove(name));
+    await this.refresh();
+  }
+
+  async remove(record) {
+    if (!(await this.errors.attempt(() => post("records/delete", { record })))) return;
+    this.plotted.delete(record);
+    showStatus(`${record} was moved to the trash.`);
+    await this.refresh();
+    this.trash.focus(); // the focused button was removed
   }
 
   toggle(name) {
     if (this.plotted.has(name)) this.plotted.delete(name);
-    else if (this.plotted.size < MAX_PLOTTED) this.plot(name);
+    else if (this.plotted.size < MAX_PLOTTED) this.plotted.add(name);
     else showStatus(`At most ${MAX_PLOTTED} runs can be plotted together.`);
-    this.drawTable();
     this.follow();
+    this.drawTable();
   }
 
-  /** Adds a run with the lowest free line number, so that all lines keep their colours. */
-  plot(name) {
-    const used = [...this.plotted.values()];
-    let line = 0;
-    while (used.includes(line)) line++;
-    this.plotted.set(name, line);
+  /** Plots all listed runs, or none. */
+  toggleAll(isPlotted) {
+    const names = isPlotted ? this.list.records.filter(({ error }) => !error).map(({ record }) => record) : [];
+    if (names.length > MAX_PLOTTED) showStatus(`The first ${MAX_PLOTTED} runs are plotted.`);
+    this.plotted = new Set(names.slice(0, MAX_PLOTTED));
+    this.follow();
+    this.drawTable();
   }
 
   /** Subscribes to the curves of the plotted runs, from their start. */
   follow() {
-    const names = [...this.plotted.keys()];
+    const names = [...this.plotted];
     if (names.join("\n") === this.followed) return;
     this.followed = names.join("\n");
     this.source?.close();
     const query = new URLSearchParams(names.map((name) => ["record", name]));
     history.replaceState(null, "", `#/runs?${query}`);
-    this.figures.begin(this.plotted);
+    this.figures.begin(names);
     if (!names.length) return;
     this.source = new EventSource(url("records/live", { record: names }));
     this.source.onmessage = (message) => this.receive(JSON.parse(message.data));
@@ -116,8 +170,8 @@ class RunsPage {
   receive(message) {
     if (message.state.error) return this.errors.show(message.state.error);
     this.figures.add(message);
-    const before = this.running.get(message.record);
-    if (before !== undefined && before !== message.state.running) this.refresh();
+    const before = this.summaries.get(message.record);
+    if (before && before.running !== message.state.running) this.refresh();
   }
 
   openForm() {
@@ -125,13 +179,14 @@ class RunsPage {
     const started = async (record) => {
       close();
       showStatus(`${record} has started.`);
-      this.plot(record);
+      this.plotted.add(record);
       await this.refresh();
     };
     fill(this.form, runForm({ close, started }));
   }
 
   leave() {
+    this.hasLeft = true;
     clearInterval(this.timer);
     this.source?.close();
   }

@@ -2,9 +2,10 @@
 
 import { get, post, url } from "./api.js";
 import { Chart } from "./chart.js";
-import { errorBox, fill, h, latest } from "./dom.js";
+import { digits, errorBox, fill, h, latest, menu, slider } from "./dom.js";
 import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
-import { noRecord, showRecordPage } from "./record_select.js";
+import { noRecord } from "./introduction.js";
+import { showRecordPage } from "./record_select.js";
 
 const wholeNumber = (value) => (Number.isInteger(value) ? String(value) : "");
 const CHARTS = {
@@ -28,6 +29,7 @@ export function show(content, query) {
       "No record of VASE yet",
       "Inferred environments, reconstructions and latent traversals appear here for records of the learner vase.",
       "everlearn run --learner vase --stream environments --tasks 3",
+      "vase",
     ),
     body: (element, record) => new VasePage(element, record).begin(),
   });
@@ -51,13 +53,30 @@ class VasePage {
       onchange: () => this.update(),
     });
     const option = (name, i) => h("option", { value: i }, `${i + 1}: ${name}`);
+    const latents = [...new Set(model.environments.flatMap(({ active }) => active))].sort((a, b) => a - b);
+    const names = latents.map((latent) => [String(latent), `latent ${latent}`]);
+    this.latent = menu("latent", "Change", [["", "no latent"], ...names], () => this.selectLatent());
+    this.value = slider({
+      name: "latent-value",
+      label: "Value",
+      min: -2.5,
+      max: 2.5,
+      step: 0.05,
+      value: 0,
+      format: digits(2),
+      oninput: (value) => ((this.latentValue = value), this.update()),
+    });
+    this.value.hidden = true;
     this.task = h("select", { id: "task", onchange: () => this.loadImage() }, model.tasks.map(option));
     fill(
       this.element,
       this.errors.box,
       h("h2", {}, "Environments over training"),
+      timeline(model),
       charts(model.curves),
       environmentTable(model),
+      h("h2", {}, "Latents of each environment"),
+      sharedLatents(model),
       h("h2", {}, "Reconstruction in every environment"),
       h("div", { className: "side" }, this.controls(), this.answer),
     );
@@ -77,7 +96,17 @@ class VasePage {
         this.task,
         h("button", { onclick: () => this.loadImage() }, "Next image"),
       ),
+      h("div", { className: "bar" }, this.latent.element),
+      this.value,
     );
+  }
+
+  /** Starts to change a latent from its value for the image. */
+  selectLatent() {
+    this.latentValue = this.latents?.[Number(this.latent.value)] ?? 0;
+    this.value.set(this.latentValue);
+    this.value.hidden = !this.latent.value;
+    this.update();
   }
 
   /** Shows the next test image of the selected task. */
@@ -94,10 +123,14 @@ class VasePage {
 
   async reconstruct() {
     if (!this.canvas || this.canvas.isBlank) return;
-    const query = { record: this.record, environment: this.environment };
+    const isChanged = Boolean(this.latent.value);
+    const change = isChanged ? { latent: this.latent.value, value: this.latentValue } : {};
+    const query = { record: this.record, environment: this.environment, ...change };
     const pixels = this.canvas.pixels();
     const found = await this.errors.attempt(() => post("environments/reconstructions", query, pixels));
-    if (found) this.show(found);
+    if (!found) return;
+    if (!isChanged) this.latents = found.latents;
+    this.show(found);
   }
 
   show({ input, reconstructions, environment, traversals }) {
@@ -137,6 +170,41 @@ function traversal({ latent, kl, images }) {
   return h("li", {}, title, h("div", {}, images.map(image)));
 }
 
+/** Which task was trained and which environment was inferred, over the batches, in the colours of environments. */
+function timeline({ tasks, changes, n_batches }) {
+  const end = Math.max(1, n_batches, ...changes.map(([start]) => start));
+  const truth = tasks.map((name, i) => ({ share: 1 / tasks.length, index: tasks.indexOf(name), name }));
+  const starts = [[0, 0], ...changes];
+  const inferred = starts.map(([start, index], i) => {
+    const until = i + 1 < starts.length ? starts[i + 1][0] : end;
+    return { share: (until - start) / end, index, name: `environment ${index}` };
+  });
+  const row = (title, parts) => {
+    const label = `${title}: ${parts.map(({ name }) => name).join(", then ")}`;
+    return [h("span", {}, title), h("div", { role: "img", "aria-label": label }, parts.map(segment))];
+  };
+  return h("div", { className: "timeline" }, row("Trained on", truth), row("Inferred", inferred));
+}
+
+function segment({ share, index, name }) {
+  const part = h("i", { title: name });
+  part.style.width = `${100 * share}%`;
+  part.style.background = `var(--line-${index % 8})`;
+  return part;
+}
+
+/** Which latents each environment uses; a latent in several rows is shared. */
+function sharedLatents({ environments }) {
+  const all = [...new Set(environments.flatMap(({ used }) => used))].sort((a, b) => a - b);
+  const count = (latent) => environments.filter(({ used }) => used.includes(latent)).length;
+  const head = h("tr", {}, h("th", { scope: "col", className: "name" }, "Environment"), all.map((latent) => h("th", { scope: "col" }, String(latent)))); // prettier-ignore
+  const row = ({ index, used }) =>
+    h("tr", {}, h("th", { scope: "row", className: "name" }, String(index)), all.map((latent) => h("td", {}, used.includes(latent) ? (count(latent) > 1 ? "shared" : "own") : "–"))); // prettier-ignore
+  const table = h("table", { id: "latents" }, h("thead", {}, head), h("tbody", {}, environments.map(row)));
+  const region = { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Latents of each environment" };
+  return h("div", region, table);
+}
+
 function charts(curves) {
   const figure = ([name, options]) => {
     const canvas = h("canvas", { className: "chart", id: `chart-${name}` });
@@ -158,6 +226,6 @@ function environmentTable({ environments, current }) {
   ];
   const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
   const head = h("tr", {}, COLUMNS.map((title) => h("th", { scope: "col" }, title)));
-  const table = h("table", {}, h("thead", {}, head), h("tbody", {}, environments.map(row)));
+  const table = h("table", { id: "environments" }, h("thead", {}, head), h("tbody", {}, environments.map(row)));
   return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
 }

@@ -38,7 +38,8 @@ def environments(deps: Deps, record: OneRecord) -> dict[str, Any]:
     with deps.sessions.open(record) as session:
         table = views.environment_table(session.run)
         background = background_colour(views.task_image(session.run, 0, 0))
-    return {**table, "background": background, "curves": views.environment_curves(record)}
+    logged = {"curves": views.environment_curves(record), "n_batches": views.n_batches_trained(record)}
+    return {**table, "background": background, **logged}
 
 
 @router.get("/environments/image.png")
@@ -50,12 +51,19 @@ def task_image(deps: Deps, record: OneRecord, task: Index = 0, index: Index = 0)
 
 @router.post("/environments/reconstructions")
 def reconstructions(
-    deps: Deps, record: OneRecord, body: Body, environment: Index | None = None
+    deps: Deps,
+    record: OneRecord,
+    body: Body,
+    environment: Index | None = None,
+    latent: Index | None = None,
+    value: Annotated[float, Query(ge=-10, le=10)] = 0.0,
 ) -> dict[str, Any]:
     """The pixels of a canvas reconstructed in every environment, and latent traversals in one."""
     with deps.sessions.open(record) as session:
         learner = views.environment_learner(session.learner)
-        return views.reconstructions(learner, from_canvas(body, session.learner.image_shape), environment)
+        image = from_canvas(body, session.learner.image_shape)
+        changed = None if latent is None else (latent, value)
+        return views.reconstructions(learner, image, environment, changed)
 
 
 @router.post("/decode")

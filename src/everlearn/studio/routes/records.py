@@ -1,4 +1,4 @@
-"""Routes for records: the list of runs, curves, score matrices, live updates, and downloads."""
+"""Routes for what records contain: curves, score matrices, comparisons, live updates, and downloads."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
@@ -13,32 +14,37 @@ from starlette.responses import StreamingResponse
 from everlearn.errors import BadInput, unknown
 from everlearn.evaluation.scores import mean_table
 from everlearn.files import lock_holder
-from everlearn.runs import Record
+from everlearn.reports import compare, image_sheet
+from everlearn.runs import Record, RunSpec
+from everlearn.studio.curve_groups import Axis, CurveView
 from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskRange
-from everlearn.studio.downloads import curve_figure, curves_csv, score_figure, scores_csv
+from everlearn.studio.downloads import (
+    comparison_csv,
+    curve_figure,
+    curves_csv,
+    score_figure,
+    scores_csv,
+    scores_latex,
+)
+from everlearn.studio.image_decoder_child import encode_png
 from everlearn.studio.live_curves import CURVES, LiveCurves, crop, downsample, read_curves
 
 POLL_INTERVAL = 0.1
 """Seconds between two reads of records that may be growing."""
-MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png", "csv": "text/csv; charset=utf-8"}
+N_TASK_IMAGES = 9
+"""Images that show what a task is about."""
+MEDIA_TYPES = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "csv": "text/csv; charset=utf-8",
+    "tex": "text/plain; charset=utf-8",
+}
 
 router = APIRouter(prefix="/api")
 
-Text = Annotated[str, Query(max_length=200)]
-Count = Annotated[int, Query(ge=0, le=1_000_000)]
-FileFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
-
-
-@router.get("/records")
-def list_records(deps: Deps, query: Text = "", limit: Count = 100) -> dict[str, Any]:
-    """Records whose name, learner or stream contains all words of a query, newest first."""
-    summaries, words = deps.records.summaries(), query.casefold().split()
-    matching = [each for each in summaries if all(word in _searchable(each) for word in words)]
-    return {"n_records": len(summaries), "n_matching": len(matching), "records": matching[:limit]}
-
-
-def _searchable(summary: dict[str, Any]) -> str:
-    return " ".join(str(summary.get(key) or "") for key in ("record", "name", "learner", "stream")).casefold()
+CurveFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
+ScoreFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
+TableFormat = Annotated[Literal["csv", "tex"], Query(alias="format")]
 
 
 @router.get("/records/curves")
@@ -56,6 +62,15 @@ def score_matrix(record: OneRecord) -> dict[str, Any]:
     table = mean_table([record.scores])
     rows = [[None if math.isnan(cell) else round(cell, 4) for cell in row] for row in table.tolist()]
     return {"n_tasks": record.n_tasks_done, "rows": rows}
+
+
+@router.get("/records/task.png")
+def task_images(record: OneRecord, task: Annotated[int, Query(ge=0, le=1_000_000)]) -> Response:
+    """Some training images of a task, as one image."""
+    spec = RunSpec.from_record(record)
+    images = spec.stream.build().task(task).train.images
+    chosen = images[:: max(1, len(images) // N_TASK_IMAGES)][:N_TASK_IMAGES]
+    return Response(encode_png(np.asarray(image_sheet(chosen, columns=3))), media_type="image/png")
 
 
 @router.get("/records/live")
@@ -94,19 +109,51 @@ def _curve_name(curve: Annotated[str, Query(max_length=50)]) -> str:
     return curve
 
 
+def _view(
+    deps: Deps,
+    curve: Annotated[str, Depends(_curve_name)],
+    x_range: TaskRange,
+    axis: Axis = "tasks",
+    log: bool = False,
+    grouped: bool = False,
+    baseline: Annotated[str | None, Query(max_length=1000)] = None,
+) -> CurveView:
+    folder = None if baseline is None else deps.records.open(baseline).folder
+    return CurveView(curve, axis, x_range, log, grouped, folder)
+
+
 @router.get("/downloads/curve")
 def download_curve(
     records: SeveralRecords,
-    curve: Annotated[str, Depends(_curve_name)],
-    file_format: FileFormat,
-    task_range: TaskRange,
+    view: Annotated[CurveView, Depends(_view)],
+    file_format: CurveFormat,
     dark: bool = False,
 ) -> Response:
     """One curve of some records: a plot, or all points as CSV."""
     if file_format == "csv":
-        return _file(curves_csv(records, [curve]), curve, "csv")
-    plot = curve_figure(records, curve, file_format=file_format, dark=dark, task_range=task_range)
-    return _file(plot, curve, file_format)
+        return _file(curves_csv(records, [view.curve]), view.curve, "csv")
+    plot = curve_figure(records, view, file_format=file_format, dark=dark)
+    return _file(plot, view.curve, file_format)
+
+
+@router.get("/comparison")
+def comparison(records: SeveralRecords) -> dict[str, Any]:
+    """Runs that differ in their seeds only as one row each, by decreasing accuracy."""
+    found = compare(records)
+    columns = found.columns()
+    return {
+        "columns": [{"heading": each.heading, "meaning": each.meaning} for each in columns],
+        "rows": [[each.cell(group) for each in columns] for group in found.groups],
+        "notes": found.notes,
+    }
+
+
+@router.get("/downloads/comparison")
+def download_comparison(records: SeveralRecords, file_format: TableFormat) -> Response:
+    """The comparison of some records as CSV or LaTeX."""
+    found = compare(records)
+    content = comparison_csv(found) if file_format == "csv" else found.to_latex()
+    return _file(content, "comparison", file_format)
 
 
 @router.get("/downloads/curves.csv")
@@ -116,11 +163,13 @@ def download_curves(records: SeveralRecords) -> Response:
 
 
 @router.get("/downloads/scores")
-def download_scores(record: OneRecord, file_format: FileFormat, dark: bool = False) -> Response:
-    """The score matrix of a record: a plot, or all scores as CSV."""
+def download_scores(record: OneRecord, file_format: ScoreFormat, dark: bool = False) -> Response:
+    """The score matrix of a record: a plot, all scores as CSV, or a LaTeX table."""
     name = f"{_file_name(record)}-scores"
     if file_format == "csv":
         return _file(scores_csv(record), name, "csv")
+    if file_format == "tex":
+        return _file(scores_latex(record), name, "tex")
     return _file(score_figure(record, file_format=file_format, dark=dark), name, file_format)
 
 

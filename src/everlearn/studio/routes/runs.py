@@ -5,10 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from everlearn.studio import forms, processes
+from everlearn.errors import BadInput
+from everlearn.studio import forms, processes, words
 from everlearn.studio.dependencies import Deps, OneRecord
+from everlearn.studio.security import Conflict, FieldError
 
-router = APIRouter(prefix="/api/runs")
+router = APIRouter(prefix="/api")
 
 Name = Annotated[str, Query(max_length=300)]
 
@@ -24,42 +26,52 @@ class RunRequest(BaseModel):
     settings: Annotated[dict[str, Any], Field(max_length=200)] = {}
 
 
-@router.get("/options")
+@router.get("/words")
+def explanations() -> dict[str, Any]:
+    """What learners, metrics and terms mean."""
+    return words.describe()
+
+
+@router.get("/runs/options")
 def options() -> dict[str, Any]:
     """The learners, the streams, and the settings that all runs have."""
     return forms.run_options()
 
 
-@router.get("/learner")
+@router.get("/runs/learner")
 def learner(name: Name) -> dict[str, Any]:
     """The settings of a learner."""
     return forms.learner_form(name)
 
 
-@router.get("/stream")
+@router.get("/runs/stream")
 def stream(name: Name) -> dict[str, Any]:
     """The settings of a stream."""
     return forms.stream_form(name)
 
 
-@router.post("")
+@router.post("/runs")
 def start(deps: Deps, run: RunRequest) -> dict[str, Any]:
     """Start a run; it continues when this server ends."""
-    name = run.name.strip() or None
-    record = processes.start(
-        deps.records.root, stream=run.stream, learner=run.learner, settings=run.settings, name=name
-    )
+    name = run.name.strip()
+    wanted: dict[str, Any] = {"stream": run.stream, "learner": run.learner, "settings": run.settings}
+    try:
+        record = processes.start(deps.records.root, **wanted, name=name or None)
+    except Conflict:
+        raise
+    except BadInput as error:
+        raise FieldError(str(error), forms.field_at_fault(**wanted, name=name)) from None
     return {"record": record}
 
 
-@router.post("/stop")
+@router.post("/runs/stop")
 def stop(record: OneRecord) -> dict[str, Any]:
     """Request that a run saves a checkpoint and ends."""
     processes.stop(record)
     return {}
 
 
-@router.post("/resume")
+@router.post("/runs/resume")
 def resume(record: OneRecord) -> dict[str, Any]:
     """Resume a run from its checkpoint."""
     processes.resume(record)

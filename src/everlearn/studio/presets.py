@@ -1,0 +1,98 @@
+"""Runs that the form for a new run can be filled with, each with the time that it takes."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+_SMALL = {"stream.image_size": 32, "stream.classes_per_task": 5, "n_tasks": 8}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A run of a learner on a stream."""
+
+    title: str  # what the form calls it
+    about: str  # what the run shows
+    learner: str  # by name
+    stream: str  # by name
+    seconds: int  # of the run on one CPU core; a guess for one task of the user's images if `asks` is set
+    name: str = ""  # of the record
+    settings: dict[str, Any] = field(default_factory=dict)  # those that differ from the defaults
+    asks: str | None = None  # a setting that the user must fill in
+
+
+PRESETS = {
+    "dcl": Preset(
+        "Quick look",
+        "DCL learns eight tasks of five shapes each and keeps them all.",
+        "dcl",
+        "sprites",
+        25,
+        "quick look",
+        _SMALL,
+    ),
+    "naive": Preset(
+        "Forgetting",
+        "The same tasks without any protection: each task overwrites the one before.",
+        "naive",
+        "sprites",
+        15,
+        "forgetting",
+        _SMALL,
+    ),
+    "vase": Preset(
+        "Environments",
+        "VASE finds out without labels when the kind of images changes.",
+        "vase",
+        "environments",
+        25,
+        "environments",
+        {
+            "stream.sequence": ["sprites", "inverted-sprites"],
+            "stream.image_size": 32,
+            "stream.images_per_stage": 12_000,
+            "learner.size": "tiny",
+            "learner.n_latents": 8,
+            "learner.capacity_step": 0.5,
+            "learner.cooldown": 20,
+        },
+    ),
+    "paper": Preset(
+        "Benchmark of the paper",
+        "DCL on 500 tasks of ten shapes, 5,000 classes in all.",
+        "dcl",
+        "sprites",
+        1560,
+        settings={"n_tasks": 500},
+    ),
+    "photos": Preset(
+        "My photos",
+        "DCL learns the poses of your things from one photo each.",
+        "dcl",
+        "folder",
+        20,
+        "my photos",
+        {"stream.classes_per_task": 3, "stream.n_poses": 500},
+        "stream.data",
+    ),
+    "data": Preset(
+        "My data",
+        "Experience replay on the images and labels of a .npz file.",
+        "er",
+        "arrays",
+        20,
+        "my data",
+        {"stream.classes_per_task": 2},
+        "stream.data",
+    ),
+}
+"""Presets by key."""
+
+
+def describe() -> list[dict[str, Any]]:
+    """All presets as JSON values.
+
+    Example:
+        >>> [preset["key"] for preset in describe()][:3]
+        ['dcl', 'naive', 'vase']
+    """
+    return [{"key": key, **asdict(preset)} for key, preset in PRESETS.items()]
