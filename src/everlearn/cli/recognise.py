@@ -131,14 +131,14 @@ def list_classes(memory: Path) -> Result:
 
 def is_recogniser(folder: Path) -> bool:
     """Whether a folder is a memory of `everlearn teach`."""
-    from everlearn.memory.on_disk.storage import METADATA, read_metadata
+    from everlearn.memory.on_disk.metadata import METADATA, read_metadata
 
     return (folder / METADATA).is_file() and "features" in read_metadata(folder).get("settings", {})
 
 
 @contextmanager
 def _open(memory: Path) -> "Iterator[Recogniser]":
-    from everlearn.memory.on_disk.storage import METADATA
+    from everlearn.memory.on_disk.metadata import METADATA
     from everlearn.recognition import Recogniser
 
     if not (check_path(memory) / METADATA).is_file():
