@@ -27,7 +27,7 @@ def compile_at_first_use(rgb: bool) -> None:
     if available_cpus() > 1:
         code = f"from {__name__} import compile_renderer; compile_renderer({rgb})"
         # Without the other process, this one compiles the renderer when it needs it.
-        with contextlib.suppress(OSError), subprocess.Popen([sys.executable, "-c", code]):
+        with contextlib.suppress(OSError), subprocess.Popen([sys.executable, "-c", code]):  # noqa: S603
             ShapeFamily().outline(0)
 
 
