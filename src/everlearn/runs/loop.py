@@ -15,6 +15,7 @@ from everlearn.runs.evaluate import evaluate_probes, evaluate_seen_tasks, evalua
 from everlearn.runs.events import Event, RunEnded, RunStarted, TaskEnded, TaskStarted, TrainStep
 from everlearn.runs.memory_limits import check_memory
 from everlearn.runs.spec import RunSpec
+from everlearn.runs.threads import n_threads, torch_threads
 from everlearn.serialization import Tree, digest
 from everlearn.streams import Batch, Stream, Task
 
@@ -109,6 +110,7 @@ class RunState:
         spec: the run.
         resumed: whether the run has started before, maybe on another machine: if this one does not have the
             device of the spec, the CPU is used, with a warning.
+        threads: CPU threads of torch before it was interrupted.
 
     Example:
         >>> spec = RunSpec.make(learner="nearest", settings={"stream.factor_values": 2, "n_tasks": 2})
@@ -119,7 +121,7 @@ class RunState:
         (1, 327840)
     """
 
-    def __init__(self, spec: RunSpec, *, resumed: bool = False) -> None:
+    def __init__(self, spec: RunSpec, *, resumed: bool = False, threads: int | None = None) -> None:
         self.spec, self.device = spec, _device(spec, resumed=resumed)
         mixed_precision(self.device, enabled=spec.amp)  # raises an error if the device has none
         self.stream = spec.stream.build()
@@ -127,6 +129,7 @@ class RunState:
         check_memory(spec, self.stream)
         self.learner = spec.build_learner(self.stream.image_shape, self.device)
         self.cursor, self.loss_sums = Cursor(), LossSums()
+        self._recorded_threads = threads
         self._unread: list[tuple[Cursor, int, Losses]] = []  # of steps that the device may not have finished
 
     @property
@@ -134,9 +137,14 @@ class RunState:
         """Tasks that are finished."""
         return self.cursor.task
 
+    @cached_property
+    def threads(self) -> int:
+        """CPU threads of torch; may measure some training steps."""
+        return n_threads(self.spec, self.stream, self.learner, self.device, self._recorded_threads)
+
     def events(self) -> Iterator[Event]:
         """Run to the end and yield events."""
-        with deterministic(self.device):
+        with deterministic(self.device), torch_threads(self.threads):
             yield from self._events()
 
     def _events(self) -> Iterator[Event]:

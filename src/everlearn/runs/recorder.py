@@ -135,7 +135,8 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    run = RunState(RunSpec.from_record(saved), resumed=saved.last_event is not None)
+    resumed = saved.last_event is not None
+    run = RunState(RunSpec.from_record(saved), resumed=resumed, threads=saved.machine.get("threads"))
     return _record_events(saved, run, RecordLock(saved.folder))
 
 
@@ -294,7 +295,10 @@ class Recorder:
 
     def _machine(self) -> dict[str, Any]:
         sources = [f"{name} {source['sha256'][:12]}" for name, source in self.run.spec.sources().items()]
-        return {**machine(self.run.device), **({"source": ", ".join(sources)} if sources else {})}
+        return {
+            **machine(self.run.device, self.run.threads),
+            **({"source": ", ".join(sources)} if sources else {}),
+        }
 
     def _write_machine(self) -> None:
         values = {**self._machine(), "exact": self.exact}
@@ -314,14 +318,14 @@ class Recorder:
             log.close()
 
 
-def machine(device: "torch.device") -> dict[str, Any]:
-    """Versions and hardware that exact results depend on."""
+def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any]:
+    """Versions and hardware that exact results depend on; default: the present number of threads."""
     import torch
 
     return {
         "torch": torch.__version__,
         "numpy": np.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": threads or torch.get_num_threads(),
         "processes": world_size(),
         **device_info(device),
         "processor": platform.machine(),
