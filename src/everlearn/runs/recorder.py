@@ -29,6 +29,7 @@ from everlearn.runs.events import (
 )
 from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState
 from everlearn.runs.memory_limits import memory_error_context
+from everlearn.runs.phases import SAVE
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -222,7 +223,7 @@ class Recorder:
 
     def save_checkpoint(self) -> None:
         """Save everything that the rest of the run depends on."""
-        with self._schedule.measure_save():
+        with self._schedule.measure_save(), self.run.phases(SAVE):
             self._sync()
             state = {
                 "run": self.run.state(),
@@ -230,6 +231,7 @@ class Recorder:
                 "machine": self._machine(),
                 "exact": self.exact,
                 "seconds": time.monotonic() - self._task_started,
+                "phases": dict(self.run.phases.seconds),
             }
             self.record.checkpoints.save(self.number + 1, state)
             self.number += 1
@@ -263,6 +265,7 @@ class Recorder:
             self.run.load(state["run"])
             self.exact = state["exact"] and self._is_same_machine(state["machine"])
             self._task_started = time.monotonic() - state["seconds"]
+            self.run.phases.load(state.get("phases", {}))  # records of older versions have none
         except BadInput:
             raise
         except Exception as error:  # learners raise any error on a malformed state; try an older one
@@ -306,7 +309,8 @@ class Recorder:
 
     def _log_seconds(self, task: int) -> None:
         now = time.monotonic()
-        self.logs[SECONDS].append({"task": task, "seconds": round(now - self._task_started, 4)})
+        seconds = round(now - self._task_started, 4)
+        self.logs[SECONDS].append({"task": task, "seconds": seconds, "phases": self.run.phases.take()})
         self._task_started = now
 
     def _sync(self) -> None:
