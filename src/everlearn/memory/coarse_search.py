@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 
 MIN_ROWS = 2048
 """Fewer codes are all compared."""
-N_COMPONENTS = 16
+N_COMPONENTS = 32
 GROWTH = 8
 """The basis is computed again when there are this many times as many codes."""
 CHUNK_BYTES = 1 << 22
