@@ -23,6 +23,7 @@ SECTIONS = {
     "cold_start": "start-up",
     "steps": "training step",
     "lookup": "nearest-exemplar search",
+    "answers": "answers of dcl",
     "threads": "run beside other programs",
     "erase": "erasing a class",
 }

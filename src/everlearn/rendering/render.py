@@ -108,8 +108,7 @@ def render(
             draw_gray(begin, end, paths, placements, size, scaled, flat)
 
     # Few enough batches that their overhead is negligible, enough that threads finish together.
-    least = BATCH_SIZE if threads > 1 else 8 * BATCH_SIZE
-    run_batches(draw, n, max(least, -(-n // (BATCHES_PER_THREAD * threads))), threads)
+    run_batches(draw, n, max(BATCH_SIZE, -(-n // (BATCHES_PER_THREAD * threads))), threads)
     return out
 
 
