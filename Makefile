@@ -101,6 +101,7 @@ lock:            ## write requirements.lock: the newest versions that constraint
 
 bench: $(PEERS)  ## benchmarks beside the peers
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.readme
 
 reproduce: $(USER) ## the figures of Infinite dSprites on two cores: hours, resumable
 	$(BIN)/everlearn reproduce sprites --scale laptop --out docs

@@ -1,17 +1,17 @@
 """Run all benchmarks, or the named ones: `python -m benchmarks render shapes`.
 
-Options after a single name are passed to that benchmark.
+Results are stored in the folder of this kind of processor, and compared in docs/benchmarks.md. Options after
+a single name are passed to that benchmark.
 """
 
 import importlib
 import pkgutil
 import sys
-from pathlib import Path
 
 import benchmarks
+from benchmarks.processors import RESULTS, kind, processor
 from benchmarks.table import keep, show
 
-RESULTS = Path(__file__).parent / "results"
 PREFIX = "bench_"
 
 
@@ -31,7 +31,7 @@ def main(words: list[str]) -> None:
             sys.exit(f"unknown benchmark {name!r}; known are {', '.join(known)}")
         rows = importlib.import_module(f"benchmarks.{PREFIX}{name}").run(*options)
         show(name, rows)
-        keep(RESULTS / f"{name}.json", rows)
+        keep(RESULTS / kind(processor()) / f"{name}.json", rows)
 
 
 if __name__ == "__main__":

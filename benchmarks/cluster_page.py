@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks import processors
 from benchmarks.places import between
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
-RESULTS = Path(__file__).parent / "results" / "cluster.json"
+RESULTS = processors.RESULTS / processors.REFERENCE / "cluster.json"
 BEGIN, END = "<!-- cluster: written by python -m benchmarks.cluster_page -->", "<!-- end of cluster -->"
 COMPUTED, END_COMPUTED = "<!-- computed by python -m benchmarks.cluster_page -->", "<!-- end of computed -->"
 CORES = (1, 16, 64, 256, 2000)

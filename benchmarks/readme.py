@@ -7,11 +7,11 @@ from typing import Any
 
 from benchmarks import dcl_page, network_page, results_page
 from benchmarks.places import between
+from benchmarks.processors import REFERENCE, RESULTS, kinds
 from benchmarks.table import Row
 
 ROOT = Path(__file__).parent.parent
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
-RESULTS = Path(__file__).parent / "results"
 SUMMARY = "<!-- summary: written by python -m benchmarks.readme -->", "<!-- end of summary -->"
 FIGURES = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
 
@@ -23,6 +23,8 @@ SECTIONS = {
     "cold_start": "start-up",
     "steps": "training step",
     "lookup": "nearest-exemplar search",
+    "answers": "answers of dcl",
+    "threads": "run beside other programs",
     "erase": "erasing a class",
 }
 """Benchmarks that have goals, and their titles."""
@@ -55,22 +57,30 @@ def summary() -> str:
 
 
 def table() -> str:
-    """Every benchmark with a goal, in Markdown."""
-    lines = ["| | | measured | goal |", "|---|---|---|---|"]
+    """Every benchmark with a goal, in Markdown, with a column for each kind of processor."""
+    names = [f"`{kind}`" for kind in kinds()]
+    lines = [f"| | | {' | '.join(names)} | goal |", "|---" * (3 + len(names)) + "|"]
     for name, title in SECTIONS.items():
-        lines += [_line(title, row) for row in _rows(name) if row["goal"] is not None]
+        found = {kind: {row["what"]: row for row in _rows(name, kind)} for kind in kinds()}
+        goals = {
+            what: row for rows in found.values() for what, row in rows.items() if row["goal"] is not None
+        }
+        lines += [
+            _line(title, row, [each.get(what) for each in found.values()]) for what, row in goals.items()
+        ]
     return "\n".join(lines)
 
 
-def _rows(name: str) -> Iterator[dict[str, Any]]:
-    path = RESULTS / f"{name}.json"
+def _rows(name: str, kind: str = REFERENCE) -> Iterator[dict[str, Any]]:
+    path = RESULTS / kind / f"{name}.json"
     if path.exists():
         yield from json.loads(path.read_text())["rows"]
 
 
-def _line(title: str, row: dict[str, Any]) -> str:
+def _line(title: str, row: dict[str, Any], measured: list[dict[str, Any] | None]) -> str:
     sign = "at most" if row["at_most"] else "at least"
-    return f"| {title} | {row['what']} | {_number(row)} | {sign} {row['goal']:g} |"
+    numbers = " | ".join("" if each is None else _number(each) for each in measured)
+    return f"| {title} | {row['what']} | {numbers} | {sign} {row['goal']:g} |"
 
 
 def _number(row: dict[str, Any]) -> str:

@@ -12,6 +12,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.processors import processor
+
 Clock = Callable[[], float]
 
 
@@ -72,19 +74,13 @@ def ratio_row(
 
 def machine() -> dict[str, object]:
     """Processor, load and versions."""
-    model = [line.split(":")[1].strip() for line in _cpu_info() if line.startswith("model name")]
     return {
-        "processor": model[0] if model else platform.processor(),
+        **processor(),
         "cpus": os.cpu_count(),
         "load": os.getloadavg(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-
-
-def _cpu_info() -> list[str]:
-    info = Path("/proc/cpuinfo")
-    return info.read_text().splitlines() if info.exists() else []
 
 
 def show(title: str, rows: Iterable[Row]) -> None:

@@ -13,6 +13,7 @@ records. Packages, in the order of the data flow:
 Importing this package imports none of them; a name is imported on first use.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from everlearn.lazy import lazy_package
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
     from everlearn.streams import Batch, Stream, Task
 
 __version__ = "0.1.0"
+
+# Read when torch is loaded: its threads sleep while they wait for each other, instead of spinning.
+for _name, _value in {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}.items():
+    os.environ.setdefault(_name, _value)
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -73,6 +73,7 @@ def run(
     learner_settings: Mapping[str, Any] | None = None,
     stream_settings: Mapping[str, Any] | None = None,
     device: str = "auto",
+    threads: int | None = None,
     progress: bool = True,
 ) -> Record:
     """Train a learner on a stream and record the run; Ctrl-C saves it, and `resume` continues it.
@@ -88,6 +89,7 @@ def run(
         learner_settings: settings of the learner, such as {"memory_size": 500}.
         stream_settings: settings of the stream, such as {"image_size": 32}; not for a `Stream` object.
         device: auto, cpu, cuda, cuda:N or mps.
+        threads: CPU threads of torch; default: 1 for small networks, else measured at the start.
         progress: show a progress bar.
 
     Example:
@@ -113,6 +115,7 @@ def run(
         batch_size=batch_size,
         seed=seed,
         device=device,
+        threads=threads,
     )
     folder = _new_folder(spec) if record is None else runs.check_folder(record)
     return _finish(runs.record(spec, folder), folder, progress=progress)

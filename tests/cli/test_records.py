@@ -26,6 +26,22 @@ def test_reading_changes_nothing(run: Run, records: Path) -> None:
     assert tree(records) == before
 
 
+def test_show_time_says_where_it_went(run: Run, records: Path) -> None:
+    data = run("show", "records/dcl", "--time", "--json").data
+    assert list(data["phases"]) == ["render", "train", "evaluate", "save", "other"]
+    assert data["seconds"] == pytest.approx(sum(data["phases"].values()))
+    assert data["phases"]["train"] > 0
+    assert data["phases"]["evaluate"] > 0
+    assert re.search(r"train .*%", run("show", "records/dcl", "--time").out)
+
+
+def test_show_time_of_a_record_without_phases(run: Run, records: Path) -> None:
+    (records / "dcl" / "seconds.jsonl").write_text('{"task": 0, "seconds": 4.0}\n')  # of an older version
+    outcome = run("show", "records/dcl", "--time")
+    assert_refused(outcome)
+    assert "has no times of phases" in outcome.err
+
+
 def test_unfinished_run_is_shown_as_such(run: Run, records: Path) -> None:
     log = records / "nearest" / "events.jsonl"
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:-2]))

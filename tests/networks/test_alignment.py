@@ -4,11 +4,15 @@ import torch
 
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import (
-    CENTER,
+    Buffers,
+    Grid,
     align,
     align_candidates,
     foreground_box,
+    new_buffers,
     normal_equations,
+    place,
+    set_exemplar,
     solve,
     supersample_offset,
 )
@@ -16,8 +20,8 @@ from everlearn.networks.pose import compose, inverse, poses_from_factors, simila
 from everlearn.rng import rng_at
 from everlearn.streams import Task, sprites
 
-Points = tuple[tuple[float, float], ...]
-CORNERS = tuple((x, y) for x in (-0.4, 0.4) for y in (-0.4, 0.4))
+CENTER, CORNERS = 0.0, 0.4
+"""Offset of the samples of a pixel: one in its middle, or four."""
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["gray", "color"])
@@ -43,11 +47,17 @@ def perturbed(poses: torch.Tensor, size: float) -> torch.Tensor:
     return compose(poses, similarity(torch.exp(log_scale), angle, x / 3, y / 3))
 
 
-def residual(
-    image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, points: Points = CENTER
-) -> float:
-    box = (0, image.shape[0], 0, image.shape[1])
-    return normal_equations(image, exemplar, box, transform, 1, points, np.empty((4, 4)), np.empty(4))
+def placed(image: np.ndarray, exemplar: np.ndarray, r: float, stride: int = 1) -> tuple[Grid, Buffers]:
+    """The whole image and the exemplar in buffers."""
+    H, W, C = image.shape
+    work = new_buffers(H, W, C)
+    set_exemplar(exemplar, work)
+    return place(image, (0, H, 0, W), stride, r, work), work
+
+
+def residual(image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, r: float = CENTER) -> float:
+    grid, work = placed(image, exemplar, r)
+    return normal_equations(grid, transform, np.inf, False, work)
 
 
 def aligned(task: Task, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -70,8 +80,8 @@ def test_residual_equals_sampling_with_torch(task: Task) -> None:
         assert found == pytest.approx(expected[i], rel=1e-3, abs=5)
 
 
-@pytest.mark.parametrize("points", [CENTER, CORNERS], ids=["center", "corners"])
-def test_normal_equations_equal_autograd(task: Task, points: Points) -> None:
+@pytest.mark.parametrize("r", [CENTER, CORNERS], ids=["center", "corners"])
+def test_normal_equations_equal_autograd(task: Task, r: float) -> None:
     transform = torch.tensor([0.93, 0.08, 0.05, -0.02]).double()
     H, W, C = 16, 12, channels(task.test.images).shape[3]
     image, exemplar = np.full((2, H, W, C), 50, np.uint8)
@@ -80,14 +90,17 @@ def test_normal_equations_equal_autograd(task: Task, points: Points) -> None:
 
     def errors(transform: torch.Tensor) -> torch.Tensor:
         pixels = torch.from_numpy(exemplar.astype(float)).permute(2, 0, 1)[None]
-        offsets = torch.tensor([[1, 0, x / W, y / H] for x, y in points]).double()
+        corners = [(x, y) for x in (-r, r) for y in (-r, r)]
+        offsets = torch.tensor([[1, 0, x / W, y / H] for x, y in corners]).double()
         n = len(offsets)
         warped = to_canonical(pixels.repeat(n, 1, 1, 1), compose(transform.repeat(n, 1), offsets)).mean(0)
         return (warped.permute(1, 2, 0) - torch.from_numpy(image.astype(float))).flatten()
 
     jacobian, error = torch.autograd.functional.jacobian(errors, transform), errors(transform)
-    normal, right = np.empty((4, 4)), np.empty(4)
-    normal_equations(image, exemplar, (0, H, 0, W), transform.numpy(), 1, points, normal, right)
+    grid, work = placed(image, exemplar, r)
+    found = normal_equations(grid, transform.numpy(), np.inf, True, work)
+    (_, right, *normal) = work.sums
+    assert found == pytest.approx(float(error.square().sum()), rel=1e-6)
     np.testing.assert_allclose(np.triu(normal), np.triu((jacobian.T @ jacobian).numpy()), rtol=1e-6)
     np.testing.assert_allclose(right, -(jacobian.T @ error).numpy(), rtol=1e-6)
 
@@ -120,10 +133,10 @@ def test_supersampling_explains_small_objects_better(scale: float) -> None:
     images, exemplars = channels(task.test.images), channels(task.exemplars.images)[exemplar_rows(task)]
     r = supersample_offset(transforms[0])
 
-    def total(points: Points) -> float:
-        return sum(residual(*each, points) for each in zip(images, exemplars, transforms, strict=True))
+    def total(r: float) -> float:
+        return sum(residual(*each, r) for each in zip(images, exemplars, transforms, strict=True))
 
-    assert total(((-r, -r), (-r, r), (r, -r), (r, r))) < total(CENTER)
+    assert total(r) < total(CENTER)
 
 
 def test_supersample_offset() -> None:
@@ -136,7 +149,8 @@ def test_alignment_never_increases_the_residual(task: Task) -> None:
     for seed in range(20):
         transform = np.array([1.0, 0, 0, 0]) + 0.5 * rng_at(seed, "test", 3).normal(4)
         before = residual(image, exemplar, transform)
-        after = align(image, exemplar, (0, image.shape[0], 0, image.shape[1]), transform, 3, 1, CENTER)
+        grid, work = placed(image, exemplar, CENTER)
+        after = align(exemplar, grid, transform, 3, work)
         assert after <= before
         assert residual(image, exemplar, transform) == pytest.approx(after)
 
@@ -162,3 +176,50 @@ def test_residuals_are_finite_for_any_start_and_blank_images(start: list[float])
         assert np.isfinite(residuals).all()
         if images is not noise:
             assert (residuals == 0).all()
+
+
+def one_by_one(
+    image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, r: float, stride: int
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """The residual and the normal equations, pixel after pixel in plain Python."""
+    H, W, C = image.shape
+    a, b, cx, cy = transform.tolist()
+    corners = [(0.0, 0.0)] if r == 0 else [(x, y) for x in (-r, r) for y in (-r, r)]
+    residual, right, normal = 0.0, np.zeros(4), np.zeros((4, 4))
+    for i, j, c in np.ndindex(-(-H // stride), -(-W // stride), C):
+        error, gradient = -float(image[i * stride, j * stride, c]), np.zeros(4)
+        for dx, dy in corners:
+            x, y = (2 * j * stride + 1 + dx) / W - 1, (2 * i * stride + 1 + dy) / H - 1
+            u, v = (a * x - b * y + cx + 1) * (0.5 * W) - 0.5, (b * x + a * y + cy + 1) * (0.5 * H) - 0.5
+            u, v = min(max(u, 0.0), W - 1.0), min(max(v, 0.0), H - 1.0)
+            m, n = min(int(v), H - 2), min(int(u), W - 2)
+            s, t = u - n, v - m
+            (p, q), (e, o) = exemplar[m : m + 2, n : n + 2, c].astype(float).tolist()
+            gx = ((q - p) * (1 - t) + (o - e) * t) * (0.5 * W)
+            gy = ((e - p) * (1 - s) + (o - q) * s) * (0.5 * H)
+            upper, lower = p + (q - p) * s, e + (o - e) * s
+            error += (upper + (lower - upper) * t) / len(corners)
+            gradient += np.array([gx * x + gy * y, gy * x - gx * y, gx, gy]) / len(corners)
+        residual += error * error
+        if gradient[2] != 0 or gradient[3] != 0:
+            right -= gradient * error
+            normal += np.outer(gradient, gradient)
+    return residual * stride * stride, right, normal
+
+
+@pytest.mark.parametrize("n_channels", [1, 3])
+@pytest.mark.parametrize(("r", "stride"), [(CENTER, 1), (CENTER, 2), (CORNERS, 1)])
+def test_simd_instructions_give_the_bits_of_plain_arithmetic(n_channels: int, r: float, stride: int) -> None:
+    """Eight pixels at a time; 13 columns are no multiple of 8."""
+    image, exemplar = (
+        rng_at(0, "test", 5).integers(2 * 11 * 13 * n_channels, 256).reshape(2, 11, 13, n_channels)
+    )
+    exemplar[3:8, 4:9] = 77  # without a gradient
+    transform = np.array([1.07, 0.21, 0.1, -0.2])
+    grid, work = placed(image.astype(np.uint8), exemplar.astype(np.uint8), r, stride)
+    expected, right, normal = one_by_one(image, exemplar, transform, r, stride)
+    assert normal_equations(grid, transform, np.inf, True, work) == expected
+    np.testing.assert_array_equal(work.sums[1], right)
+    np.testing.assert_array_equal(work.sums[2:], normal)
+    assert normal_equations(grid, transform, np.inf, False, work) == expected
+    assert normal_equations(grid, transform, expected / 4, False, work) >= expected / 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from everlearn.errors import BadInput
 from everlearn.factors import Factors
 from everlearn.rendering import render
-from everlearn.rendering.render import available_cpus, check_threads, run_batches
+from everlearn.rendering.render import available_cpus, check_threads, default_threads, run_batches
 from everlearn.shapes import ShapeFamily
 
 FAMILY = ShapeFamily(seed=2)
@@ -213,6 +213,11 @@ def test_threads_end_with_the_call() -> None:
     assert threading.active_count() == before
 
 
-def test_default_threads_are_the_available_processors() -> None:
-    assert check_threads(None) == available_cpus() <= (os.cpu_count() or 1)
-    assert check_threads(3) == 3
+@pytest.mark.parametrize(
+    ("given", "expected"), [("1", 1), ("", available_cpus()), ("many", available_cpus())]
+)
+def test_threads_are_those_of_the_environment(
+    given: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", given)
+    assert check_threads(None) == default_threads() == expected <= (os.cpu_count() or 1)

@@ -128,9 +128,9 @@ def test_resume_on_another_machine_warns_and_is_marked(
 ) -> None:
     folder = interrupted()
     assert Record(folder).is_exact
-    here = recorder.machine(torch.device("cpu"))
+    here = recorder.machine(torch.device("cpu"), torch.get_num_threads())
     assert {"torch", "numpy", "threads", "instructions"} <= set(here)
-    monkeypatch.setattr(recorder, "machine", lambda device: {**here, "threads": 64})
+    monkeypatch.setattr(recorder, "machine", lambda device, threads: {**here, "threads": 64})
     with pytest.warns(InexactResume, match=rf"threads was {torch.get_num_threads()}, is 64"):
         run_one_task(folder)
     assert not Record(folder).is_exact

@@ -37,6 +37,7 @@ RUN_VALUES = {
     "seed": "seed",
     "epochs": "epochs",
     "batch_size": "batch_size",
+    "threads": "threads",
     "eval_images": "evaluation.n_images",
     "memory_size": "learner.memory_size",
     "learning_rate": "learner.learning_rate",
@@ -130,6 +131,8 @@ class RunChoice(StreamOptions):
     """auto (default: cuda or mps if there is one), cpu, cuda, cuda:N or mps."""
     amp: Flag = False
     """Train in mixed precision; faster on processors and GPUs with bfloat16, less exact."""
+    threads: Value = None
+    """CPU threads of torch; default: 1 for small networks, else measured at the start."""
     set: Assignments = ()
     """Any setting, repeatable, such as stream.noise=0.1 or learner.memory_size=500."""
     spec: SpecFile = None

@@ -84,7 +84,7 @@ def search(memory: Path, image: Path, /, *, k: Whole = 3) -> Result:
 
 def is_store(folder: Path) -> bool:
     """Whether a folder is an on-disk memory, and not a record."""
-    from everlearn.memory.on_disk.storage import METADATA
+    from everlearn.memory.on_disk.metadata import METADATA
 
     return (check_path(folder) / METADATA).is_file()
 

@@ -3,6 +3,8 @@
 Every protocol of the registry becomes a command whose options are the fields of the protocol.
 """
 
+import ast
+import importlib.util
 import inspect
 import json
 from collections.abc import Callable
@@ -16,10 +18,6 @@ from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
 from everlearn.cli.output import Console, ConsoleArg, Result
 from everlearn.errors import BadInput
 from everlearn.evaluation import protocols
-from everlearn.evaluation.formatting import DASH
-from everlearn.evaluation.protocols.multiple_choice import MultipleChoice
-from everlearn.evaluation.protocols.online_offline import OnlineOffline, OnlineOfflineResult
-from everlearn.evaluation.vlm_client import VLMOptions
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -33,7 +31,7 @@ Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 app = App(name="evaluate", help="Evaluate a trained learner on a protocol.")
 
 
-def _evaluate(protocol: "type[Protocol[Any]]") -> Callable[..., Result]:
+def _evaluate(name: str) -> Callable[..., Result]:
     """The command of a protocol that needs nothing but a record."""
 
     def command(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
@@ -44,7 +42,8 @@ def _evaluate(protocol: "type[Protocol[Any]]") -> Callable[..., Result]:
             console: Shows progress.
             options: Options of the protocol.
         """
-        result, data = _run(protocol(**options), _record(record), console)
+        protocol = protocols.get(name)(**options)
+        result, data = _run(protocol, _record(record), console)
         return Result(save_result(_record(record), protocol.name, data), lambda: _table(result))
 
     return command
@@ -71,7 +70,7 @@ def _multiple_choice(
         raise BadInput("a record has its own stream; leave out the stream options")
     if out is not None:
         files.check_output(out, reports.ENDINGS)
-    protocol = MultipleChoice(**options)
+    protocol = protocols.get("multiple-choice")(**options)
     if record is None:
         with console.progress("Evaluating multiple-choice") as progress:
             result: ProtocolResult = protocol.run(None, stream.build(), 0, progress=progress)
@@ -94,6 +93,7 @@ def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> 
         options: Options of the protocol.
     """
     from everlearn.cli.run import rerun
+    from everlearn.evaluation.protocols.online_offline import OnlineOffline, OnlineOfflineResult
 
     first, protocol = _record(record), OnlineOffline(**options)
     epochs = 1 if first.spec["epochs"] > 1 else protocol.epochs
@@ -161,11 +161,18 @@ def _table(result: "ProtocolResult") -> Any:
 
 
 def _text(value: Any) -> str:
+    from everlearn.evaluation.formatting import DASH
+
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result], name: str) -> None:
-    """Add the command of a protocol, with its options as parameters and its description as help."""
+def _undocumented(name: str) -> Callable[..., Result]:
+    return _OWN_COMMANDS.get(name) or _evaluate(name)
+
+
+def _command(name: str) -> Callable[..., Result]:
+    """The command of a protocol, with its options as parameters and its description as help."""
+    protocol, command = protocols.get(name), _undocumented(name)
     signature = inspect.signature(command)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
@@ -180,11 +187,13 @@ def _add_command(protocol: "type[Protocol[Any]]", command: Callable[..., Result]
     command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     command.__annotations__ |= {each.name: each.annotation for each in options}
     command.__doc__ = f"{inspect.getdoc(protocol)}\n\n{inspect.getdoc(command)}"
-    app.command(command, name=name)
+    return command
 
 
 def _annotation(name: str, field: "FieldInfo") -> Any:
     """The type of an option on the command line; lists are text with commas."""
+    from everlearn.evaluation.vlm_client import VLMOptions
+
     kind: Any = Whole if field.annotation is int else field.annotation
     kind = str if isinstance(field.default, tuple) else kind
     show = field.default not in (None, ())
@@ -194,11 +203,26 @@ def _annotation(name: str, field: "FieldInfo") -> Any:
 
 def add_protocol(name: str) -> None:
     """Add the command of a protocol from outside the package, by its name."""
-    protocol = protocols.get(name)
-    _add_command(protocol, _evaluate(protocol), name)
+    app.command(_command(name), name=name)
 
 
-_OWN_COMMANDS = {MultipleChoice.name: _multiple_choice, OnlineOffline.name: _online_offline}
+def _help(name: str) -> str:
+    """The help of a protocol, from the source of its module, which is not imported."""
+    module, _, class_name = protocols.REGISTRY.builtin[name].partition(":")
+    loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
+    body = ast.parse(loader.get_source(module)).body
+    (protocol,) = (node for node in body if isinstance(node, ast.ClassDef) and node.name == class_name)
+    own = str(inspect.getdoc(_undocumented(name))).partition("\n\nArgs:")[0]
+    return f"{ast.get_docstring(protocol)}\n\n{own}"
+
+
+def __getattr__(name: str) -> Callable[..., Result]:
+    """The command of a protocol, which is built when it is used."""
+    if name not in protocols.REGISTRY.builtin:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _command(name)
+
+
+_OWN_COMMANDS = {"multiple-choice": _multiple_choice, "online-offline": _online_offline}
 for _name in protocols.REGISTRY.builtin:
-    _protocol = protocols.get(_name)
-    _add_command(_protocol, _OWN_COMMANDS.get(_name) or _evaluate(_protocol), _name)
+    app.command(f"{__name__}:{_name}", name=_name, help=_help(_name))

@@ -145,7 +145,7 @@ def list_classes(memory: Path) -> Result:
 
 def is_recogniser(folder: Path) -> bool:
     """Whether a folder is a memory of `everlearn teach`."""
-    from everlearn.memory.on_disk.storage import METADATA, read_metadata
+    from everlearn.memory.on_disk.metadata import METADATA, read_metadata
 
     return (folder / METADATA).is_file() and "features" in read_metadata(folder).get("settings", {})
 
@@ -153,7 +153,7 @@ def is_recogniser(folder: Path) -> bool:
 @contextmanager
 def opened(memory: Path) -> "Iterator[Recogniser]":
     """A memory that exists."""
-    from everlearn.memory.on_disk.storage import METADATA
+    from everlearn.memory.on_disk.metadata import METADATA
     from everlearn.recognition import Recogniser
 
     if not (check_path(memory) / METADATA).is_file():

@@ -59,13 +59,27 @@ def _list_row(data: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def show(record: Path, /) -> Result:
+def show(record: Path, /, *, time: Flag = False) -> Result:
     """Show the results of a run: progress, accuracy and cost.
 
     Args:
         record: Folder of the record.
+        time: Show where the time of the run went instead.
     """
-    return record_result(runs.Record(record))
+    return _times(runs.Record(record)) if time else record_result(runs.Record(record))
+
+
+def _times(record: "runs.Record") -> Result:
+    from everlearn.evaluation.formatting import format_duration
+
+    phases = reports.phase_seconds(record)
+    if not phases:
+        raise BadInput(f"{record.folder} has no times of phases; they are recorded after the first task")
+    total = sum(phases.values())
+    shares = {name: seconds / total if total else 0.0 for name, seconds in phases.items()}
+    rows = [(name, format_duration(phases[name]), f"{shares[name]:.1%}") for name in phases]
+    data = {"record": str(record.folder), "seconds": total, "phases": phases}
+    return Result(data, lambda: table(("", "time", "share"), [*rows, ("all", format_duration(total), "")]))
 
 
 def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> Result:

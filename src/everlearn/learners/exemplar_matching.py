@@ -18,12 +18,16 @@ from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
 from everlearn.networks import pose, to_tensor
 from everlearn.networks.alignment import align_candidates
+from everlearn.networks.warping import warp
+from everlearn.rendering.render import default_threads, run_batches
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 Residuals = npt.NDArray[np.float64]
 
+ALIGN_BATCH = 16
+"""Images that a thread aligns before it takes others."""
 MATCH_BATCH = 256
 """Images matched together."""
 CACHED_BATCHES = 16
@@ -122,7 +126,8 @@ class ExemplarStore(Stateful):
         """Align the k exemplars most similar to an image in any pose of the grid around its own."""
         n, m = len(images), len(grid)
         tried = pose.compose(poses.repeat_interleave(m, 0), grid.repeat(n, 1))
-        rows, distances = self.index.candidates(pose.canonical_images(np.repeat(images, m, axis=0), tried), k)
+        warped = warp(images, np.arange(n).repeat(m), tried.double().numpy())
+        rows, distances = self.index.candidates(warped, k)
         best = smallest(distances.reshape(n, -1), rows.shape[1])
         starts = tried.reshape(n, m, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
         rows = np.take_along_axis(rows.reshape(n, -1), best, 1)
@@ -137,7 +142,12 @@ class ExemplarStore(Stateful):
         residuals, best = np.empty(rows.shape), np.empty((n, 4))
         starts = pose.inverse(poses.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
         exemplars = self.memory.images.reshape(len(self.memory), H, W, -1)
-        align_candidates(images.reshape(n, H, W, -1), exemplars, rows, starts, residuals, best)
+        pixels = images.reshape(n, H, W, -1)
+
+        def align(a: int, b: int) -> None:
+            align_candidates(pixels[a:b], exemplars, rows[a:b], starts[a:b], residuals[a:b], best[a:b])
+
+        run_batches(align, n, ALIGN_BATCH, default_threads())
         return residuals, pose.inverse(torch.from_numpy(best)).numpy()
 
     def on_load(self) -> None:

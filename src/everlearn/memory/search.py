@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.memory.coarse_search import GROWTH, MIN_ROWS, CoarseCodes
 from everlearn.memory.exemplars import ExemplarMemory
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled
@@ -12,6 +13,8 @@ from everlearn.shapes.jit import compiled
 Floats = npt.NDArray[np.float32]
 Distances = npt.NDArray[np.float64]
 
+MAX_COARSE = 256
+"""Candidates up to which a coarse search is used."""
 FIRST_CANDIDATES = 24
 """Candidates compared by pixels before more are requested."""
 OFFSET = np.float32(168)
@@ -49,6 +52,7 @@ class NearestIndex:
         self.block = block
         self._memory, self._version = ExemplarMemory(), -1
         self._codes: Floats = np.zeros((0, 0), np.float32)
+        self._coarse: CoarseCodes | None = None
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -56,20 +60,17 @@ class NearestIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of the codes."""
-        return self._codes.nbytes
+        return self._codes.nbytes + (0 if self._coarse is None else self._coarse.nbytes)
 
     def update(self, memory: ExemplarMemory) -> bool:
         """Index a memory; returns whether it changed. Costs O(images edited since the last call)."""
         if memory is not self._memory or memory.version < self._version:
-            self._memory, self._version, self._codes = memory, -1, self._codes[:0]
+            self._memory, self._version, self._codes, self._coarse = memory, -1, self._codes[:0], None
         if memory.version == self._version:
             return False
         rows, kept = memory.changed_since(self._version), self._codes[: len(memory)]
         if len(rows):
-            codes, lost = encode(memory.images[rows], self.block)
-            own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
-            # The product with a query's row in `_bounds` is the squared distance minus the query's own.
-            new = np.concatenate([codes, lost[:, None], own[:, None]], axis=1)
+            new = self._encode(memory.images[rows])
             # A new array, so that no code of a removed image stays in unused capacity.
             self._codes = np.zeros((len(memory), new.shape[1]), np.float32)
             self._codes[: len(kept), : kept.shape[1]] = kept
@@ -77,10 +78,22 @@ class NearestIndex:
         else:
             self._codes = kept.copy()
         self._version = memory.version
+        self._update_coarse(rows, len(kept))
         return True
+
+    def _update_coarse(self, rows: IntArray, n_kept: int) -> None:
+        n = len(self._codes)
+        if n < MIN_ROWS:
+            self._coarse = None
+        elif self._coarse is None or n > GROWTH * self._coarse.n_first:
+            self._coarse = CoarseCodes(self._codes)
+        else:
+            self._coarse.update(self._codes, rows, n_kept)
 
     def candidates(self, images: Floats, k: int) -> tuple[IntArray, Floats]:
         """The k rows of the memory with the nearest codes, nearest first, and the distances of the codes."""
+        if self._coarse is not None and k <= MAX_COARSE:
+            return self._coarse.candidates(self._encode(images), self._codes, k)
         bounds = self._bounds(images)
         rows = smallest(bounds, min(k, len(self)))
         return rows, np.take_along_axis(bounds, rows, 1)
@@ -108,12 +121,20 @@ class NearestIndex:
 
     def _bounds(self, images: Floats) -> Floats:
         """Squared distances of codes, (n, rows): lower bounds of squared distances of images."""
+        query = self._encode(images)
+        own = query[:, -1:].copy()
+        # The product with a row of codes is the squared distance minus the query's own squared norm.
+        query *= np.float32(-2)
+        query[:, -1] = 1
+        bounds: Floats = query @ self._codes.T
+        bounds += own
+        return bounds
+
+    def _encode(self, images: npt.NDArray[Any]) -> Floats:
+        """Codes, the norms of what pooling lost, and squared norms of both, (n, d + 2)."""
         codes, lost = encode(images, self.block)
         own = np.einsum("nd,nd->n", codes, codes) + np.square(lost)
-        query = np.concatenate([-2 * codes, -2 * lost[:, None], np.ones_like(lost)[:, None]], axis=1)
-        bounds: Floats = query @ self._codes.T
-        bounds += own[:, None]
-        return bounds
+        return np.concatenate([codes, lost[:, None], own[:, None]], axis=1)
 
 
 @compiled

@@ -6,11 +6,21 @@ of the unwarped image, so their residuals are comparable.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.networks.sampling import (
+    N_LANES,
+    N_PLANES,
+    add_errors,
+    add_pixels,
+    add_residuals,
+    add_samples,
+    set_errors,
+    set_samples,
+)
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled
 
@@ -21,8 +31,6 @@ STAGES = ((1, 2), (2, 2), (2, 1))
 """Gauss-Newton steps and pixel stride of each stage."""
 LAST_STEPS = 2
 """Steps of the last stage, which supersamples."""
-CENTER = ((0.0, 0.0),)
-"""Sample positions within a pixel, whose edges are at -1 and 1."""
 MARGIN = 3
 """Pixels added around the foreground."""
 PRUNE_RATIO = 4.0
@@ -31,6 +39,45 @@ CONVERGED = 0.98
 """A step that leaves more than this fraction of the residual is the last."""
 CONTRAST = 12
 """Gray levels by which a foreground pixel differs from the corner pixel."""
+
+
+class Buffers(NamedTuple):
+    """Arrays that are used again for every image, candidate and step.
+
+    Rows are padded to a multiple of N_LANES; what is computed there is not used.
+    """
+
+    exemplar: Bytes  # (C * H * W,)
+    xs: Floats  # (4, W) horizontal positions of the samples of each column
+    pixels: Floats  # (H, C, W) negative gray levels of the image
+    samples: Floats  # (C, 5, W) of one row of pixels: errors, and derivatives by the four parameters
+    colours: Floats  # (5, C * W) the same with the channels of each pixel after each other
+    sums: Floats  # (6, 4) the residual, the right side of the normal equations, their matrix
+    step: Floats  # (4,)
+    trial: Floats  # (4,)
+
+
+class Grid(NamedTuple):
+    """The pixels that are compared: every `stride`-th of a box, each by one sample or by four at offset r."""
+
+    width: int  # of the image
+    top: int
+    bottom: int
+    n_columns: int
+    stride: int
+    r: float
+
+
+@compiled
+def new_buffers(H: int, W: int, C: int) -> Buffers:
+    """Buffers for images of a size."""
+    padded = (W + N_LANES - 1) // N_LANES * N_LANES
+    return Buffers(
+        np.empty(C * H * W, np.uint8),
+        np.zeros((4, padded)), np.zeros((H, C, padded)), np.zeros((C, N_PLANES, padded)),
+        np.zeros((N_PLANES, C * padded)),
+        np.zeros((6, 4)), np.empty(4), np.empty(4),
+    )  # fmt: skip
 
 
 @compiled
@@ -48,24 +95,37 @@ def align_candidates(
         best: (n, 4) output: the transform of the candidate with the smallest residual.
     """
     k = rows.shape[1]
-    found = np.empty((k, 4))
+    found, work = np.empty((k, 4)), new_buffers(*images.shape[1:])
     for i in range(len(images)):
-        box = foreground_box(images[i])
-        residuals[i], found[:], limit = 0.0, starts[i], 0.0
-        for n_steps, stride in STAGES:
+        box, least, limit = foreground_box(images[i]), 0, 0.0
+        for j in range(k):
+            residuals[i, j] = 0.0
+            for m in range(4):
+                found[j, m] = starts[i, j, m]
+        for stage in range(len(STAGES) + 1):
+            n_steps, stride = STAGES[stage] if stage < len(STAGES) else (LAST_STEPS, 1)
+            r = 0.0 if stage < len(STAGES) else supersample_offset(found[least])
+            if stage == len(STAGES) and r == 0.0:
+                break
+            grid = place(images[i], box, stride, r, work)
             for j in range(k):
                 if residuals[i, j] <= limit:
-                    exemplar = exemplars[rows[i, j]]
-                    residuals[i, j] = align(images[i], exemplar, box, found[j], n_steps, stride, CENTER)
-            limit = PRUNE_RATIO * residuals[i].min()
-        r = supersample_offset(found[residuals[i].argmin()])
-        if r > 0.0:
-            corners = ((-r, -r), (-r, r), (r, -r), (r, r))
-            for j in range(k):
-                if residuals[i, j] <= limit:
-                    exemplar = exemplars[rows[i, j]]
-                    residuals[i, j] = align(images[i], exemplar, box, found[j], LAST_STEPS, 1, corners)
-        best[i] = found[residuals[i].argmin()]
+                    residuals[i, j] = align(exemplars[rows[i, j]], grid, found[j], n_steps, work)
+            least = smallest(residuals[i])
+            if stage < len(STAGES):
+                limit = PRUNE_RATIO * residuals[i, least]
+        for m in range(4):
+            best[i, m] = found[least, m]
+
+
+@compiled
+def smallest(values: Floats) -> int:
+    """Index of the first smallest value."""
+    least = 0
+    for j in range(1, len(values)):
+        if values[j] < values[least]:
+            least = j
+    return least
 
 
 @compiled
@@ -76,6 +136,32 @@ def supersample_offset(transform: Floats) -> float:
     fitted empirically over scales.
     """
     return min(max(0.9 * (1 - 1 / math.hypot(transform[0], transform[1])), 0.0), 0.5)
+
+
+@compiled
+def place(image: Bytes, box: Any, stride: int, r: float, work: Buffers) -> Grid:
+    """Copy the pixels that are compared to the buffers, and the horizontal positions of their samples."""
+    (_, W, C), (top, bottom, left, right) = image.shape, box
+    n = (right - left + stride - 1) // stride
+    for k in range(n):
+        middle = 2 * (left + k * stride) + 1
+        low, high = (middle - r) / W - 1, (middle + r) / W - 1
+        work.xs[0, k], work.xs[1, k], work.xs[2, k], work.xs[3, k] = low, low, high, high
+    for i in range(top, bottom, stride):
+        for c in range(C):
+            for k in range(n):
+                work.pixels[i, c, k] = -float(image[i, left + k * stride, c])
+    return Grid(W, top, bottom, n, stride, r)
+
+
+@compiled
+def set_exemplar(exemplar: Bytes, work: Buffers) -> None:
+    """Copy an exemplar to the buffers, one channel after the other."""
+    H, W, C = exemplar.shape
+    for c in range(C):
+        for i in range(H):
+            for j in range(W):
+                work.exemplar[(c * H + i) * W + j] = exemplar[i, j, c]
 
 
 @compiled
@@ -95,83 +181,88 @@ def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
 
 
 @compiled
-def align(
-    image: Bytes, exemplar: Bytes, box: Any, transform: Floats, n_steps: int, stride: int, points: Any
-) -> float:
+def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Buffers) -> float:
     """The smallest residual of the Gauss-Newton steps; updates `transform` in place."""
-    normal, right, step = np.empty((4, 4)), np.empty(4), np.empty(4)
-    trial = transform.copy()
+    set_exemplar(exemplar, work)
+    trial, step = work.trial, work.step
+    for m in range(4):
+        trial[m] = transform[m]
     least = math.inf
     for number in range(n_steps + 1):
-        residual = normal_equations(image, exemplar, box, trial, stride, points, normal, right)
+        is_last = number == n_steps
+        residual = normal_equations(grid, trial, least, not is_last, work)
         converged = not residual < CONVERGED * least
         if residual < least:
             least = residual
-            transform[:] = trial
-        if converged or number == n_steps or not solve(normal, right, step):
+            for m in range(4):
+                transform[m] = trial[m]
+        if converged or is_last or not solve(work.sums[2:], work.sums[1], step):
             break
-        trial += step
+        for m in range(4):
+            trial[m] += step[m]
     return least
 
 
 @compiled
 def normal_equations(
-    image: Bytes,
-    exemplar: Bytes,
-    box: Any,
-    transform: Floats,
-    stride: int,
-    points: Any,
-    normal: Floats,
-    right: Floats,
+    grid: Grid, transform: Floats, limit: float, with_gradient: bool, work: Buffers
 ) -> float:
-    """The residual at a transform; fills the normal equations of the next Gauss-Newton step."""
-    H, W, C = exemplar.shape
-    top, bottom, left, end = box
-    normal[:] = 0.0
-    right[:] = 0.0
-    a, b, cx, cy = transform
-    weight = 1.0 / len(points)
-    residual = 0.0
-    for i in range(top, bottom, stride):
-        for j in range(left, end, stride):
-            for c in range(C):
-                error, j0, j1, j2, j3 = -float(image[i, j, c]), 0.0, 0.0, 0.0, 0.0
-                for dx, dy in points:
-                    x, y = (2 * j + 1 + dx) / W - 1, (2 * i + 1 + dy) / H - 1
-                    u, v = a * x - b * y + cx, b * x + a * y + cy
-                    value, gx, gy = bilinear(exemplar, c, u, v)
-                    error += weight * value
-                    j0 += weight * (gx * x + gy * y)
-                    j1 += weight * (gy * x - gx * y)
-                    j2 += weight * gx
-                    j3 += weight * gy
-                residual += error * error
-                if j2 != 0.0 or j3 != 0.0:
-                    gradient = (j0, j1, j2, j3)
-                    for m in range(4):
-                        right[m] -= gradient[m] * error
-                        for n in range(m, 4):
-                            normal[m, n] += gradient[m] * gradient[n]
-    return residual * stride * stride
+    """The residual at a transform, or a part of it that is not below `limit`.
+
+    With gradients, fills the normal equations of the next Gauss-Newton step in `work`.
+    """
+    work.sums[:] = 0.0
+    area, C = float(grid.stride * grid.stride), len(work.samples)
+    for i in range(grid.top, grid.bottom, grid.stride):
+        sample_row(grid, i, transform, with_gradient, work)
+        samples = work.samples[0] if C == 1 else interleaved(grid.n_columns, work)
+        if with_gradient:
+            add_pixels(samples, work.sums, samples.shape[1], grid.n_columns * C)
+        else:
+            add_residuals(samples, work.sums, samples.shape[1], grid.n_columns * C)
+        if work.sums[0, 0] * area >= limit:
+            break
+    return work.sums[0, 0] * area
 
 
 @compiled
-def bilinear(exemplar: Bytes, c: int, u: float, v: float) -> tuple[float, float, float]:
-    """Bilinear interpolation of an exemplar and its gradient."""
-    H, W, _ = exemplar.shape
-    u, v = (u + 1) * (0.5 * W) - 0.5, (v + 1) * (0.5 * H) - 0.5
-    # NaN becomes 0 too: an index must stay inside the image.
-    u = min(u, W - 1.0) if u > 0.0 else 0.0
-    v = min(v, H - 1.0) if v > 0.0 else 0.0
-    m, n = min(int(v), H - 2), min(int(u), W - 2)
-    s, t = u - n, v - m
-    p, q = float(exemplar[m, n, c]), float(exemplar[m, n + 1, c])
-    r, o = float(exemplar[m + 1, n, c]), float(exemplar[m + 1, n + 1, c])
-    gx = ((q - p) * (1 - t) + (o - r) * t) * (0.5 * W)
-    gy = ((r - p) * (1 - s) + (o - q) * s) * (0.5 * H)
-    upper, lower = p + (q - p) * s, r + (o - r) * s
-    return upper + (lower - upper) * t, gx, gy
+def interleaved(n: int, work: Buffers) -> Floats:
+    """The samples of a row of colour pixels with the channels of each pixel after each other."""
+    C, planes, _ = work.samples.shape
+    for plane in range(planes):
+        for k in range(n):
+            for c in range(C):
+                work.colours[plane, k * C + c] = work.samples[c, plane, k]
+    return work.colours
+
+
+@compiled
+def sample_row(grid: Grid, i: int, transform: Floats, with_gradient: bool, work: Buffers) -> None:
+    """Errors of the pixels of row i and, with gradients, their derivatives into `work.samples`."""
+    (H, C, padded), W = work.pixels.shape, grid.width
+    a, b, cx, cy = transform[0], transform[1], transform[2], transform[3]
+    n_samples, n_blocks = 1 if grid.r == 0.0 else 4, (grid.n_columns + N_LANES - 1) // N_LANES
+    for part in range(n_samples):
+        y = (2 * i + 1 + (-grid.r if part % 2 == 0 else grid.r)) / H - 1
+        scalars = a, b, cx, cy, y, 0.5 * W, 0.5 * H, W - 1.0, H - 1.0, 1.0 / n_samples
+        for c in range(C):
+            target, places = work.samples[c], (c * H * W, part * padded, (i * C + c) * padded)
+            if part == 0 and with_gradient:
+                set_samples(
+                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
+                )
+            elif part == 0:
+                set_errors(
+                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
+                )
+            elif with_gradient:
+                add_samples(
+                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
+                )
+            else:
+                add_errors(
+                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
+                )
 
 
 @compiled

@@ -10,7 +10,7 @@ from PIL import Image
 
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
-from everlearn.memory.on_disk.storage import METADATA
+from everlearn.memory.on_disk.metadata import METADATA
 from everlearn.memory.table import AnyArray
 from everlearn.recognition.answer import Answer, Status
 from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration

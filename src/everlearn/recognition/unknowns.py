@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.memory.on_disk.storage import METADATA
+from everlearn.memory.on_disk.metadata import METADATA
 from everlearn.recognition.calibration import KNOWN
 from everlearn.streams.images.canonical import ImageLike
 from everlearn.streams.images.decode import Pixels

@@ -62,7 +62,7 @@ def render(
         nuisances: disturbances of the images.
         seed: of the nuisances.
         rows: address of the nuisances of each image; default: its index in the batch.
-        threads: number of threads; default: all available processors.
+        threads: number of threads; default: OMP_NUM_THREADS, or all available processors.
         dtype: uint8 (0 to 255) or float32 (0 to 1).
         channels_first: colour images as (n, 3, H, W) instead of (n, H, W, 3); gray images are (n, H, W).
         out: output array; reusing one saves the allocation.
@@ -213,10 +213,16 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def default_threads() -> int:
+    """As many threads as OMP_NUM_THREADS says, for example in a process of a sweep; else as processors."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(given), available_cpus()) if given.isdecimal() and int(given) else available_cpus()
+
+
 def check_threads(threads: int | None) -> int:
-    """The number of threads; default: all available processors."""
+    """The number of threads; default: see `default_threads`."""
     if threads is None:
-        return available_cpus()
+        return default_threads()
     if not is_integer(threads) or threads < 1:
         raise BadInput(f"threads is {threads!r}; it must be a whole number of at least 1")
     return int(threads)

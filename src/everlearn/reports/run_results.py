@@ -13,6 +13,7 @@ from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds, Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
+from everlearn.runs.phases import PHASES
 from everlearn.runs.run_record import Record
 
 FIRST_BATCHES = 10
@@ -262,6 +263,23 @@ def summary(results: RunResults) -> dict[str, Any]:
         "spec": record.spec_hash[:16],
         "digest": record.digest,
     }
+
+
+def phase_seconds(record: Record) -> dict[str, float]:
+    """Seconds of each phase of a run and of what is none of them, "other"; empty if they were not recorded.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
+        >>> list(phase_seconds(record))
+        ['render', 'train', 'evaluate', 'save', 'other']
+    """
+    rows = [row for row in record.seconds() if "phases" in row]
+    if not rows:
+        return {}
+    phases = {name: math.fsum(row["phases"][name] for row in rows) for name in PHASES}
+    return {**phases, "other": max(0.0, math.fsum(row["seconds"] for row in rows) - sum(phases.values()))}
 
 
 def _evaluation(event: Mapping[str, Any]) -> Evaluation:

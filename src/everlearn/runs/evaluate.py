@@ -24,10 +24,9 @@ BATCH_SIZE = 128
 
 
 def evaluate_seen_tasks(
-    learner: Learner, stream: Stream, k: int, size: int, n_batches: int | None
+    learner: Learner, stream: Stream, k: int, sample: Batch, n_batches: int | None
 ) -> Iterator[Event]:
     """Evaluate a classifier on a test sample of tasks 0 to k; see `Scored` for `n_batches`."""
-    sample = stream.eval_sample(k + 1, size)
     predictions, estimates = [np.zeros(0, np.int64)], []
     for batch in sample.batches(BATCH_SIZE):
         predictions.append(predict(learner, batch, stream))

@@ -14,7 +14,9 @@ from everlearn.networks.tensors import NotFinite
 from everlearn.runs.evaluate import evaluate_probes, evaluate_seen_tasks, evaluate_zero_shot
 from everlearn.runs.events import Event, RunEnded, RunStarted, TaskEnded, TaskStarted, TrainStep
 from everlearn.runs.memory_limits import check_memory
+from everlearn.runs.phases import EVALUATE, RENDER, TRAIN, PhaseClock
 from everlearn.runs.spec import RunSpec
+from everlearn.runs.threads import n_threads, torch_threads
 from everlearn.serialization import Tree, digest
 from everlearn.streams import Batch, Stream, Task
 
@@ -109,6 +111,7 @@ class RunState:
         spec: the run.
         resumed: whether the run has started before, maybe on another machine: if this one does not have the
             device of the spec, the CPU is used, with a warning.
+        threads: CPU threads of torch before it was interrupted.
 
     Example:
         >>> spec = RunSpec.make(learner="nearest", settings={"stream.factor_values": 2, "n_tasks": 2})
@@ -119,7 +122,7 @@ class RunState:
         (1, 327840)
     """
 
-    def __init__(self, spec: RunSpec, *, resumed: bool = False) -> None:
+    def __init__(self, spec: RunSpec, *, resumed: bool = False, threads: int | None = None) -> None:
         self.spec, self.device = spec, _device(spec, resumed=resumed)
         mixed_precision(self.device, enabled=spec.amp)  # raises an error if the device has none
         self.stream = spec.stream.build()
@@ -127,6 +130,7 @@ class RunState:
         check_memory(spec, self.stream)
         self.learner = spec.build_learner(self.stream.image_shape, self.device)
         self.cursor, self.loss_sums = Cursor(), LossSums()
+        self.phases, self._recorded_threads = PhaseClock(), threads
         self._unread: list[tuple[Cursor, int, Losses]] = []  # of steps that the device may not have finished
 
     @property
@@ -134,9 +138,14 @@ class RunState:
         """Tasks that are finished."""
         return self.cursor.task
 
+    @cached_property
+    def threads(self) -> int:
+        """CPU threads of torch; may measure some training steps."""
+        return n_threads(self.spec, self.stream, self.learner, self.device, self._recorded_threads)
+
     def events(self) -> Iterator[Event]:
         """Run to the end and yield events."""
-        with deterministic(self.device):
+        with deterministic(self.device), torch_threads(self.threads):
             yield from self._events()
 
     def _events(self) -> Iterator[Event]:
@@ -185,12 +194,14 @@ class RunState:
         view = task.for_learner()
         if self.cursor.phase == "begin":
             yield from self._start_task(task)
-            self.learner.begin(view)
+            with self.phases(TRAIN):
+                self.learner.begin(view)
             self._move(phase="learn")
         if self.cursor.phase == "learn":
             yield from self._train(task)
-            self._read_losses()
-            self.learner.end(view)
+            with self.phases(TRAIN):
+                self._read_losses()
+                self.learner.end(view)
             self._move(phase="evaluate")
         if (task.index + 1) % self.spec.evaluation.every_n_tasks == 0 or task.index + 1 == self.n_tasks:
             yield from self._evaluate(task.index)
@@ -201,12 +212,14 @@ class RunState:
     def _start_task(self, task: Task) -> Iterator[Event]:
         accuracies: dict[str, float] = {}
         if self.spec.evaluation.forward_transfer and self.learner.is_classifier:
-            accuracies = yield from evaluate_zero_shot(self.learner, self.stream, task)
+            with self.phases(EVALUATE):
+                accuracies = yield from evaluate_zero_shot(self.learner, self.stream, task)
         yield TaskStarted(task.index, task.labels, **accuracies)
 
     def _train(self, task: Task) -> Iterator[Event]:
         size, first = self.spec.batch_size, self.cursor
-        n_batches = math.ceil(len(task.train) / size)
+        with self.phases(RENDER):
+            n_batches = math.ceil(len(task.train) / size)
         if first.batch:  # resumed: an evaluation that was due after the last batch has not happened yet
             yield from self._evaluate_within_task(task.index, first.epoch * n_batches + first.batch)
         for epoch in range(first.epoch, self.spec.epochs):
@@ -214,7 +227,8 @@ class RunState:
             for number in range(first.batch if epoch == first.epoch else 0, n_batches):
                 batch = images[number * size : (number + 1) * size]
                 self._move(epoch=epoch, batch=number + 1)
-                losses = self._learn(batch)
+                with self.phases(TRAIN):
+                    losses = self._learn(batch)
                 yield TrainStep(task.index, epoch, number, n_batches, len(batch), losses)
                 yield from self._evaluate_within_task(task.index, epoch * n_batches + number + 1)
 
@@ -246,15 +260,20 @@ class RunState:
 
     def _evaluate(self, k: int, n_batches: int | None = None) -> Iterator[Event]:
         if self.learner.is_classifier:
-            size = self.spec.evaluation.n_images
-            yield from evaluate_seen_tasks(self.learner, self.stream, k, size, n_batches)
+            with self.phases(RENDER):
+                sample = self.stream.eval_sample(k + 1, self.spec.evaluation.n_images)
+            with self.phases(EVALUATE):
+                yield from evaluate_seen_tasks(self.learner, self.stream, k, sample, n_batches)
         elif isinstance(self.learner, HasPosterior):
             from everlearn.evaluation.environment_data import environment_of
 
             environment, seed = environment_of(self.stream.task(k)), self.spec.seed
-            yield from evaluate_probes(
-                self.learner, self._probe_data, k, environment=environment, seed=seed, n_batches=n_batches
-            )
+            with self.phases(RENDER):
+                data = self._probe_data
+            with self.phases(EVALUATE):
+                yield from evaluate_probes(
+                    self.learner, data, k, environment=environment, seed=seed, n_batches=n_batches
+                )
 
     @cached_property
     def _probe_data(self) -> "list[EnvironmentData]":

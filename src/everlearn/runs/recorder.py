@@ -29,6 +29,7 @@ from everlearn.runs.events import (
 )
 from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState
 from everlearn.runs.memory_limits import memory_error_context
+from everlearn.runs.phases import SAVE
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -135,7 +136,8 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    run = RunState(RunSpec.from_record(saved), resumed=saved.last_event is not None)
+    resumed = saved.last_event is not None
+    run = RunState(RunSpec.from_record(saved), resumed=resumed, threads=saved.machine.get("threads"))
     return _record_events(saved, run, RecordLock(saved.folder))
 
 
@@ -221,7 +223,7 @@ class Recorder:
 
     def save_checkpoint(self) -> None:
         """Save everything that the rest of the run depends on."""
-        with self._schedule.measure_save():
+        with self._schedule.measure_save(), self.run.phases(SAVE):
             self._sync()
             state = {
                 "run": self.run.state(),
@@ -229,6 +231,7 @@ class Recorder:
                 "machine": self._machine(),
                 "exact": self.exact,
                 "seconds": time.monotonic() - self._task_started,
+                "phases": dict(self.run.phases.seconds),
             }
             self.record.checkpoints.save(self.number + 1, state)
             self.number += 1
@@ -262,6 +265,7 @@ class Recorder:
             self.run.load(state["run"])
             self.exact = state["exact"] and self._is_same_machine(state["machine"])
             self._task_started = time.monotonic() - state["seconds"]
+            self.run.phases.load(state.get("phases", {}))  # records of older versions have none
         except BadInput:
             raise
         except Exception as error:  # learners raise any error on a malformed state; try an older one
@@ -294,7 +298,10 @@ class Recorder:
 
     def _machine(self) -> dict[str, Any]:
         sources = [f"{name} {source['sha256'][:12]}" for name, source in self.run.spec.sources().items()]
-        return {**machine(self.run.device), **({"source": ", ".join(sources)} if sources else {})}
+        return {
+            **machine(self.run.device, self.run.threads),
+            **({"source": ", ".join(sources)} if sources else {}),
+        }
 
     def _write_machine(self) -> None:
         values = {**self._machine(), "exact": self.exact}
@@ -302,7 +309,8 @@ class Recorder:
 
     def _log_seconds(self, task: int) -> None:
         now = time.monotonic()
-        self.logs[SECONDS].append({"task": task, "seconds": round(now - self._task_started, 4)})
+        seconds = round(now - self._task_started, 4)
+        self.logs[SECONDS].append({"task": task, "seconds": seconds, "phases": self.run.phases.take()})
         self._task_started = now
 
     def _sync(self) -> None:
@@ -314,14 +322,14 @@ class Recorder:
             log.close()
 
 
-def machine(device: "torch.device") -> dict[str, Any]:
-    """Versions and hardware that exact results depend on."""
+def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any]:
+    """Versions and hardware that exact results depend on; default: the present number of threads."""
     import torch
 
     return {
         "torch": torch.__version__,
         "numpy": np.__version__,
-        "threads": torch.get_num_threads(),
+        "threads": threads or torch.get_num_threads(),
         "processes": world_size(),
         **device_info(device),
         "processor": platform.machine(),

@@ -95,6 +95,8 @@ class RunSpec(Settings):
     """torch device: auto (cuda or mps if there is one), cpu, cuda, cuda:N or mps"""
     amp: bool = False
     """train in mixed precision, bfloat16 and float32, on cpu or cuda"""
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """CPU threads of torch; default: 1 for small networks, else what a measurement at the start chooses"""
     evaluation: Evaluation = Evaluation()
     """when and on how many images the learner is evaluated"""
 
@@ -137,9 +139,9 @@ class RunSpec(Settings):
     def to_mapping(self) -> dict[str, Any]:
         """The spec as a plain dictionary."""
         values = {"format": FORMAT, **self.model_dump(mode="json")}
-        if not self.amp:  # specs from before it existed keep their hash
-            del values["amp"]
-        return values
+        unused = {"amp": not self.amp, "threads": self.threads is None}
+        # Specs from before these settings existed keep their hash.
+        return {name: value for name, value in values.items() if not unused.get(name)}
 
     def to_json(self) -> str:
         """The spec as JSON."""

@@ -29,6 +29,12 @@ def compiled(function: Function) -> Function:
     return cast(Function, machine_code)  # called like the function itself
 
 
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether machine code of a compiled function is on disk."""
+    dispatcher: Any = function
+    return bool(dispatcher._cache._cache_file._load_index())
+
+
 @lru_cache(maxsize=8)
 def _source_hash(package: Path) -> bytes:
     return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(package.glob("*.py")))).digest()

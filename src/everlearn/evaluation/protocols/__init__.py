@@ -12,28 +12,24 @@ Example:
 
 import inspect
 import pkgutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
+from everlearn.lazy import lazy_package
 from everlearn.registry import Registry
 
-__all__ = [
-    "REGISTRY",
-    "Context",
-    "Group",
-    "Protocol",
-    "Result",
-    "Table",
-    "evaluate",
-    "figure_names",
-    "get",
-    "names",
-]
+if TYPE_CHECKING:
+    from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
+
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)
+__all__ += ["REGISTRY", "evaluate", "figure_names", "get", "names"]
 
 _MODULES = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
 
 
 def _is_protocol(component: Any) -> bool:
+    from everlearn.evaluation.protocols.base import Protocol
+
     return inspect.isclass(component) and issubclass(component, Protocol) and component is not Protocol
 
 
@@ -55,7 +51,7 @@ def names() -> list[str]:
     return REGISTRY.names()
 
 
-def get(name: str) -> type[Protocol[Any]]:
+def get(name: str) -> "type[Protocol[Any]]":
     """The protocol of a name, an import string or a file."""
     return REGISTRY.get(name)
 
@@ -66,7 +62,7 @@ def figure_names() -> dict[str, str]:
 
 
 def evaluate(
-    name: str, learner: Any, stream: Any, n_tasks: int, *, context: Context | None = None, **options: Any
-) -> Result:
+    name: str, learner: Any, stream: Any, n_tasks: int, *, context: "Context | None" = None, **options: Any
+) -> "Result":
     """Evaluate a trained learner on the protocol of a name, with its options; see `Protocol.run`."""
     return get(name)(**options).run(learner, stream, n_tasks, **(context or {}))

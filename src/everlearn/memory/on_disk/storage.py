@@ -18,12 +18,13 @@ from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.files import FolderLock
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, Codes, PCACoder
+from everlearn.memory.on_disk.metadata import FORMAT, KIND, read_metadata, write_metadata
+from everlearn.memory.on_disk.metadata import METADATA as METADATA
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
 
-METADATA, EDIT = "memory.json", "edit.json"
-KIND, FORMAT = "on-disk memory", 1
+EDIT = "edit.json"
 Columns = Mapping[str, tuple[npt.DTypeLike, tuple[int, ...]]]
 """Further arrays with one row per image: their type and the shape of a row."""
 NAME_BYTES = 200
@@ -301,28 +302,6 @@ class Storage:
         old = [path for path in self.folder.glob("code*-*") if path.name not in known]
         for path in (*old, *self.folder.glob(".*.new")):
             files.remove(path)
-
-
-def read_metadata(folder: Path) -> dict[str, Any]:
-    """Read the metadata file."""
-    try:
-        metadata: dict[str, Any] = json.loads((folder / METADATA).read_bytes())
-        found = metadata["kind"], metadata["format"]
-        _ = metadata["codes"] + 1, len(metadata["image_shape"])  # they have the right types
-    except FileNotFoundError:
-        raise BadInput(f"there is no on-disk memory in {str(folder)!r}; give the folder of one") from None
-    except (ValueError, KeyError, TypeError):
-        raise BadInput(f"{folder / METADATA} is damaged; use a copy of the memory") from None
-    if found != (KIND, FORMAT):
-        raise BadInput(
-            f"{str(folder)!r} holds {found[0]!r} of format {found[1]}; this everlearn reads format {FORMAT}"
-        )
-    return metadata
-
-
-def write_metadata(folder: Path, metadata: dict[str, Any]) -> None:
-    """Replace the metadata file, atomically."""
-    files.write(folder / METADATA, json.dumps(metadata, indent=1).encode() + b"\n")
 
 
 def create_files(folder: Path, image_shape: tuple[int, ...], columns: Columns) -> None:

@@ -1,0 +1,127 @@
+"""Candidates from many codes: lower bounds from a few principal components exclude nearly all of them.
+
+The projection of codes to an orthonormal basis, and the norm of what it loses, give lower bounds of their
+distances. Codes whose bound exceeds the k-th smallest distance found so far are not compared.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from everlearn.rng import IntArray
+from everlearn.shapes.jit import compiled
+
+Floats = npt.NDArray[np.float32]
+
+MIN_ROWS = 2048
+"""Fewer codes are all compared."""
+N_COMPONENTS = 32
+GROWTH = 8
+"""The basis is computed again when there are this many times as many codes."""
+CHUNK_BYTES = 1 << 22
+"""Bounds that are computed together; they should stay in the cache."""
+N_SUMS = 16
+SLACK = 1e-5
+"""Tolerance for rounding of float32 sums, as a share of the squares that were added."""
+
+
+class CoarseCodes:
+    """Projections of codes (n, d + 2): d values, the norm of what they lack, and the squared norm of both."""
+
+    def __init__(self, codes: Floats) -> None:
+        values = codes[:, :-2].astype(np.float64)
+        self._mean = values.mean(axis=0)
+        _, vectors = np.linalg.eigh(np.cov((values - self._mean).T))
+        self._basis = vectors[:, -N_COMPONENTS:]
+        self.n_first, self._rows = len(codes), self._project(codes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the projections."""
+        return self._rows.nbytes
+
+    def update(self, codes: Floats, changed: IntArray, n_kept: int) -> None:
+        """Follow a change of some rows; the first n others stay."""
+        rows = np.zeros((len(codes), self._rows.shape[1]), np.float32)
+        rows[:n_kept] = self._rows[:n_kept]
+        rows[changed] = self._project(codes[changed])
+        self._rows = rows
+
+    def candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
+        """The k rows of `codes` with the smallest distances to queries of the same layout, nearest first."""
+        rows, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
+        projected = self._project(queries)
+        sides = np.concatenate([-2 * projected[:, :-1], np.ones((len(queries), 1), np.float32)], axis=1)
+        step = max(1, CHUNK_BYTES // (4 * len(codes)))
+        slack = np.float32(SLACK * float(self._rows[:, -1].max()))
+        for start in range(0, len(queries), step):
+            part = slice(start, start + step)
+            bounds = sides[part] @ self._rows.T + projected[part, -1:]
+            select(queries[part], codes, bounds, slack, rows[part], distances[part])
+        return rows, distances
+
+    def _project(self, codes: Floats) -> Floats:
+        """Components, lost norm of the projection, lost norm of the code, and the sum of their squares."""
+        centered = codes[:, :-2].astype(np.float64) - self._mean
+        components = centered @ self._basis
+        lost = np.square(centered).sum(1) - np.square(components).sum(1)
+        parts = [components, np.sqrt(np.maximum(lost, 0))[:, None], codes[:, -2:-1]]
+        vectors: npt.NDArray[Any] = np.concatenate(parts, axis=1)
+        return np.concatenate([vectors, np.square(vectors).sum(1)[:, None]], axis=1).astype(np.float32)
+
+
+@compiled
+def select(
+    queries: Floats, codes: Floats, bounds: Floats, slack: np.float32, rows: IntArray, distances: Floats
+) -> None:
+    """The nearest codes of each query, of those whose bounds allow it."""
+    k, sums = rows.shape[1], np.empty(N_SUMS, np.float32)
+    for i in range(len(queries)):
+        keep_smallest(bounds[i], rows[i], distances[i])
+        first = rows[i].copy()
+        distances[i] = np.inf
+        for row in first:  # by their bounds the nearest, which gives a small limit for the others
+            insert(squared_distance(queries[i], codes[row], sums), row, rows[i], distances[i])
+            bounds[i, row] = np.inf  # done
+        for row in range(len(codes)):
+            if bounds[i, row] <= distances[i, k - 1] + slack:
+                insert(squared_distance(queries[i], codes[row], sums), row, rows[i], distances[i])
+
+
+@compiled
+def keep_smallest(values: Floats, rows: IntArray, kept: Floats) -> None:
+    """The smallest values and their positions, smallest first, equal ones in the order of positions."""
+    kept[:] = np.inf
+    last = len(kept) - 1
+    for j in range(len(values)):
+        if values[j] < kept[last]:
+            insert(values[j], j, rows, kept)
+
+
+@compiled
+def insert(value: np.float32, row: int, rows: IntArray, kept: Floats) -> None:
+    """Insert a value in a sorted list, whose last one drops out; larger ones are ignored."""
+    rank = len(kept)
+    while rank > 0 and value < kept[rank - 1]:
+        rank -= 1
+    for j in range(len(kept) - 1, rank, -1):
+        kept[j], rows[j] = kept[j - 1], rows[j - 1]
+    if rank < len(kept):
+        kept[rank], rows[rank] = value, row
+
+
+@compiled
+def squared_distance(query: Floats, code: Floats, sums: Floats) -> np.float32:
+    """The squared distance of two codes, without their last values; several sums at a time."""
+    n, total = len(query) - 1, np.float32(0)
+    sums[:] = np.float32(0)
+    for start in range(0, n - N_SUMS + 1, N_SUMS):
+        for j in range(N_SUMS):
+            difference = query[start + j] - code[start + j]
+            sums[j] += difference * difference
+    for j in range(n - n % N_SUMS, n):
+        total += (query[j] - code[j]) * (query[j] - code[j])
+    for j in range(N_SUMS):
+        total += sums[j]
+    return total
