@@ -29,7 +29,7 @@ LENGTH = N_CELLS * N_CELLS * N_CHANNELS
 N_TURNS, UPRIGHT_TURN = 24, math.radians(12)
 """Templates all around, and the angle between those of things that are seen upright."""
 ANGLE_DISTANCE = 2
-"""Templates between which two poses of an exemplar are not told apart."""
+"""Poses of an exemplar that are at most so many templates apart count as one."""
 RATIOS = (1.1, 1.3, 1.55, 1.85, 2.2, 2.6, 3.1)
 """Shorter sides of the image, in units of the object, at which it is searched."""
 NEAR, NEAR_RATIOS = 1.5, (1.35, 1.5, 1.67)
