@@ -13,7 +13,7 @@ import torch
 
 from everlearn import files
 from everlearn.learners.naive import Naive
-from everlearn.runs import evaluate, loop, recorder, storage
+from everlearn.runs import evaluate, loop, phases, recorder, storage
 from everlearn.runs.events import Event
 from everlearn.streams import TaskView, scenario_stream
 from everlearn.streams.exports import staging
@@ -42,7 +42,7 @@ def inject(job: dict[str, Any]) -> None:
         saves = count(1)
         recorder.Recorder._is_due = lambda self, event: next(saves) % job["save_every"] == 0
     if "ticks" in job:  # equal runs log equal seconds
-        recorder.time = SimpleNamespace(monotonic=count().__next__)
+        recorder.time = phases.time = SimpleNamespace(monotonic=count().__next__)
     files.disk = _disk(job)
     if "signal_in" in job:
         _send_in_phase(job["signal_in"], job["signal"], job["n_signals"])

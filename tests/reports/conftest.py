@@ -78,6 +78,7 @@ def evaluated(runs: dict[str, Record], tmp_path_factory: pytest.TempPathFactory)
         for name in ("dcl-0", "dcl-1"):
             for words in (
                 ["open-set", "--n-images", "40"],
+                ["open-world", "--n-new", "3", "--n-per-class", "3"],
                 ["one-shot", "--n-new", "2,5", "--n-images", "20"],
                 ["held-out-factors", "--n-images", "30"],
                 ["multiple-choice", "--n-choices", "2,3", "--n-trials", "5"],

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from everlearn import files, reports, runs
-from everlearn.cli import recognise
 from everlearn.cli.arguments import Flag, check_path
 from everlearn.cli.output import Result, details, table, text
 from everlearn.errors import BadInput, unknown
@@ -33,6 +32,8 @@ def list_(folder: Path = Path("records"), /) -> Result:
     Args:
         folder: Folder of records, or of a memory of `everlearn teach`.
     """
+    from everlearn.cli import recognise
+
     if recognise.is_recogniser(check_path(folder)):
         return recognise.list_classes(folder)
     if runs.has_record(check_path(folder)):

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from threading import Thread
 from typing import Any
 
@@ -15,6 +16,7 @@ from everlearn.rendering.paths import Paths, flatten, flatten_all
 from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
 from everlearn.rng import FloatArray, IntArray, check_seed
 from everlearn.shapes import Outlines
+from everlearn.shapes.jit import is_compiled
 
 MIN_SIZE_PX, MAX_SIZE_PX = 16, 512
 MAX_FACTOR = 16
@@ -206,6 +208,12 @@ def _output(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] 
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise BadInput("out must be a writeable, C-contiguous array")
     return out
+
+
+@lru_cache(maxsize=2)
+def is_renderer_compiled(rgb: bool) -> bool:
+    """Whether the machine code of the renderer was on disk when this process first asked."""
+    return is_compiled(draw_rgb if rgb else draw_gray)
 
 
 def available_cpus() -> int:

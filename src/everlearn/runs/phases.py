@@ -19,9 +19,9 @@ class PhaseClock:
         (6.0, 3.0)
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
-        self._clock, self._open = clock, list[list[float]]()
+        self._clock, self._open = clock or time.monotonic, list[list[float]]()
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:

@@ -136,8 +136,8 @@ def resume(folder: Path | str, spec: RunSpec | None = None) -> Iterator[Event]:
     saved = Record(folder)
     if spec is not None:
         saved.check_spec(spec.to_mapping())
-    resumed = saved.last_event is not None
-    run = RunState(RunSpec.from_record(saved), resumed=resumed, threads=saved.machine.get("threads"))
+    resumed, threads = saved.last_event is not None, saved.machine.get("threads")
+    run = RunState(RunSpec.from_record(saved), resumed=resumed, threads=threads)
     return _record_events(saved, run, RecordLock(saved.folder))
 
 
@@ -180,8 +180,7 @@ class Recorder:
     """
 
     def __init__(self, saved: Record, run: RunState) -> None:
-        self.record, self.run = saved, run
-        self.exact = True
+        self.record, self.run, self.exact = saved, run, True
         self._schedule = CheckpointSchedule(
             interval=CHECKPOINT_INTERVAL, max_overhead=MAX_CHECKPOINT_OVERHEAD, clock=time.monotonic
         )
@@ -298,20 +297,18 @@ class Recorder:
 
     def _machine(self) -> dict[str, Any]:
         sources = [f"{name} {source['sha256'][:12]}" for name, source in self.run.spec.sources().items()]
-        return {
-            **machine(self.run.device, self.run.threads),
-            **({"source": ", ".join(sources)} if sources else {}),
-        }
+        return machine(self.run.device, self.run.threads) | (
+            {"source": ", ".join(sources)} if sources else {}
+        )
 
     def _write_machine(self) -> None:
-        values = {**self._machine(), "exact": self.exact}
-        files.write(self.record.folder / MACHINE, json.dumps(values, indent=1).encode() + b"\n")
+        text = json.dumps({**self._machine(), "exact": self.exact}, indent=1)
+        files.write(self.record.folder / MACHINE, text.encode() + b"\n")
 
     def _log_seconds(self, task: int) -> None:
-        now = time.monotonic()
-        seconds = round(now - self._task_started, 4)
+        before, self._task_started = self._task_started, time.monotonic()
+        seconds = round(self._task_started - before, 4)
         self.logs[SECONDS].append({"task": task, "seconds": seconds, "phases": self.run.phases.take()})
-        self._task_started = now
 
     def _sync(self) -> None:
         for log in self.logs.values():

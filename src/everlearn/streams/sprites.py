@@ -149,10 +149,12 @@ class SpriteSource(Source):
 
     def render(self, class_ids: IntArray, factors: Factors, *, rows: IntArray | None = None) -> Images:
         """Render classes under any factors; with nuisances only if their rows are given."""
-        from everlearn.rendering import render
-        from everlearn.rendering.first_use import compile_at_first_use
+        from everlearn.rendering.render import is_renderer_compiled, render
 
-        compile_at_first_use(self._settings.rgb)
+        if not is_renderer_compiled(self._settings.rgb):
+            from everlearn.rendering.first_use import compile_at_first_use
+
+            compile_at_first_use(self._settings.rgb)
         shapes, which = np.unique(class_ids, return_inverse=True)
         images: Images = render(
             self._family.outlines(shapes),
