@@ -236,9 +236,8 @@ class Recorder:
             self.number += 1
 
     def _is_due(self, event: Event) -> bool:
-        after_task = isinstance(event, TaskEnded)
-        is_last = after_task and self.run.n_tasks_done == self.run.n_tasks
-        return is_last or self._schedule.is_due(after_task=after_task)
+        after_task, is_last = isinstance(event, TaskEnded), self.run.n_tasks_done == self.run.n_tasks
+        return (after_task and is_last) or self._schedule.is_due(after_task=after_task)
 
     def _restore(self) -> int:
         """Load the newest usable checkpoint and return its number; 0 at the start of a run."""
@@ -297,9 +296,8 @@ class Recorder:
 
     def _machine(self) -> dict[str, Any]:
         sources = [f"{name} {source['sha256'][:12]}" for name, source in self.run.spec.sources().items()]
-        return machine(self.run.device, self.run.threads) | (
-            {"source": ", ".join(sources)} if sources else {}
-        )
+        found = machine(self.run.device, self.run.threads)
+        return {**found, "source": ", ".join(sources)} if sources else found
 
     def _write_machine(self) -> None:
         text = json.dumps({**self._machine(), "exact": self.exact}, indent=1)
