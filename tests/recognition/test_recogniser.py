@@ -1,7 +1,5 @@
 """A memory is taught with one image of each thing, recognises it, and is edited, moved and erased."""
 
-import shutil
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -19,14 +17,6 @@ def folder(tmp_path_factory):
         for number in range(N_THINGS):
             memory.teach(thing(number), f"thing {number}")
     return path
-
-
-@pytest.fixture
-def memory(folder, tmp_path):
-    """A copy of it, to edit."""
-    shutil.copytree(folder, tmp_path / "memory")
-    with Recogniser(tmp_path / "memory") as opened:
-        yield opened
 
 
 def files_of(memory):

@@ -1,7 +1,5 @@
 """Unknown images are grouped, named once and known from then on; groups are erased without a trace."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -27,14 +25,6 @@ def folder(tmp_path_factory):
         (None, 1, 1), (None, 2, 1), (None, 1, 2),
     ]  # fmt: skip
     return path
-
-
-@pytest.fixture
-def memory(folder, tmp_path):
-    """A copy of it, to edit."""
-    shutil.copytree(folder, tmp_path / "memory")
-    with Recogniser(tmp_path / "memory") as opened:
-        yield opened
 
 
 def files_of(memory):

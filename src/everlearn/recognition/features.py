@@ -13,7 +13,6 @@ from everlearn.errors import BadInput, unknown
 from everlearn.networks import make_backbone, to_tensor
 from everlearn.networks.imagenet import EfficientNetLite0, ImageNetBackbone
 from everlearn.networks.weights import IMAGENET, load_backbone
-from everlearn.rng import FloatArray
 from everlearn.streams.stream import Images
 
 Descriptors = npt.NDArray[np.float32]
@@ -89,8 +88,8 @@ class PretrainedFeatures:
         return functional.normalize(torch.cat(found, dim=1), dim=1)
 
     @torch.inference_mode()
-    def describe_windows(self, image: Images, sides: tuple[int, ...]) -> tuple[Descriptors, FloatArray]:
-        """Descriptors of all square windows of an image (H, W, 3), and their boxes (n, 4) from 0 to 1.
+    def describe_windows(self, image: Images, sides: tuple[int, ...]) -> Descriptors:
+        """Descriptors (n, n_features) of all square windows of an image (H, W, 3).
 
         The layers are computed once; the means are taken over windows of the maps, `sides` cells wide.
         """
@@ -100,7 +99,7 @@ class PretrainedFeatures:
             if name in self.layers:
                 found.append(maps)
         rows, columns = found[-1].shape[2:]
-        vectors, boxes = [], []
+        vectors = []
         for side in (side for side in sides if side <= min(rows, columns)):
             parts = []
             for each in found:
@@ -110,12 +109,7 @@ class PretrainedFeatures:
                 )
                 parts.append(functional.normalize(pooled[0].flatten(1).T, dim=1))
             vectors.append(functional.normalize(torch.cat(parts, dim=1), dim=1))
-            top, left = np.meshgrid(np.arange(rows - side + 1), np.arange(columns - side + 1), indexing="ij")
-            box = np.stack(
-                [left / columns, top / rows, (left + side) / columns, (top + side) / rows], axis=-1
-            )
-            boxes.append(box.reshape(-1, 4))
-        return torch.cat(vectors).numpy(), np.concatenate(boxes)
+        return torch.cat(vectors).numpy()
 
 
 class GradientFeatures:

@@ -177,7 +177,6 @@ class Gallery:
     ) -> None:
         self.labels, self.pixels, self.angles = labels, pixels, angles(upright=upright)
         self._template_angles, self._search = template_angles(upright=upright), TemplateSearch(templates)
-        self.classes, self.class_of = np.unique(labels, return_inverse=True)
         self.whiten = Whitening.fit(descriptors[:, 0]) if len(labels) >= MIN_WHITENED else None
         flat = descriptors.reshape(-1, descriptors.shape[-1]).astype(np.float32)
         self._descriptors = flat if self.whiten is None else self.whiten(flat)

@@ -35,8 +35,6 @@ VERIFIED = 0.25
 
 Scores = tuple[float, float, float]
 """Similarity, margin to the next class, and explained share."""
-
-
 Aligned = tuple[int, float, FloatArray]
 """Row, explained share and transform of an exemplar."""
 
@@ -99,7 +97,7 @@ class View:
         if not isinstance(self.features, PretrainedFeatures):
             return self.descriptor
         resized = Image.fromarray(self.image).resize((WINDOW_SIZE, WINDOW_SIZE), Image.Resampling.BILINEAR)
-        return self.features.describe_windows(np.array(resized), WINDOW_SIDES)[0]
+        return self.features.describe_windows(np.array(resized), WINDOW_SIDES)
 
     @cached_property
     def windows_near(self) -> tuple[Floats32, FloatArray]:

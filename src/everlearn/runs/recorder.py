@@ -305,8 +305,8 @@ class Recorder:
 
     def _log_seconds(self, task: int) -> None:
         before, self._task_started = self._task_started, time.monotonic()
-        seconds = round(self._task_started - before, 4)
-        self.logs[SECONDS].append({"task": task, "seconds": seconds, "phases": self.run.phases.take()})
+        times = {"seconds": round(self._task_started - before, 4), "phases": self.run.phases.take()}
+        self.logs[SECONDS].append({"task": task, **times})
 
     def _sync(self) -> None:
         for log in self.logs.values():

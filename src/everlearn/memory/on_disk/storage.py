@@ -19,7 +19,6 @@ from everlearn.errors import BadInput
 from everlearn.files import FolderLock
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, Codes, PCACoder
 from everlearn.memory.on_disk.metadata import FORMAT, KIND, read_metadata, write_metadata
-from everlearn.memory.on_disk.metadata import METADATA as METADATA
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
 from everlearn.streams.stream import Images
