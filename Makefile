@@ -82,6 +82,8 @@ dist: $(BUILD)   ## wheel and source distribution in dist/, checked
 	$(BIN)/python -m build --no-isolation --outdir dist . > /dev/null
 	$(BIN)/twine check --strict dist/*
 
+# Another version of numba would remove the compiled kernels of a `make test` at the same time.
+lowest: export NUMBA_CACHE_DIR = $(LOWEST)/numba
 lowest: $(PINNED) ## a few tests with the lowest allowed versions, in an environment of their own
 	rm -rf $(LOWEST)
 	@$(PYTHON) tools/install.py $(LOWEST) --groups pytest --lowest
