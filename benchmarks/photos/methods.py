@@ -194,7 +194,7 @@ def top_features(backbone: str, trim: bool, images: Sequence[Pixels]) -> Vectors
     return features(backbone, images, trim)[:, last]
 
 
-def make_method(name: str, trim: bool = True) -> Method:
+def make_method(name: str, trim: bool = True, upright: bool = False) -> Method:
     """A method by the name that the command line accepts; baselines trim images if this helps them."""
     from benchmarks.photos.character_network import character_features
     from benchmarks.photos.layers import VARIANTS, LayerSum
@@ -216,7 +216,7 @@ def make_method(name: str, trim: bool = True) -> Method:
         "slda-mobilenet": lambda: SLDA(mobilenet),
         "ranpac-mobilenet": lambda: RanPAC(mobilenet),
         "character-network": lambda: NearestMean(character_features),
-        "everlearn": Product,
+        "everlearn": lambda: Product(upright),
     }
     return made[name]()
 

@@ -13,9 +13,13 @@ from everlearn.errors import BadInput
 
 
 class Product:
-    """A recogniser with default settings and a new memory."""
+    """A recogniser with a new memory and default settings.
 
-    def __init__(self) -> None:
+    Args:
+        upright: whether things are always seen upright.
+    """
+
+    def __init__(self, upright: bool = False) -> None:
         import everlearn
 
         recogniser: Any = getattr(everlearn, "Recogniser", None)
@@ -23,7 +27,7 @@ class Product:
             raise BadInput("this version has no everlearn.Recogniser; update everlearn, or choose a baseline")
         folder = tempfile.mkdtemp()
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.recogniser = recogniser.open(Path(folder) / "memory")
+        self.recogniser = recogniser.open(Path(folder) / "memory", upright=upright)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
         for image, name in zip(images, names, strict=True):

@@ -53,6 +53,7 @@ class QuerySet:
         trials: makes the trials, one after another.
         methods: the methods that apply.
         trim: whether baselines cut off plain borders, which helps where the place on the canvas is random.
+        upright: whether things are always seen upright, which the product may know.
     """
 
     name: str
@@ -61,3 +62,4 @@ class QuerySet:
     trials: Callable[[], Iterator[Trial]]
     methods: tuple[str, ...]
     trim: bool = True
+    upright: bool = False

@@ -53,15 +53,15 @@ class Result:
 def evaluate(method: str, query_set: QuerySet) -> list[Result]:
     """Teach and ask a method in all trials of a set; SIFT only where it ends within minutes."""
     trials = (trial for trial in query_set.trials() if method != "sift" or _n_pairs(trial) < MAX_SIFT_PAIRS)
-    return [result for trial in trials for result in _evaluate(method, trial, query_set.trim)]
+    return [result for trial in trials for result in _evaluate(method, trial, query_set)]
 
 
 def _n_pairs(trial: Trial) -> int:
     return len(trial.images) * sum(len(queries.images) for queries in trial.asked.values())
 
 
-def _evaluate(name: str, trial: Trial, trim: bool) -> list[Result]:
-    method = make_method(name, trim)
+def _evaluate(name: str, trial: Trial, query_set: QuerySet) -> list[Result]:
+    method = make_method(name, query_set.trim, query_set.upright)
     method.teach(trial.images, trial.names)
     results = []
     for condition, queries in trial.asked.items():

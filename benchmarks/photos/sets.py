@@ -26,6 +26,7 @@ SETS = {
             "none stated: research only",
             objects.aloi_trials,
             OBJECT_METHODS,
+            upright=True,
         ),
         QuerySet(
             "aloi-4-views",
@@ -33,6 +34,7 @@ SETS = {
             "none stated: research only",
             objects.aloi_four_trials,
             OBJECT_METHODS,
+            upright=True,
         ),
         QuerySet(
             "eth80",
@@ -41,6 +43,7 @@ SETS = {
             objects.eth80_trials,
             OBJECT_METHODS,
             trim=False,
+            upright=True,
         ),
         QuerySet(
             "grocery",
@@ -49,6 +52,7 @@ SETS = {
             objects.grocery_trials,
             OBJECT_METHODS,
             trim=False,
+            upright=True,
         ),
         QuerySet(
             "omniglot-242",
@@ -56,6 +60,7 @@ SETS = {
             "MIT",
             omniglot.trials_242,
             CHARACTER_METHODS,
+            upright=True,
         ),
         QuerySet(
             "omniglot-1623",
@@ -63,6 +68,7 @@ SETS = {
             "MIT",
             omniglot.trials_1623,
             ("everlearn", "pixels", "character-network"),
+            upright=True,
         ),
         QuerySet(
             "omniglot-20",
@@ -70,6 +76,7 @@ SETS = {
             "MIT",
             omniglot.trials_20,
             CHARACTER_METHODS,
+            upright=True,
         ),
         QuerySet(
             "sprites",

@@ -6,7 +6,6 @@ from typing import Protocol, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
@@ -20,15 +19,17 @@ Descriptors = npt.NDArray[np.float32]
 BATCH = 16
 """Images described together: more do not fit into the processor's cache."""
 LAYERS = {
-    "efficientnet-lite0": ("block11", "block16", "top"),
+    "efficientnet-lite0": ("block8", "block11", "top"),
     "mobilenet-v1": ("conv5_2", "conv5_6", "conv6"),
     "mobilenet-v1-0.25": ("conv5_2", "conv5_6", "conv6"),
 }
-"""Layers whose means over positions form a descriptor: details, parts and whole things."""
+"""Layers whose means over the object form a descriptor: details, parts and whole things."""
+GRID = 8
+"""Cells per side of a mask; the maps of a layer have as many, or half as many."""
 AUTO = "auto"
 GRADIENTS = "gradients"
-N_ANGLES, N_CELLS = 8, 8
-"""Orientations and cells per side of gradient histograms."""
+N_ANGLES, N_CELLS, COLOUR_WEIGHT = 8, 8, 0.7
+"""Orientations and cells per side of gradient histograms, and the weight of colours beside them."""
 
 
 class Features(Protocol):
@@ -37,34 +38,33 @@ class Features(Protocol):
     Attributes:
         name: stored with the memory, so that it is opened with the same features.
         size: pixels per side of the images.
-        n_features: length of a descriptor.
+        widths: the number of features of each layer; a descriptor has those of all layers side by side.
         alignment_weight: weight of alignment beside the similarity of descriptors.
     """
 
     name: str
     size: int
-    n_features: int
+    widths: tuple[int, ...]
     alignment_weight: float
 
-    def describe(self, images: Images) -> Descriptors:
-        """Unit vectors (n, n_features) of images (n, size, size, 3)."""
+    def describe(self, images: Images, masks: Descriptors) -> Descriptors:
+        """Descriptors (n, n_features) of objects in images (n, size, size, 3).
+
+        Args:
+            images: of the objects.
+            masks: (n, GRID, GRID) the share of each cell that belongs to the object.
+        """
 
 
 class PretrainedFeatures:
-    """Mean activations of some layers of a frozen network that was trained on ImageNet.
-
-    The activations of each layer are a unit vector of their own, so that each counts the same.
-    """
+    """Activations of some layers of a frozen network that was trained on ImageNet, averaged over a mask."""
 
     size = 128
     alignment_weight = 0.2
 
     def __init__(self, backbone: str = "efficientnet-lite0", weights: str = IMAGENET) -> None:
         self.name, self.weights, self.layers = backbone, weights, LAYERS[backbone]
-        widths = {"block11": 112, "block16": 320, "top": 1280}
-        if backbone != "efficientnet-lite0":
-            widths = {name: self.net.n_features // (2 if name == "conv5_2" else 1) for name in self.layers}
-        self.n_features = sum(widths[name] for name in self.layers)
+        self.widths = (80, 112, 1280) if backbone == "efficientnet-lite0" else self._widths()
 
     @cached_property
     def net(self) -> ImageNetBackbone:
@@ -73,43 +73,46 @@ class PretrainedFeatures:
         load_backbone(net, self.weights)
         return net.eval().requires_grad_(False)
 
-    @torch.inference_mode()
-    def describe(self, images: Images) -> Descriptors:
-        """Unit vectors (n, n_features) of images (n, size, size, 3)."""
-        parts = [self._describe(to_tensor(images[i : i + BATCH])) for i in range(0, len(images), BATCH)]
-        return torch.cat(parts).numpy() if parts else np.zeros((0, self.n_features), np.float32)
+    def _widths(self) -> tuple[int, ...]:
+        found = self.maps(np.zeros((1, self.size, self.size, 3), np.uint8))
+        return tuple(layer.shape[-1] for layer in found)
 
-    def _describe(self, maps: Tensor) -> Tensor:
-        found = []
+    def describe(self, images: Images, masks: Descriptors) -> Descriptors:
+        """Descriptors (n, n_features) of objects in images (n, size, size, 3)."""
+        found = [np.zeros((0, sum(self.widths)), np.float32)]
+        for i in range(0, len(images), BATCH):
+            maps, some = self.maps(images[i : i + BATCH]), masks[i : i + BATCH]
+            parts = [
+                np.einsum("nrc,nrcd->nd", mask_weights(some, layer.shape[1]), layer, optimize=True)
+                for layer in maps
+            ]
+            found.append(np.concatenate(parts, axis=1))
+        return np.concatenate(found)
+
+    @torch.inference_mode()
+    def maps(self, images: Images) -> list[Descriptors]:
+        """The activations (n, rows, columns, width) of each layer; 32 must divide the sides of the images."""
+        maps, found = to_tensor(images), []
         for name, layer in self.net.named_children():
             maps = layer(maps)
             if name in self.layers:
-                found.append(functional.normalize(maps.mean(dim=(2, 3)), dim=1))
-        return functional.normalize(torch.cat(found, dim=1), dim=1)
+                found.append(maps.permute(0, 2, 3, 1).contiguous().numpy())
+        return found
 
-    @torch.inference_mode()
-    def describe_windows(self, image: Images, sides: tuple[int, ...]) -> Descriptors:
-        """Descriptors (n, n_features) of all square windows of an image (H, W, 3).
 
-        The layers are computed once; the means are taken over windows of the maps, `sides` cells wide.
-        """
-        maps, found = to_tensor(image[None]), []
-        for name, layer in self.net.named_children():
-            maps = layer(maps)
-            if name in self.layers:
-                found.append(maps)
-        rows, columns = found[-1].shape[2:]
-        vectors = []
-        for side in (side for side in sides if side <= min(rows, columns)):
-            parts = []
-            for each in found:
-                cells = each.shape[2] // rows
-                pooled = functional.avg_pool2d(
-                    each, (cells * side, each.shape[3] // columns * side), (cells, cells)
-                )
-                parts.append(functional.normalize(pooled[0].flatten(1).T, dim=1))
-            vectors.append(functional.normalize(torch.cat(parts, dim=1), dim=1))
-        return torch.cat(vectors).numpy()
+def mask_weights(masks: Descriptors, side: int) -> Descriptors:
+    """Weights (n, side, side) of the cells of a map, with sum 1, from masks (n, GRID, GRID).
+
+    A cell that belongs to the object in part counts by the square of that part.
+
+    Example:
+        >>> mask_weights(np.ones((1, GRID, GRID), np.float32), 2).tolist()
+        [[[0.25, 0.25], [0.25, 0.25]]]
+    """
+    n = GRID // side
+    masks = masks.reshape(len(masks), side, n, side, n).mean(axis=(2, 4))
+    weights = np.square(masks) + 1e-6
+    return np.asarray(weights / weights.sum(axis=(1, 2), keepdims=True), np.float32)
 
 
 class GradientFeatures:
@@ -117,16 +120,16 @@ class GradientFeatures:
 
     Example:
         >>> features = GradientFeatures()
-        >>> features.describe(np.zeros((2, 64, 64, 3), np.uint8)).shape
+        >>> features.describe(np.zeros((2, 64, 64, 3), np.uint8), np.ones((2, 8, 8), np.float32)).shape
         (2, 704)
     """
 
     name, size = GRADIENTS, 64
-    n_features = N_CELLS * N_CELLS * (N_ANGLES + 3)
+    widths: tuple[int, ...] = (N_CELLS * N_CELLS * (N_ANGLES + 3),)
     alignment_weight = 0.5
 
-    def describe(self, images: Images) -> Descriptors:
-        """Unit vectors (n, n_features) of images (n, size, size, 3)."""
+    def describe(self, images: Images, masks: Descriptors) -> Descriptors:
+        """Descriptors (n, n_features) of images (n, size, size, 3), in which each cell is apart."""
         colours = torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float() / 255
         gray = colours.mean(dim=1)
         dx = functional.pad(gray[:, :, 2:] - gray[:, :, :-2], (1, 1))
@@ -137,10 +140,8 @@ class GradientFeatures:
         votes = (1 - distance.abs()).clamp(min=0) * torch.hypot(dx, dy)[:, None]
         cell = self.size // N_CELLS
         histograms = functional.normalize(functional.avg_pool2d(votes, cell).flatten(1).sqrt(), dim=1)
-        means = functional.avg_pool2d(colours - 0.5, cell).flatten(1)
-        return functional.normalize(
-            torch.cat([histograms, 0.7 * functional.normalize(means, dim=1)], 1), dim=1
-        ).numpy()
+        means = functional.normalize(functional.avg_pool2d(colours - 0.5, cell).flatten(1), dim=1)
+        return torch.cat([histograms, COLOUR_WEIGHT * means], dim=1).numpy()
 
 
 def make_features(name: str = AUTO) -> Features:

@@ -1,4 +1,4 @@
-"""Exemplars in RAM, ready for comparison: descriptors, points, and the search for the best ones."""
+"""Exemplars in RAM, ready for comparison: similarities, points, and the search for poses."""
 
 from dataclasses import dataclass
 
@@ -6,58 +6,19 @@ import numpy as np
 
 from everlearn.recognition import alignment, light
 from everlearn.recognition.features import Descriptors
+from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.templates import Quantised, TemplateSearch, template_angles
-from everlearn.recognition.views import Geometry, angles, geometry
+from everlearn.recognition.views import Geometry, geometry
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.canonical import INNER
 from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import Pixels
 from everlearn.streams.stream import Images
 
-SHRINKAGE = 1.0
-"""Variance, as a share of the mean, that whitening adds to every direction."""
-MIN_WHITENED = 200
-"""Exemplars from which on their descriptors are whitened."""
-MAX_FITTED = 512
-"""Exemplars that whitening is fitted to."""
-MAX_RANK = 256
 MAX_MOVED = 0.25
 """How far alignment may move a corner from its place in the template, relative to the width."""
 COARSE, FINE = 8, 4
 """Pixels of an exemplar that are averaged into one point."""
-
-
-@dataclass(frozen=True, eq=False)
-class Whitening:
-    """Descriptors with equal variance in all directions, after shrinkage.
-
-    What all exemplars share says nothing about which one is seen.
-    """
-
-    mean: Descriptors
-    directions: Descriptors  # (n_features, rank), orthonormal
-    factors: Descriptors  # (rank,) factor of each direction minus that of all others
-    rest: float  # factor of all other directions
-
-    @classmethod
-    def fit(cls, descriptors: Descriptors) -> "Whitening":
-        """Fit to descriptors (n, n_features)."""
-        some = descriptors[
-            np.linspace(0, len(descriptors) - 1, min(MAX_FITTED, len(descriptors))).astype(int)
-        ]
-        mean = some.mean(axis=0)
-        _, singular, directions = np.linalg.svd(some - mean, full_matrices=False)
-        variances = np.square(singular[:MAX_RANK]) / len(some)
-        shrinkage = SHRINKAGE * float(np.square(singular).sum()) / len(some) / some.shape[1] + 1e-12
-        rest = shrinkage**-0.5
-        factors = (variances + shrinkage) ** -0.5 - rest
-        return cls(mean, directions[:MAX_RANK].T.copy(), factors.astype(np.float32), rest)
-
-    def __call__(self, descriptors: Descriptors) -> Descriptors:
-        """Unit vectors (n, n_features)."""
-        centered = descriptors - self.mean
-        white = self.rest * centered + (centered @ self.directions * self.factors) @ self.directions.T
-        return white / np.maximum(np.linalg.norm(white, axis=1, keepdims=True), 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,37 +117,22 @@ class Exemplar:
 
 
 class Gallery:
-    """All exemplars of a memory: labels, descriptors of their views, and what alignment needs.
+    """All exemplars of a memory: labels, similarities, and what alignment needs.
 
     Args:
-        labels: (n,) the class of each exemplar.
-        descriptors: (n, views, n_features).
+        similarity: of descriptors.
         pixels: (n, size, size, 4) the exemplars.
         templates: (n, angles of templates, length).
         upright: whether things are always seen upright.
     """
 
     def __init__(
-        self,
-        labels: IntArray,
-        descriptors: Descriptors,
-        pixels: Pixels,
-        templates: Quantised,
-        *,
-        upright: bool,
+        self, similarity: Similarity, pixels: Pixels, templates: Quantised, *, upright: bool
     ) -> None:
-        self.labels, self.pixels, self.angles = labels, pixels, angles(upright=upright)
+        self.labels, self.pixels, self.similarity = similarity.labels, pixels, similarity
         self._template_angles, self._search = template_angles(upright=upright), TemplateSearch(templates)
-        self.whiten = Whitening.fit(descriptors[:, 0]) if len(labels) >= MIN_WHITENED else None
-        flat = descriptors.reshape(-1, descriptors.shape[-1]).astype(np.float32)
-        self._descriptors = flat if self.whiten is None else self.whiten(flat)
         self._exemplars: dict[int, Exemplar] = {}
         self._geometries: dict[tuple[int, int], Geometry] = {}
-
-    def similarities(self, descriptors: Descriptors) -> Descriptors:
-        """(m, n exemplars, views) of descriptors (m, n_features)."""
-        queries = descriptors if self.whiten is None else self.whiten(descriptors)
-        return (queries @ self._descriptors.T).reshape(len(queries), len(self.labels), len(self.angles))
 
     def poses(
         self,

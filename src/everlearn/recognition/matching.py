@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from everlearn.recognition.features import Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
@@ -15,11 +14,11 @@ from everlearn.recognition.views import crop, unwarp
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.canonical import CutOut, cut_out, smoothed
 from everlearn.streams.images.decode import Pixels
-from everlearn.streams.stream import Images
 
-WINDOW_SIZE = 224
-WINDOW_SIDES = (2, 3, 4, 5)
-"""Size of an image that is searched for an object in front of a background, and the windows in cells."""
+SCENES = ((128, 0.0), (128, -0.08), (192, 0.1))
+"""Sizes, and margins, of an image that is searched for an object in front of a background.
+
+The object is 128 px wide then; with the margin, a window is in the middle."""
 N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
 N_PROPOSED, N_DESCRIBED = 24, 5
@@ -32,6 +31,8 @@ CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
 VERIFIED = 0.25
 """Share of an image that an exemplar explains if it has been found."""
+LIKELY, SAME, SAME_MARGIN = 0.15, 0.9, 0.1
+"""The same share if it has probably been found; similarity and margin of things that explain little."""
 
 Scores = tuple[float, float, float]
 """Similarity, margin to the next class, and explained share."""
@@ -57,6 +58,17 @@ class Match:
     scores: Scores
     transform: FloatArray
     total: float  # similarity and explained share together
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether alignment has found the exemplar in the image."""
+        return self.scores[2] >= VERIFIED
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether alignment, or the similarity after it, says that the exemplar is in the image."""
+        similarity, margin, explained = self.scores
+        return explained >= LIKELY or (similarity >= SAME and margin >= SAME_MARGIN)
 
 
 class View:
@@ -88,16 +100,17 @@ class View:
             left, top, right, bottom = self.found.box
             mask = np.zeros(self.image.shape[:2], np.uint8)
             mask[top:bottom, left:right] = self.found.pixels[..., 3]
-        view: Images = crop(self.image, mask, self.found.box, self.features.size)
-        return self.features.describe(view[None])
+        pixels, cells = crop(self.image, mask, self.found.box, self.features.size)
+        return self.features.describe(pixels[None], cells[None])
 
     @cached_property
-    def descriptors(self) -> Descriptors:
-        """Descriptors (n, n_features) of windows of the image, or of the object if the features have none."""
+    def scenes(self) -> list[list[Descriptors]]:
+        """The maps of the whole image at some sizes; none if the features have no maps."""
         if not isinstance(self.features, PretrainedFeatures):
-            return self.descriptor
-        resized = Image.fromarray(self.image).resize((WINDOW_SIZE, WINDOW_SIZE), Image.Resampling.BILINEAR)
-        return self.features.describe_windows(np.array(resized), WINDOW_SIDES)
+            return []
+        box = (0.0, 0.0, float(self.image.shape[1]), float(self.image.shape[0]))
+        resized = [crop(self.image, None, box, size, margin)[0] for size, margin in SCENES]
+        return [[layer[0] for layer in self.features.maps(each[None])] for each in resized]
 
     @cached_property
     def windows_near(self) -> tuple[Floats32, FloatArray]:
@@ -115,15 +128,46 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
     allowed = np.ones(len(gallery.labels), bool) if without is None else gallery.labels != without
     if not allowed.any():
         return None
-    best = _match_object(view, gallery, allowed)
-    if best.scores[2] < VERIFIED and not view.is_separate:
-        best = max(best, _match_anywhere(view, gallery, allowed), key=lambda each: each.total)
-    return best
+    candidates: list[tuple[FloatArray, Match]] = []
+    if view.found.background != "none" or not view.scenes:
+        similar = _object_similarities(view, gallery, allowed)
+        best = _match_object(view, gallery, similar)
+        if best.is_verified:
+            return best
+        candidates.append((similar, best))
+    if view.scenes:
+        similar = _scene_similarities(view, gallery, allowed)
+        candidates.append((similar, _match_object(view, gallery, similar)))
+    if not view.is_separate:
+        found = _match_anywhere(view, gallery, similar)
+        if found.is_likely or not view.scenes:
+            return found
+    return max(candidates, key=lambda each: _clearness(each[0], each[1], gallery.labels))[1]
 
 
-def _match_object(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+def _object_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> FloatArray:
+    """The similarity (n,) of each exemplar with the object that was cut out; -2 where it is not allowed."""
+    found = gallery.similarity.of_objects(view.descriptor)[0].max(axis=1)
+    return gallery.similarity.with_class_means(np.where(allowed, found, -2.0))
+
+
+def _scene_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> FloatArray:
+    """The similarity (n,) of each exemplar with the best window of the image; -2 where it is not allowed."""
+    rows, found = np.flatnonzero(allowed), np.full(len(allowed), -2.0)
+    for maps in view.scenes:
+        found[rows] = np.maximum(found[rows], gallery.similarity.in_scene(maps, rows))
+        rows = rows[np.argsort(-found[rows], kind="stable")[:MAX_SEARCHED]]
+    return gallery.similarity.with_class_means(found)
+
+
+def _clearness(by_row: FloatArray, found: Match, labels: IntArray) -> float:
+    """How far the best class is above the next one, relative to the spread of all similarities."""
+    others = by_row[(labels != found.label) & (by_row > -2.0)]
+    return float((found.scores[0] - others.max()) / (others.std() + 1e-6)) if len(others) else 0.0
+
+
+def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """The best class of the object that was cut out, or of the whole image."""
-    by_row = np.where(allowed, gallery.similarities(view.descriptor).max(axis=(0, 2)), -2.0)
     rows = _best_of_classes(by_row, gallery.labels)
     is_clear = len(rows) > 1 and by_row[rows[0]] - by_row[rows[1]] > CLEAR_MARGIN
     found = gallery.poses(*view.windows_near, rows[: 1 if is_clear else N_LOCATED], 2 * N_LOCATED)
@@ -134,14 +178,14 @@ def _match_object(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) 
     return _best(gallery, aligned, by_row, rows, view.features.alignment_weight)
 
 
-def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """The best class if the object may be anywhere, in front of a pattern, or covered in part.
 
     The image is brought into the frame of each aligned exemplar and masked like it before it is described,
     so that the background does not count.
     """
-    rows = _most_similar(view, gallery, allowed)
-    found = []
+    rows, found = np.flatnonzero(by_row > -2.0), []
+    rows = rows[np.argsort(-by_row[rows], kind="stable")[:MAX_SEARCHED]]
     windows, boxes = view.windows
     for score, row, start in gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0)):
         explained, transform = gallery.exemplar(row).align(view.pyramid, start)
@@ -149,20 +193,12 @@ def _match_anywhere(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]
     found.sort(key=lambda each: -each[0])
     aligned = [each for _, each in found[:N_DESCRIBED]]
     views = [unwarp(view.image, each[2], gallery.pixels[each[0]], view.features.size) for each in aligned]
-    similarities = gallery.similarities(view.features.describe(np.stack(views)))
-    by_row = np.full(len(gallery.labels), -2.0)
+    pixels, masks = np.stack([each[0] for each in views]), np.stack([each[1] for each in views])
+    similarities = gallery.similarity.of_objects(view.features.describe(pixels, masks))
+    masked = np.full(len(gallery.labels), -2.0)
     for i, (row, _, _) in enumerate(aligned):
-        by_row[row] = max(by_row[row], similarities[i, row].max())
-    return _best(gallery, aligned, by_row, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
-
-
-def _most_similar(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> IntArray:
-    """The rows of the exemplars to search for: all of a small gallery, else those of similar windows."""
-    rows = np.flatnonzero(allowed)
-    if len(rows) <= MAX_SEARCHED:
-        return rows
-    by_row = gallery.similarities(view.descriptors).max(axis=(0, 2))[rows]
-    return rows[np.argsort(-by_row, kind="stable")[:MAX_SEARCHED]]
+        masked[row] = max(masked[row], similarities[i, row].max())
+    return _best(gallery, aligned, masked, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
 
 
 def _best(

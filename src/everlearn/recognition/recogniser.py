@@ -20,13 +20,14 @@ from everlearn.recognition.calibration_scores import (
     rows_after_erasure,
     rows_after_teaching,
 )
-from everlearn.recognition.features import AUTO, Features, make_features
+from everlearn.recognition.features import AUTO, GRID, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import VERIFIED, View, match
+from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.templates import LENGTH, template_angles, templates_of
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
-from everlearn.recognition.views import angles, render
-from everlearn.rng import IntArray
+from everlearn.recognition.views import angles, render, render_textured
+from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
 from everlearn.streams.images.decode import Pixels
 
@@ -87,9 +88,11 @@ class Recogniser:
             upright: of a new memory: things are always seen upright, as most things that stand on a table.
         """
         if not (Path(folder) / METADATA).is_file():
-            made = make_features(features)
+            made, n_views = make_features(features), len(angles(upright=upright))
             columns: dict[str, tuple[Any, tuple[int, ...]]] = {
-                "descriptors": (np.float16, (len(angles(upright=upright)), made.n_features)),
+                "descriptors": (np.float16, (n_views, sum(made.widths))),
+                "masks": (np.uint8, (n_views, GRID, GRID)),
+                "textured": (np.float16, (sum(made.widths),)),
                 "templates": (np.int8, (len(template_angles(upright=upright)), LENGTH)),
                 "calibration": (np.float32, (N_DISTURBED, 2, N_SCORES)),
                 "image": (np.int64, ()),
@@ -232,8 +235,7 @@ class Recogniser:
         status: Status = (
             "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
         )
-        names = self._names()
-        best = names[found.label]
+        best = (names := self._names())[found.label]
         return Answer(
             name=None if status == "unknown" else best,
             best=best,
@@ -250,13 +252,16 @@ class Recogniser:
         """The exemplars in RAM."""
         if self._gallery is None:
             memory = self._memory
-            descriptors = memory.columns("descriptors").astype(np.float32)
+            similarity = Similarity(
+                labels=memory.labels(),
+                images=memory.columns("image"),
+                descriptors=memory.columns("descriptors").astype(np.float32),
+                masks=np.asarray(memory.columns("masks") / 255, np.float32),
+                textured=memory.columns("textured").astype(np.float32),
+                widths=self.features.widths,
+            )
             self._gallery = Gallery(
-                memory.labels(),
-                descriptors,
-                memory.images(),
-                memory.columns("templates"),
-                upright=self.upright,
+                similarity, memory.images(), memory.columns("templates"), upright=self.upright
             )
         return self._gallery
 
@@ -270,18 +275,23 @@ class Recogniser:
         return self._calibration
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
-        settings = self._memory.settings
-        number = int(settings["images"])
+        number = int((settings := self._memory.settings)["images"])
         views = [render(each, angle, self.features.size) for each in pixels for angle in self._angles]
-        descriptors = self.features.describe(np.stack(views)).reshape(len(pixels), len(self._angles), -1)
-        labels, turned = [label] * len(pixels), template_angles(upright=self.upright)
+        images, masks = np.stack([each[0] for each in views]), np.stack([each[1] for each in views])
+        shape, turned = (len(pixels), len(self._angles)), template_angles(upright=self.upright)
+        rng = rng_at(0, "textured exemplar", number)
+        textured = np.stack([render_textured(each, self.features.size, rng) for each in pixels])
         columns: dict[str, AnyArray] = {
-            "descriptors": descriptors.astype(np.float16),
+            "descriptors": self.features.describe(images, masks).reshape(*shape, -1).astype(np.float16),
+            "masks": np.rint(masks * 255).astype(np.uint8).reshape(*shape, GRID, GRID),
+            "textured": self.features.describe(textured, masks[:: shape[1]]).astype(np.float16),
             "templates": np.stack([templates_of(each, turned) for each in pixels]),
             "calibration": np.zeros((len(pixels), N_DISTURBED, 2, N_SCORES), np.float32),
             "image": np.full(len(pixels), number),
         }
-        self._memory.add(labels, pixels, None if name is None else [name] * len(pixels), columns)
+        self._memory.add(
+            [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns
+        )
         self._memory.settings = {**settings, "images": number + 1}
         self._changed()
         self._calibrate(rows_after_teaching(self._memory.columns("image"), number))

@@ -4,11 +4,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
+from everlearn.recognition.features import GRID
 from everlearn.rng import FloatArray, Rng
 from everlearn.streams.images.decode import Pixels, premultiplied
 from everlearn.streams.stream import Images
+
+Masks = npt.NDArray[np.float32]
+"""The share of each cell of a view, or of several, that belongs to the object."""
 
 N_TURNS = 16
 """Views all around, 22.5 degrees apart."""
@@ -18,6 +23,8 @@ MARGIN = 0.08
 """Margin around the object, as a share of its longer side."""
 CANVAS = 192
 """Pixels per side of disturbed images."""
+TEXTURED, OCTAVES = 0.3, (3, 6, 12, 24, 48)
+"""Share of disturbed images with a texture as background, and the cells per side of its grids."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +58,20 @@ def geometry(exemplar: Pixels, angle: float) -> Geometry:
     return Geometry(angle, (low + high) / 2, max(float((high - low).max()) / 2, 1 / size))
 
 
-def render(exemplar: Pixels, angle: float, size: int) -> Images:
-    """A view (size, size, 3): the exemplar rotated, trimmed and on the plain background."""
-    view = geometry(exemplar, angle)
-    side = len(exemplar)
+def render(exemplar: Pixels, angle: float, size: int) -> tuple[Images, Masks]:
+    """A view (size, size, 3) and its mask: the exemplar rotated, trimmed and on the plain background."""
+    return _view(_trimmed(exemplar, angle, size))
+
+
+def render_textured(exemplar: Pixels, size: int, rng: Rng) -> Images:
+    """The view of an exemplar at angle 0, on a random texture."""
+    background = 255 * rng.uniform(3) + texture(rng, size)
+    return _on_background(_trimmed(exemplar, 0.0, size), background)
+
+
+def _trimmed(exemplar: Pixels, angle: float, size: int) -> FloatArray:
+    """The exemplar rotated and trimmed (size, size, 4), premultiplied."""
+    view, side = geometry(exemplar, angle), len(exemplar)
     turned = Image.fromarray(premultiplied(exemplar)).rotate(
         math.degrees(angle), resample=Image.Resampling.BICUBIC
     )
@@ -62,13 +79,19 @@ def render(exemplar: Pixels, angle: float, size: int) -> Images:
     half = view.half * side / 2 * (1 + 2 * MARGIN)
     box = (center[0] - half, center[1] - half, center[0] + half, center[1] + half)
     moved = turned.transform((size, size), Image.Transform.EXTENT, box, resample=Image.Resampling.BICUBIC)
-    return _on_background(np.asarray(moved, np.float32), FILL)
+    return np.asarray(moved, np.float32)
 
 
-def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, float], size: int) -> Images:
+def crop(
+    image: Images,
+    mask: Pixels | None,
+    box: tuple[float, float, float, float],
+    size: int,
+    margin: float = MARGIN,
+) -> tuple[Images, Masks]:
     """The square around a box of an image (H, W, 3), as a view; what is not in the mask is background."""
     left, top, right, bottom = box
-    half = max(right - left, bottom - top) / 2 * (1 + 2 * MARGIN)
+    half = max(right - left, bottom - top) / 2 * (1 + 2 * margin)
     x, y = (left + right) / 2, (top + bottom) / 2
     alpha = np.full(image.shape[:2], 255, np.uint8) if mask is None else mask
     rgba = np.dstack([image, alpha])
@@ -80,11 +103,18 @@ def crop(image: Images, mask: Pixels | None, box: tuple[float, float, float, flo
         x, y, half = x / reduce, y / reduce, half / reduce
     extent = (x - half, y - half, x + half, y + half)
     moved = source.transform((size, size), Image.Transform.EXTENT, extent, resample=Image.Resampling.BILINEAR)
-    return _on_background(np.asarray(moved, np.float32), FILL)
+    return _view(np.asarray(moved, np.float32))
 
 
-def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) -> Images:
-    """An image as the view of an exemplar: `transform` undone, masked like the exemplar (side, side, 4).
+def _view(premultiplied: FloatArray) -> tuple[Images, Masks]:
+    """Pixels (size, size, 4) on the plain background, and their mask (GRID, GRID)."""
+    cell = len(premultiplied) // GRID
+    mask = premultiplied[..., 3].reshape(GRID, cell, GRID, cell).mean(axis=(1, 3)) / 255
+    return _on_background(premultiplied, FILL), mask.clip(0, 1).astype(np.float32)
+
+
+def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) -> tuple[Images, Masks]:
+    """An image as the view of an exemplar, and its mask: `transform` undone, masked like the exemplar.
 
     Args:
         image: (H, W, 3).
@@ -106,10 +136,10 @@ def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) ->
 def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     """A image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
 
-    Random position, size, rotation (unless upright), light, pixel noise and plain background; a part of the
-    object may be covered.
+    Random position, size, rotation (unless upright), light, pixel noise and background, which is plain or
+    textured; a part of the object may be covered.
     """
-    u = rng.uniform(16)
+    u = rng.uniform(17)
     angle = (u[0] - 0.5) * (0.3 if upright else 2 * math.pi)
     side = CANVAS * (0.45 + 0.45 * u[1])
     turned = Image.fromarray(premultiplied(exemplar)).rotate(
@@ -120,9 +150,11 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     layer = Image.new("RGBA", (CANVAS, CANVAS))
     free = max(0, CANVAS - new)
     layer.paste(turned, (round(free * u[2]), round(free * u[3])))
-    background = tuple(round(255 * v) for v in (u[4] * 0.3 + 0.7 * u[5], u[4] * 0.3 + 0.7 * u[6], u[7]))
+    background = 255 * np.array([u[4] * 0.3 + 0.7 * u[5], u[4] * 0.3 + 0.7 * u[6], u[7]])
     if u[8] < 0.5:  # many images have a gray or white background
-        background = (round(255 * (0.3 + 0.7 * u[5])),) * 3
+        background = np.full(3, 255 * (0.3 + 0.7 * u[5]))
+    if u[16] < TEXTURED:
+        background = background + texture(rng, CANVAS)
     image = _on_background(np.asarray(layer, np.float32), background).astype(np.float32)
     if u[9] < 0.3:  # cover a quarter from one side
         rows = slice(0, CANVAS)
@@ -136,8 +168,20 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
     return np.asarray(lit.clip(0, 255).round(), np.uint8)
 
 
-def _on_background(premultiplied: FloatArray, colour: tuple[int, ...]) -> Images:
+def texture(rng: Rng, size: int) -> FloatArray:
+    """Random colours (size, size, 3) around 0: a sum of grids of several resolutions."""
+    image = np.zeros((size, size, 3))
+    for cells, amplitude in zip(OCTAVES, rng.uniform(len(OCTAVES)), strict=True):
+        gray, colours = rng.normal(cells * cells), rng.normal(3 * cells * cells)
+        grid = gray.reshape(cells, cells, 1) + 0.5 * colours.reshape(cells, cells, 3)
+        steps = (grid * 30 + 128).clip(0, 255).astype(np.uint8)
+        large = Image.fromarray(steps).resize((size, size), Image.Resampling.BICUBIC)
+        image += amplitude * (np.asarray(large, np.float64) - 128)
+    return image
+
+
+def _on_background(premultiplied: FloatArray, colour: tuple[int, ...] | FloatArray) -> Images:
+    """Pixels (H, W, 4) on one colour, or on an image (H, W, 3)."""
     alpha = premultiplied[..., 3:] / 255
-    return np.asarray(
-        (premultiplied[..., :3] + (1 - alpha) * np.array(colour)).clip(0, 255).round(), np.uint8
-    )
+    mixed = premultiplied[..., :3] + (1 - alpha) * np.clip(np.asarray(colour), 0, 255)
+    return np.asarray(mixed.clip(0, 255).round(), np.uint8)

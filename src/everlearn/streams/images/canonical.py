@@ -179,15 +179,21 @@ def foreground(rgb: Pixels) -> Mask | None:
     return np.array(Image.fromarray(mask * 255).resize((width, height), Image.Resampling.BILINEAR)) > 127
 
 
+def _noise(gray: npt.NDArray[np.float32]) -> float:
+    """The standard deviation of pixel noise, from a filter of norm sqrt 20 that smooth parts do not pass."""
+    laplacian = gray[1:-1, 1:-1] * 4 - gray[:-2, 1:-1] - gray[2:, 1:-1] - gray[1:-1, :-2] - gray[1:-1, 2:]
+    return 1.4826 * float(np.median(np.abs(laplacian))) / math.sqrt(20)
+
+
 def smoothed(rgb: Pixels) -> Pixels:
     """The image without pixel noise; one with little noise is returned as it is."""
     gray = rgb.astype(np.float32).mean(axis=2)
     if min(gray.shape) < 8:
         return rgb
-    laplacian = gray[1:-1, 1:-1] * 4 - gray[:-2, 1:-1] - gray[2:, 1:-1] - gray[1:-1, :-2] - gray[1:-1, 2:]
-    # The channels are averaged (sqrt 3), and the filter has norm sqrt 20.
-    sigma = 1.4826 * float(np.median(np.abs(laplacian))) * math.sqrt(3 / 20)
-    if sigma < NOISE_SIGMA:
+    difference = rgb[..., 0].astype(np.float32) - rgb[..., 1]
+    # Noise is averaged (sqrt 3) or added (1 / sqrt 2) over channels; a texture is alike in all of them.
+    sigma = _noise(gray) * math.sqrt(3)
+    if sigma < NOISE_SIGMA or (difference.any() and _noise(difference) * math.sqrt(1 / 2) < NOISE_SIGMA):
         return rgb
     mean = np.stack([_box_mean(_box_mean(rgb[..., c].astype(np.float32))) for c in range(3)], axis=-1)
     return np.asarray(mean.round(), np.uint8)

@@ -1,0 +1,91 @@
+"""The similarity of descriptors: directions count less along which descriptors of one thing vary."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from everlearn.recognition.features import Descriptors
+
+SHRINKAGE, FEW = 1.0, 50
+"""Variance, as a share of the mean, that is added to every direction; twice as much for FEW differences."""
+MAX_FITTED, MAX_RANK = 512, 128
+"""Differences that a metric is fitted to, and directions of each layer that count less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """Inner products with the inverse of a shrunk covariance, for each layer apart.
+
+    This is linear discriminant analysis with the covariance of what varies for one thing: its background, or
+    the other images of it.
+
+    Attributes:
+        widths: of the layers.
+        center: (n_features,) that descriptors are compared from.
+        directions: for each layer (width, rank), orthonormal.
+        removed: for each layer (rank,) the share of each direction that does not count.
+    """
+
+    widths: tuple[int, ...]
+    center: Descriptors
+    directions: list[Descriptors]
+    removed: list[Descriptors]
+
+    @classmethod
+    def cosine(cls, widths: tuple[int, ...]) -> "Metric":
+        """The metric in which all directions count the same."""
+        return cls(
+            widths,
+            np.zeros(sum(widths), np.float32),
+            [np.zeros((width, 0), np.float32) for width in widths],
+            [np.zeros(0, np.float32) for _ in widths],
+        )
+
+    @classmethod
+    def fit(cls, widths: tuple[int, ...], center: Descriptors, differences: Descriptors) -> "Metric":
+        """Fit to differences (n, n_features) of descriptors that should be equal."""
+        some = np.linspace(0, len(differences) - 1, min(MAX_FITTED, len(differences))).astype(int)
+        fitted = [_shrunk(layer) for layer in _layers(differences[some].astype(np.float32), widths)]
+        return cls(widths, center, [each[0] for each in fitted], [each[1] for each in fitted])
+
+    def layers(self, descriptors: Descriptors) -> list[Descriptors]:
+        """Descriptors (..., n_features), relative to the centre, for each layer (..., width)."""
+        return _layers(descriptors - self.center, self.widths)
+
+    @property
+    def slices(self) -> list[slice]:
+        """Where the features of each layer are in a descriptor."""
+        ends = np.cumsum(self.widths).tolist()
+        return [slice(end - width, end) for end, width in zip(ends, self.widths, strict=True)]
+
+    def dual(self, layers: list[Descriptors]) -> list[Descriptors]:
+        """Vectors whose dot products are the inner products of the layers."""
+        return [self.dual_of(i, each) for i, each in enumerate(layers)]
+
+    def dual_of(self, i: int, layer: Descriptors) -> Descriptors:
+        """The same for one layer."""
+        basis = self.directions[i]
+        return np.asarray(layer - (layer @ basis * self.removed[i]) @ basis.T)
+
+    def norms(self, descriptors: Descriptors) -> list[Descriptors]:
+        """For each layer (...)."""
+        layers, found = self.layers(descriptors), []
+        for each, basis, share in zip(layers, self.directions, self.removed, strict=True):
+            squares = np.square(each).sum(axis=-1) - np.square(each @ basis) @ share
+            found.append(np.sqrt(np.maximum(squares, 1e-12)))
+        return found
+
+
+def _layers(descriptors: Descriptors, widths: tuple[int, ...]) -> list[Descriptors]:
+    return np.split(descriptors, np.cumsum(widths)[:-1], axis=-1)
+
+
+def _shrunk(differences: Descriptors) -> tuple[Descriptors, Descriptors]:
+    """The directions (width, rank) of most variance, and the share of each that is removed."""
+    n, width = differences.shape
+    variances, vectors = np.linalg.eigh(differences @ differences.T / n)
+    added = SHRINKAGE * (1 + FEW / n) * float(variances.sum()) / width + 1e-12
+    kept = np.flatnonzero(variances > 0.05 * added)[-MAX_RANK:]
+    basis = differences.T @ vectors[:, kept] / np.sqrt(n * variances[kept])
+    removed = variances[kept] / (variances[kept] + added)
+    return basis.astype(np.float32), removed.astype(np.float32)

@@ -1,0 +1,94 @@
+"""Similarities are inner products with the inverse covariance of what varies for one thing."""
+
+import numpy as np
+import pytest
+
+from everlearn.recognition.features import GRID, mask_weights
+from everlearn.recognition.metric import FEW, SHRINKAGE, Metric
+from everlearn.recognition.similarity import Similarity
+
+WIDTHS = (6, 9)
+
+
+def random(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def make(n: int, n_views: int = 3, labels: list[int] | None = None) -> Similarity:
+    masks = np.random.default_rng(1).random((n, n_views, GRID, GRID), np.float32)
+    classes = np.arange(n) if labels is None else np.array(labels)
+    descriptors = random(2, n, n_views, sum(WIDTHS))
+    return Similarity(classes, np.arange(n), descriptors, masks, random(3, n, sum(WIDTHS)), WIDTHS)
+
+
+def inverse(differences: np.ndarray) -> np.ndarray:
+    """Up to a factor: the inverse of the shrunk covariance."""
+    n, width = differences.shape
+    covariance = differences.T.astype(np.float64) @ differences / n
+    added = SHRINKAGE * (1 + FEW / n) * np.trace(covariance) / width
+    return added * np.linalg.inv(covariance + added * np.eye(width))
+
+
+def test_the_dual_is_the_inverse_of_the_shrunk_covariance() -> None:
+    differences = random(0, 40, sum(WIDTHS)) * np.linspace(3, 8, sum(WIDTHS), dtype=np.float32)
+    metric = Metric.fit(WIDTHS, np.zeros(sum(WIDTHS), np.float32), differences)
+    vectors = random(1, 5, sum(WIDTHS))
+    for part, dual, slice_ in zip(
+        metric.layers(vectors), metric.dual(metric.layers(vectors)), metric.slices, strict=True
+    ):
+        assert dual == pytest.approx(part @ inverse(differences[:, slice_]), abs=1e-4)
+        norms = metric.norms(vectors)[metric.slices.index(slice_)]
+        assert norms == pytest.approx(np.sqrt((part * dual).sum(axis=1)), abs=1e-4)
+
+
+def test_few_exemplars_are_compared_by_the_cosine_of_each_layer() -> None:
+    similarity, query = make(4), random(5, 2, sum(WIDTHS))
+    expected = 0.0
+    for slice_ in (slice(0, 6), slice(6, 15)):
+        a, b = query[:, slice_], similarity.descriptors[..., slice_]
+        norms = np.linalg.norm(a, axis=1)[:, None, None] * np.linalg.norm(b, axis=2)
+        expected = expected + np.einsum("md,nvd->mnv", a, b) / norms / 2
+    assert similarity.of_objects(query) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_window_is_compared_by_its_mean_over_the_mask() -> None:
+    """The inner products of cells give what averaging and comparing would give."""
+    similarity = make(20)
+    maps = [random(7, 12, 12, 6), random(8, 6, 6, 9)]  # windows of 8 and 4 cells, at 3 x 3 places
+    metric, norms = similarity._scene_metric
+    shift = (similarity.textured - similarity.descriptors[:, 0]).mean(axis=0)
+    best = np.full((20, 3), -9.0)
+    for top in range(3):
+        for left in range(3):
+            for row, view in np.ndindex(20, 3):
+                mask = similarity.masks[row, view][None]
+                parts = []
+                for i, (side, step) in enumerate(((8, 2), (4, 1))):
+                    window = maps[i][step * top :][:side, step * left :][:, :side]
+                    parts.append(np.einsum("rc,rcd->d", mask_weights(mask, side)[0], window))
+                layers = metric.layers(np.concatenate(parts) - shift)
+                own = metric.layers(similarity.descriptors[row, view])
+                total = 0.0
+                for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
+                    total += dual @ own[i] / np.sqrt(layer @ dual) / norms[i][row, view] / 2
+                best[row, view] = max(best[row, view], total)
+    found = similarity.in_scene(maps, np.arange(20))
+    assert found == pytest.approx(best.max(axis=1), abs=1e-4)
+
+
+def test_classes_with_several_images_count_their_mean() -> None:
+    similarity = make(4, labels=[0, 0, 1, 2])
+    found = similarity.with_class_means(np.array([0.8, 0.4, 0.7, -2.0]))
+    assert found == pytest.approx([0.7, 0.5, 0.7, -2.0])
+
+
+def test_a_metric_of_several_images_ignores_what_varies_within_classes() -> None:
+    """A direction in which images of one thing differ says nothing about which thing it is."""
+    labels = [i // 2 for i in range(40)]
+    similarity = make(40, 1, labels)
+    similarity.descriptors[:, :, 0] += np.where(np.arange(40) % 2, 30, -30)[:, None]
+    similarity.descriptors[1::2, :, 1:] = similarity.descriptors[::2, :, 1:]
+    asked = similarity.descriptors[:, 0].copy()
+    asked[:, 0] *= -1
+    best = similarity.of_objects(asked)[:, :, 0].argmax(axis=1)
+    assert [labels[row] for row in best] == labels
