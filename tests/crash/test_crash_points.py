@@ -9,11 +9,9 @@ import pytest
 from everlearn import learners
 
 from .disks import checksum
-from .harness import SEED, Server, tiny
+from .harness import FEW, SEED, Server, tiny
 
 NAMES = learners.names()
-FEW = ("nearest", "er", "dcl", "vase")
-"""Learners with different states; `test_three_kills` resumes every learner."""
 SAVES = {"save_every": 3, "ticks": True}
 
 CrashPoint = tuple[int, str, str]

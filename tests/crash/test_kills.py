@@ -12,7 +12,7 @@ import pytest
 from everlearn import learners
 from everlearn.runs import RunSpec
 
-from .harness import SEED, Server, tiny
+from .harness import FEW, SEED, Server, tiny
 
 NAMES = learners.names()
 N_KILLED = 200
@@ -37,7 +37,9 @@ def digest_after_kills(
     return str(server.run(folder, spec, **job)["digest"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in FEW else pytest.param(name, marks=pytest.mark.more) for name in NAMES]
+)
 def test_three_kills(server: Server, tmp_path: Path, name: str) -> None:
     digest = digest_after_kills(server, tmp_path / "run", name, random.Random(f"{SEED} {name}"), n_kills=3)
     assert digest == server.reference(tmp_path, longer(name))["digest"]

@@ -111,7 +111,7 @@ def test_invalid_edits_change_nothing(memory, edit, sentence):
     assert files_of(memory) == before
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 2), (2000, 40)])
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), pytest.param((2000, 40), marks=pytest.mark.more)])
 def test_odd_sizes_are_taught_and_asked(tmp_path, size):
     with Recogniser.open(tmp_path / "new", features="gradients") as memory:
         memory.teach(Image.new("RGB", size, (200, 30, 30)), "red")

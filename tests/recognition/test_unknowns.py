@@ -8,6 +8,8 @@ from everlearn.errors import BadInput
 from everlearn.recognition.unknowns import FOLDER
 from tests.recognition.things import photo, thing
 
+pytestmark = pytest.mark.more
+
 N_KNOWN = 4
 FIRST, SECOND = 5, 7
 """Things that are not taught."""
