@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from everlearn.learners.dcl_paper import DCLPaper
     from everlearn.learners.der import DER, DERPlusPlus
     from everlearn.learners.er import ER
+    from everlearn.learners.er_ace import ERACE
     from everlearn.learners.ewc import EWC
+    from everlearn.learners.exemplar_replay import ExemplarReplay
+    from everlearn.learners.fecam import FeCAM
     from everlearn.learners.gdumb import GDumb
     from everlearn.learners.gnr.learner import GNR
     from everlearn.learners.icarl import ICaRL
@@ -52,7 +55,9 @@ if TYPE_CHECKING:
     from everlearn.learners.naive import Naive
     from everlearn.learners.ncm import NCM
     from everlearn.learners.nearest_mean_image import NearestMeanImage
+    from everlearn.learners.ranpac import RanPAC
     from everlearn.learners.si import SI
+    from everlearn.learners.simplecil import SimpleCIL
     from everlearn.learners.slda import SLDA
     from everlearn.learners.stateful import Footprint, State
     from everlearn.learners.vase.cci_vae import CCIVAE

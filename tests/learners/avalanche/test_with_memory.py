@@ -1,4 +1,4 @@
-"""Methods with a replay buffer: ER, A-GEM, DER.
+"""Methods with a replay buffer: ER, ER-ACE, A-GEM, DER.
 
 Avalanche draws random samples; our learner gets the same ones, and must compute the same from them. Images
 enter the buffers at different times, which is tested separately.
@@ -11,6 +11,7 @@ import torch
 from everlearn.learners.agem import AGEM
 from everlearn.learners.der import DER, DERPlusPlus
 from everlearn.learners.er import ER
+from everlearn.learners.er_ace import ERACE
 from everlearn.streams import Batch
 from everlearn.streams.adapters import to_avalanche
 
@@ -60,6 +61,30 @@ def test_er_replays_the_current_task_too() -> None:
     for batch in list(TASKS[0].train.batches(BATCH))[:2]:
         learner.learn(batch)
     assert len(learner.buffer) == 2 * BATCH
+
+
+def test_er_ace(avalanche) -> None:
+    """New images over their own labels, drawn images over all. Avalanche compares all labels in the first
+    task, as ours does without images to replay, and averages the two losses, which the paper adds up."""
+    from avalanche.core import SupervisedPlugin
+    from avalanche.training.supervised.er_ace import ER_ACE
+
+    drawn = []
+
+    class Watcher(SupervisedPlugin):
+        def before_forward(self, strategy, **_):
+            has_sample = strategy.replay_loader is not None
+            drawn.append(as_sample(strategy.mb_buffer_x, strategy.mb_buffer_y) if has_sample else None)
+
+    torch.manual_seed(0)
+    learner = ERACE(**settings())
+    their = {"mem_size": 24, "batch_size_mem": BATCH, **their_settings(learner)}
+    strategy = ER_ACE(plugins=[Watcher()], **their)
+    mean = strategy.ace_criterion
+    strategy.ace_criterion = lambda *args: 2 * mean(*args)
+    theirs = train_theirs(strategy)
+    learner.buffer = FixedSamples(drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
 
 
 def test_a_gem(avalanche) -> None:

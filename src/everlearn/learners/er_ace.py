@@ -1,0 +1,53 @@
+"""Experience replay with asymmetric cross-entropy (ER-ACE)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from everlearn.learners.base import Losses
+from everlearn.learners.classifier import without_factors
+from everlearn.learners.er import ER
+from everlearn.networks.devices import loss_value
+from everlearn.streams import Batch
+
+
+class ERACE(ER):
+    """Experience replay with asymmetric cross-entropy.
+
+    The loss is the cross-entropy of new images over the labels of their batch + the cross-entropy of replayed
+    images over all labels. New images then do not push the logits of old labels down, which in `er` moves the
+    features of old classes abruptly when a task starts. The two losses have equal weight and passes of their
+    own. It decays like `er` when classes outgrow the buffer.
+
+    Example:
+        >>> from everlearn.streams import sprites
+        >>> learner = ERACE.tiny()
+        >>> for task in sprites(image_size=16, factor_values=2, classes_per_task=3).take(2):
+        ...     losses = learner.learn(task.train[:8])
+        >>> sorted(losses)
+        ['loss', 'new', 'replayed']
+
+    Reference: Caccia et al. 2022, "New insights on reducing abrupt representation change in online continual
+    learning", arXiv:2104.05025.
+    """
+
+    def learn(self, batch: Batch) -> Losses:
+        self.net.train()
+        images, targets = self.tensors(batch)
+        sample = self.buffer.sample(self.replay_size)
+        if len(sample):
+            losses = {"new": self.loss_within(images, targets), "replayed": self.loss(*self.tensors(sample))}
+        else:
+            losses = {"new": self.loss(images, targets)}
+        loss = torch.stack([*losses.values()]).sum()
+        self.optimizer_step(loss)
+        self.n_steps += 1
+        self.buffer.add(without_factors(batch))
+        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+
+    def loss_within(self, images: Tensor, targets: Tensor) -> Tensor:
+        """Cross-entropy over the labels that occur among the targets."""
+        logits = self.logits(images)
+        is_absent = torch.ones(logits.shape[1], dtype=torch.bool, device=logits.device)
+        is_absent = is_absent.index_fill(0, targets, False)
+        return functional.cross_entropy(logits.masked_fill(is_absent, -torch.inf), targets)
