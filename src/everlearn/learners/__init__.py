@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from everlearn.learners.dcl_features import DCLFeatures
     from everlearn.learners.dcl_paper import DCLPaper
     from everlearn.learners.der import DER, DERPlusPlus
+    from everlearn.learners.dgr import DGR
     from everlearn.learners.er import ER
     from everlearn.learners.er_ace import ERACE
     from everlearn.learners.ewc import EWC
@@ -52,10 +53,12 @@ if TYPE_CHECKING:
     from everlearn.learners.l2 import L2
     from everlearn.learners.l2p import L2P
     from everlearn.learners.lwf import LwF
+    from everlearn.learners.mir import MIR
     from everlearn.learners.naive import Naive
     from everlearn.learners.ncm import NCM
     from everlearn.learners.nearest_mean_image import NearestMeanImage
     from everlearn.learners.ranpac import RanPAC
+    from everlearn.learners.scr import SCR
     from everlearn.learners.si import SI
     from everlearn.learners.simplecil import SimpleCIL
     from everlearn.learners.slda import SLDA
