@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from everlearn.learners.fecam import FeCAM
     from everlearn.learners.gdumb import GDumb
     from everlearn.learners.gnr.learner import GNR
+    from everlearn.learners.hpcr import HPCR
     from everlearn.learners.icarl import ICaRL
     from everlearn.learners.joint import CumulativeBudget, Joint
     from everlearn.learners.l2 import L2
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from everlearn.learners.naive import Naive
     from everlearn.learners.ncm import NCM
     from everlearn.learners.nearest_mean_image import NearestMeanImage
+    from everlearn.learners.onpro import OnPro
     from everlearn.learners.ranpac import RanPAC
     from everlearn.learners.scr import SCR
     from everlearn.learners.si import SI
