@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Rejects,
     )
     from everlearn.learners.classifier import Classifier
+    from everlearn.learners.cls_er import CLSER
     from everlearn.learners.contrastive import Contrastive
     from everlearn.learners.cwr import AR1, CWRStar
     from everlearn.learners.dcl import DCL
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from everlearn.learners.l2 import L2
     from everlearn.learners.l2p import L2P
     from everlearn.learners.lwf import LwF
+    from everlearn.learners.merge import Merge
     from everlearn.learners.mir import MIR
     from everlearn.learners.naive import Naive
     from everlearn.learners.ncm import NCM
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from everlearn.learners.stateful import Footprint, State
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
+    from everlearn.learners.wa import WA
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -30,6 +30,7 @@ _TABLE = {
     "a-gem": ("agem", "AGEM", PAST_IMAGES, True, "Averaged gradient episodic memory"),
     "ar1": ("cwr", "AR1", LABELS, False, "AR1: CWR* head, backbone under synaptic intelligence"),
     "cci-vae": ("vase.cci_vae", "CCIVAE", IMAGES, False, "CCI-VAE: VAE with controlled capacity increase"),
+    "cls-er": ("cls_er", "CLSER", PAST_IMAGES, True, "Experience replay with two averaged networks (CLS-ER)"),
     "contrastive": ("contrastive", "Contrastive", EXEMPLARS, True,
         "Supervised contrastive learning with class exemplars"),
     "cumulative-budget": ("joint", "CumulativeBudget", PAST_IMAGES, True,
@@ -59,6 +60,7 @@ _TABLE = {
     "l2": ("l2", "L2", LABELS, True, "Quadratic penalty on parameter drift"),
     "l2p": ("l2p", "L2P", PRETRAINED, False, "Learning to prompt"),
     "lwf": ("lwf", "LwF", LABELS, True, "Learning without forgetting"),
+    "merge": ("merge", "Merge", LABELS, True, "Weight averaging over tasks (model merging)"),
     "mir": ("mir", "MIR", PAST_IMAGES, True, "Maximally interfered retrieval"),
     "naive": ("naive", "Naive", LABELS, True, "Sequential fine-tuning (lower bound)"),
     "nearest": ("nearest_mean_image", "NearestMeanImage", LABELS, False, "Nearest mean image in pixel space"),
@@ -72,6 +74,7 @@ _TABLE = {
         "Cosine similarity to class means of frozen features (SimpleCIL)"),
     "slda": ("slda", "SLDA", LABELS, True, "Streaming linear discriminant analysis"),
     "vase": ("vase.learner", "VASE", IMAGES, False, "Variational autoencoder with shared embeddings (VASE)"),
+    "wa": ("wa", "WA", PAST_IMAGES, True, "Weight aligning"),
 }  # fmt: skip
 LEARNERS = {name: LearnerEntry(*row) for name, row in _TABLE.items()}
 """The learners of the package by short name."""
