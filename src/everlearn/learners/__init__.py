@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from everlearn.learners.ncm import NCM
     from everlearn.learners.nearest_mean_image import NearestMeanImage
     from everlearn.learners.onpro import OnPro
+    from everlearn.learners.packnet import PackNet
     from everlearn.learners.ranpac import RanPAC
     from everlearn.learners.scr import SCR
     from everlearn.learners.si import SI

@@ -78,18 +78,17 @@ class Merge(Classifier):
     @torch.no_grad()
     def _merge_vectors(self) -> None:
         """Add the vector of the latest task to the sums, and set the merged weights."""
-        assert self.initial.net, self.merged.net  # noqa: S101
-        starts = [
-            pad_to(start, weight.shape)
-            for start, weight in zip(self.initial.net.parameters(), self.net.parameters(), strict=True)
-        ]
-        vectors = [w - start for w, start in zip(self.net.parameters(), starts, strict=True)]
+        initial, merged = self.initial.net, self.merged.net
+        assert initial is not None and merged is not None  # noqa: PT018, S101
+        weights = list(self.net.parameters())
+        starts = [pad_to(w0, w.shape) for w0, w in zip(initial.parameters(), weights, strict=True)]
+        vectors = [w - w0 for w, w0 in zip(weights, starts, strict=True)]
         if self.method == "ties":
             vectors = trim(vectors, self.kept)
         for i, vector in enumerate(vectors):
             new = signed_parts(vector) if self.method == "ties" else vector[None]
             self.sums[i] = pad_to(self.sums[i], new.shape) + new
-        for target, start, sums in zip(self.merged.net.parameters(), starts, self.sums, strict=True):
+        for target, start, sums in zip(merged.parameters(), starts, self.sums, strict=True):
             target.copy_(start + self.factor * (elected_mean(sums) if self.method == "ties" else sums[0]))
 
     def inference_logits(self, images: Tensor) -> Tensor:

@@ -65,6 +65,8 @@ _TABLE = {
     "naive": ("naive", "Naive", LABELS, True, "Sequential fine-tuning (lower bound)"),
     "nearest": ("nearest_mean_image", "NearestMeanImage", LABELS, False, "Nearest mean image in pixel space"),
     "onpro": ("onpro", "OnPro", PAST_IMAGES, True, "Online prototype learning"),
+    "packnet": ("packnet", "PackNet", LABELS, False,
+        "Iterative pruning: each task owns some weights of one network (PackNet)"),
     "prototypes": ("ncm", "NCM", LABELS, True, "Nearest class mean in a frozen feature space"),
     "ranpac": ("ranpac", "RanPAC", LABELS, True,
         "Random projections and ridge regression on frozen features (RanPAC)"),
