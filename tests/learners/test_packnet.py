@@ -11,10 +11,10 @@ from .toy import FLAT, batch_of, cross_entropy, set_head, some_head
 STREAM = sprites(image_size=16, classes_per_task=3, factor_values=2, scenario="task-incremental")
 
 
-def train(learner: PackNet, index: int) -> None:
+def train(learner: PackNet, index: int, epochs: int = 1) -> None:
     view = STREAM.task(index).for_learner()
     learner.begin(view)
-    for batch in view.train.batches(16):
+    for batch in [*view.train.batches(16)] * epochs:
         learner.learn(batch)
     learner.end(view)
 
@@ -42,7 +42,7 @@ def test_largest_free_weights_are_kept_and_others_are_zero() -> None:
 @pytest.mark.parametrize("backbone", ["small", "small-renorm"])
 def test_later_tasks_do_not_change_the_outputs_of_earlier_ones(backbone: str) -> None:
     learner = PackNet(image_shape=(16, 16), backbone=backbone, learning_rate=0.01)
-    train(learner, 0)
+    train(learner, 0, epochs=10)
     before = outputs(learner, 0)
     for index in (1, 2):
         weights = [w.detach().clone() for w in learner.pruned_weights().values()]
@@ -52,7 +52,7 @@ def test_later_tasks_do_not_change_the_outputs_of_earlier_ones(backbone: str) ->
         ]
         assert all(changed)
     np.testing.assert_allclose(outputs(learner, 0), before, atol=1e-6)
-    assert before.std(0).max() > 1e-3
+    assert before.std(0).max() > 0.01
 
 
 def test_only_kept_weights_are_trained_after_pruning() -> None:

@@ -8,7 +8,7 @@ N = 400
 COORDINATES = torch.stack(torch.meshgrid(*[(torch.arange(32) + 0.5) / 32] * 2, indexing="ij")).expand(
     N, 2, 32, 32
 )
-"""Images whose channels are the y and the x of each pixel, so that a crop tells where it was cut."""
+"""Images whose channels are the y and the x of each pixel, so that a crop shows where it was cut."""
 
 
 def test_crops_are_squares_inside_the_image_of_uniform_area() -> None:

@@ -117,7 +117,7 @@ class PackNet(Classifier):
             free = torch.nonzero(owner.flatten() == FREE)[:, 0]
             kept = weight.flatten()[free].abs().topk(math.ceil(self.kept * len(free))).indices
             owner.view(-1)[free[kept]] = self.n_ended + 1
-            weight *= owner != FREE
+            weight.mul_(owner != FREE)
         self.optim = self.make_optimizer()
 
     @torch.no_grad()
