@@ -3,7 +3,7 @@ import pytest
 
 from everlearn.learners.mir import MIR
 from everlearn.learners.naive import Naive
-from everlearn.streams import Batch
+from everlearn.streams import Batch, sprites
 
 from .toy import (
     FLAT,
@@ -62,18 +62,13 @@ def test_first_batch_is_trained_as_without_replay() -> None:
     assert learner.learn(batch) == naive.learn(batch)
 
 
-def test_selection_does_not_change_batch_statistics() -> None:
-    import torch
-
-    from everlearn.streams import sprites
-
-    learner, batch = MIR.tiny(), sprites(image_size=16, factor_values=2, classes_per_task=3).task(0).train
-    learner.learn(batch[:16])
-    before = {name: each.clone() for name, each in learner.net.named_buffers()}
-    images, targets = learner.tensors(batch[16:32])
-    learner.most_interfered(images, targets, [torch.ones_like(each) for each in learner.parameters()])
-    assert learner.net.training
-    assert all(torch.equal(before[name], each) for name, each in learner.net.named_buffers())
+def test_batch_statistics_are_those_of_new_and_replayed_images_together() -> None:
+    stream = sprites(image_size=16, factor_values=2, classes_per_task=3)
+    learner, seen = MIR.tiny(), []
+    learner.learn(stream.task(0).train[:8])
+    learner.net.register_forward_hook(lambda net, _, logits: seen.append((net.training, len(logits))))
+    learner.learn(stream.task(1).train[:6])
+    assert seen == [(False, 6), (False, 8), (False, 8), (True, 14)]
 
 
 def test_passes_over_candidates_are_counted() -> None:
@@ -81,4 +76,4 @@ def test_passes_over_candidates_are_counted() -> None:
     learner.learn(batch_of([0, 1, 1, 0, 1]))
     before = learner.flops
     learner.learn(batch_of([0, 1, 1], number=1))
-    assert learner.flops - before == (3 * (3 + 2) + 2 * 4) * learner.forward_flops
+    assert learner.flops - before == (3 * (3 + 3 + 2) + 2 * 4) * learner.forward_flops

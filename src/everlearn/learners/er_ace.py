@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.learners.base import Losses
-from everlearn.learners.classifier import without_factors
+from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
 from everlearn.networks.devices import loss_value
 from everlearn.streams import Batch
@@ -16,8 +16,9 @@ class ERACE(ER):
 
     The loss is the cross-entropy of new images over the labels of their batch + the cross-entropy of replayed
     images over all labels. New images then do not push the logits of old labels down, which in `er` moves the
-    features of old classes abruptly when a task starts. The two losses have equal weight and passes of their
-    own. It decays like `er` when classes outgrow the buffer.
+    features of old classes abruptly when a task starts. The two losses have equal weight; all images pass
+    through the network together, so that batch normalization sees both. It decays like `er` when classes
+    outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -33,21 +34,30 @@ class ERACE(ER):
 
     def learn(self, batch: Batch) -> Losses:
         self.net.train()
-        images, targets = self.tensors(batch)
-        sample = self.buffer.sample(self.replay_size)
+        sample, n = self.buffer.sample(self.replay_size), len(batch)
+        images, targets = self.tensors(concat(batch, sample))
+        logits = self.logits(images)
+        losses = {"new": functional.cross_entropy(logits[:n], targets[:n])}
         if len(sample):
-            losses = {"new": self.loss_within(images, targets), "replayed": self.loss(*self.tensors(sample))}
-        else:
-            losses = {"new": self.loss(images, targets)}
+            within = only_present(logits[:n], targets[:n])
+            losses = {
+                "new": functional.cross_entropy(within, targets[:n]),
+                "replayed": functional.cross_entropy(logits[n:], targets[n:]),
+            }
         loss = torch.stack([*losses.values()]).sum()
         self.optimizer_step(loss)
         self.n_steps += 1
         self.buffer.add(without_factors(batch))
         return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
 
-    def loss_within(self, images: Tensor, targets: Tensor) -> Tensor:
-        """Cross-entropy over the labels that occur among the targets."""
-        logits = self.logits(images)
-        is_absent = torch.ones(logits.shape[1], dtype=torch.bool, device=logits.device)
-        is_absent = is_absent.index_fill(0, targets, False)
-        return functional.cross_entropy(logits.masked_fill(is_absent, -torch.inf), targets)
+
+def only_present(logits: Tensor, targets: Tensor) -> Tensor:
+    """The logits (n, n_labels) with -inf for labels that do not occur among the targets.
+
+    Example:
+        >>> only_present(torch.ones(2, 3), torch.tensor([2, 0]))
+        tensor([[1., -inf, 1.],
+                [1., -inf, 1.]])
+    """
+    is_absent = torch.ones(logits.shape[1], dtype=torch.bool, device=logits.device)
+    return logits.masked_fill(is_absent.index_fill(0, targets, False), -torch.inf)

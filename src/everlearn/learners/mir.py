@@ -20,8 +20,9 @@ class MIR(ER):
     `er` that selects what it replays. With w the weights, g the gradient on the new batch and
     v = w - learning_rate * g, the replayed images are those among `n_candidates` random ones of the buffer
     whose loss grows most from w to v. One step then minimizes the loss on the new batch + that on these
-    images. The candidates pass through the network in evaluation mode. It selects well while the buffer holds
-    images of all classes, and costs two more passes over the candidates.
+    images, which pass through the network together. The selection is made in evaluation mode. It works while
+    the buffer holds images of all classes, and costs two passes over the candidates and a second one over the
+    new batch.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -43,18 +44,19 @@ class MIR(ER):
     )
 
     def learn(self, batch: Batch) -> Losses:
-        self.net.train()
-        loss = self.loss(*self.tensors(batch))
-        gradients: Sequence[Tensor] = torch.autograd.grad(loss, self.parameters())
-        candidates = self.buffer.sample(self.n_candidates)
+        images, targets = self.tensors(batch)
+        candidates, n = self.buffer.sample(self.n_candidates), len(batch)
         if len(candidates):
-            replay_loss = self.loss(*self.most_interfered(*self.tensors(candidates), gradients))
-            of_replay = torch.autograd.grad(replay_loss, self.parameters())
-            gradients = [new + old for new, old in zip(gradients, of_replay, strict=True)]
-            loss = loss + replay_loss
-        for parameter, gradient in zip(self.parameters(), gradients, strict=True):
-            parameter.grad = gradient
-        self.optim.step()
+            self.net.eval()
+            gradients = torch.autograd.grad(self.loss(images, targets), self.parameters())
+            selected = self.most_interfered(*self.tensors(candidates), gradients)
+            images, targets = torch.cat([images, selected[0]]), torch.cat([targets, selected[1]])
+        self.net.train()
+        logits = self.logits(images)
+        loss = functional.cross_entropy(logits[:n], targets[:n])
+        if len(candidates):
+            loss = loss + functional.cross_entropy(logits[n:], targets[n:])
+        self.optimizer_step(loss)
         self.n_steps += 1
         self.buffer.add(without_factors(batch))
         return {"loss": loss_value(loss)}
@@ -67,10 +69,8 @@ class MIR(ER):
         names = [name for name, _ in self.net.named_parameters()]
         moved = [w - self.learning_rate * g for w, g in zip(self.parameters(), gradients, strict=True)]
         self.count_flops(2 * len(images), self.forward_flops, backward=False)
-        self.net.eval()
         before = functional.cross_entropy(self.net(images), targets, reduction="none")
         logits = functional_call(self.net, dict(zip(names, moved, strict=True)), (images,))
         increase = functional.cross_entropy(logits, targets, reduction="none") - before
-        self.net.train()
         rows = increase.topk(min(self.replay_size, len(images))).indices
         return images[rows], targets[rows]
