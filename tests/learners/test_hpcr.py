@@ -28,7 +28,7 @@ def test_loss_of_the_first_step() -> None:
     learner, batch = HPCR(**FLAT, temperature=0.5, min_factor=0.7), batch_of([0, 1, 1])
     learner.add_labels(batch.labels)
     images = learner.tensor(batch.images)
-    views = torch.cat([images, random_crops(images, 0.2, rng_at(0, "hpcr crops", 0))]).flatten(1)
+    views = torch.cat([images, random_crops(images, 0.7, rng_at(0, "hpcr crops", 0))]).flatten(1)
     proxies = learner.net.head.weight[:2].detach()
     cosines = torch.cosine_similarity(views[:, None], proxies, dim=2)
     expected = 0.7 * contrast(cosines / 0.5, torch.tensor([0, 1, 1] * 2)).item()

@@ -29,7 +29,7 @@ def test_loss_is_that_of_the_paper() -> None:
 def test_images_and_their_crops_are_compared() -> None:
     learner, batch = SCR(**FLAT, embedding_size=3, temperature=0.5), batch_of([0, 1, 1])
     images = learner.tensor(batch.images)
-    views = torch.cat([images, random_crops(images, 0.2, rng_at(0, "scr crops", 0))])
+    views = torch.cat([images, random_crops(images, 0.7, rng_at(0, "scr crops", 0))])
     with torch.no_grad():
         z = functional.normalize(learner.projection(views.flatten(1)), dim=1)
         expected = supervised_contrastive(z, torch.tensor([0, 1, 1, 0, 1, 1]), 0.5)

@@ -52,7 +52,10 @@ class HPCR(ER):
     period: int = setting("steps from one smallest factor to the next", default=500, ge=1, le=10**9)
     logit_weight: float = setting("weight of the error of stored logits", default=0.1, ge=0, le=1e6)
     relation_weight: float = setting("weight of the relations of stored features", default=0.5, ge=0, le=1e6)
-    min_crop: float = setting("smallest area of a crop, as a share of the image", default=0.2, gt=0, le=1)
+    min_crop: float = setting(
+        "smallest area of a crop, as a share of the image; 0.2 in the published code, for photographs",
+        default=0.7, gt=0, le=1,
+    )  # fmt: skip
 
     counters: ClassVar[Names] = ("n_ended",)
 

@@ -51,7 +51,10 @@ class OnPro(ER):
     instance_temperature: float = setting("temperature of instances", default=0.07, ge=1e-3, le=1e3)
     near_share: float = setting("share of replayed images mixed from near classes", default=0.25, ge=0, le=1)
     embedding_size: int = setting("outputs of the projection", default=128, ge=1, le=65_536)
-    min_crop: float = setting("smallest area of a crop, as a share of the image", default=0.3, gt=0, le=1)
+    min_crop: float = setting(
+        "smallest area of a crop, as a share of the image; 0.3 in the published code, for photographs",
+        default=0.7, gt=0, le=1,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("projection",)
     counters: ClassVar[Names] = ("n_ended",)

@@ -43,7 +43,10 @@ class SCR(ER):
         "t; the smaller, the more the nearest views count", default=0.07, ge=1e-3, le=1e3
     )
     embedding_size: int = setting("outputs of the projection", default=128, ge=1, le=65_536)
-    min_crop: float = setting("smallest area of a crop, as a share of the image", default=0.2, gt=0, le=1)
+    min_crop: float = setting(
+        "smallest area of a crop, as a share of the image; 0.2 in the published code, for photographs",
+        default=0.7, gt=0, le=1,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("projection",)
 
