@@ -165,6 +165,7 @@ LEARNERS: dict[str, Case] = {
     "prototypes, untrained": Case("prototypes", {"n_training_tasks": 0}),
     "slda, untrained": Case("slda", {"n_training_tasks": 0, "shrinkage": 0.1}),
     "slda, two tasks": Case("slda", {"n_training_tasks": 2}),
+    "exemplar-replay, alone": Case("exemplar-replay", {"replay_size": 6, "new_images": False}),
     "packnet, task-incremental": Case("packnet", {"kept": 0.5}, stream="task-incremental"),
     "merge, task-arithmetic": Case("merge", {"method": "task-arithmetic", "factor": 0.5}),
     "merge, ties": Case("merge", {"method": "ties"}),

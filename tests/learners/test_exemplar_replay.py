@@ -59,6 +59,17 @@ def test_all_classes_are_replayed_alike(monkeypatch: pytest.MonkeyPatch) -> None
     assert np.abs(np.bincount(targets[0]) - 250).max() < 60
 
 
+def test_exemplars_can_be_trained_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner, seen = ExemplarReplay(**FLAT, replay_size=5, new_images=False), []
+    learner.exemplars.add(batch_of([0, 1]))
+    warped = pose.augment_poses
+    monkeypatch.setattr(pose, "augment_poses", lambda *args: seen.append(len(args[0])) or warped(*args))
+    before = learner.flops
+    learner.learn(batch_of([1, 1, 1]))
+    assert seen == [8]
+    assert learner.flops - before == 8 * 3 * learner.forward_flops
+
+
 def test_classes_without_exemplar_store_their_first_image() -> None:
     learner, batch = ExemplarReplay(**FLAT), batch_of([5, 5, 7])
     learner.learn(batch)
