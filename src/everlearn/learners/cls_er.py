@@ -45,6 +45,10 @@ class CLSER(ER):
     stable_decay: float = setting("decay of the stable average", default=0.999, ge=0, le=0.99999)
 
     parts: ClassVar[Names] = ("plastic", "stable")
+    ablations: ClassVar = {
+        "consistency": {"consistency_weight": 0.0},
+        "averaging": {"plastic_decay": 0.0, "stable_decay": 0.0, "plastic_rate": 1.0, "stable_rate": 1.0},
+    }
 
     def setup(self) -> None:
         super().setup()

@@ -37,7 +37,7 @@ class FeCAM(FrozenFeatures):
         "power of features (Tukey's transform); negative ones keep their sign", default=0.5, gt=0, le=1
     )
     diagonal_shrinkage: float = setting(
-        "share of the mean variance that is added to variances", default=1.0, ge=0, le=1e6
+        "share of the mean variance that is added to variances", default=1.0, ge=1e-6, le=1e6
     )
     other_shrinkage: float = setting(
         "share of the mean covariance that is added to other covariances", default=1.0, ge=0, le=1e6

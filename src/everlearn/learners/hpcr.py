@@ -58,6 +58,11 @@ class HPCR(ER):
     )  # fmt: skip
 
     counters: ClassVar[Names] = ("n_ended",)
+    ablations: ClassVar = {
+        "changing factor": {"min_factor": 1.0, "max_factor": 1.0},
+        "stored logits": {"logit_weight": 0.0},
+        "relations": {"relation_weight": 0.0},
+    }
 
     def setup(self) -> None:
         super().setup()
