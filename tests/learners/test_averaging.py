@@ -39,3 +39,19 @@ def test_new_labels_are_copied_and_the_others_are_not() -> None:
     torch.testing.assert_close(copy.net.head.weight[:3], then)
     torch.testing.assert_close(copy.net.head.weight[3:], learner.net.head.weight[3:].detach())
     assert not copy(to_tensor(TASKS[0].test.images)).requires_grad
+
+
+def test_statistics_can_follow_images_instead() -> None:
+    learner = Naive.tiny()
+    learner.learn(TASKS[0].train[:16])
+    copy, images = AveragedCopy(learner.net), to_tensor(TASKS[0].train.images)
+    copy.update()
+    assert copy.net is not None
+    before = {name: each.clone() for name, each in copy.net.named_buffers()}
+    learner.learn(TASKS[0].train[16:32])
+    copy.average(0.25, statistics=False)
+    assert all(torch.equal(before[name], each) for name, each in copy.net.named_buffers())
+    for _ in range(60):
+        logits = copy.in_training(images)
+    assert not copy.net.training
+    torch.testing.assert_close(copy(images), logits, atol=0.02, rtol=0)

@@ -1,6 +1,7 @@
 """Copies of a classifier whose weights are averaged over time."""
 
 import torch
+from torch import Tensor, nn
 
 from everlearn.learners.distillation import Teacher
 from everlearn.networks import IncrementalNet
@@ -23,16 +24,25 @@ class AveragedCopy(Teacher):
         ([7], tensor([8., 2.]))
     """
 
-    def average(self, share: float) -> None:
-        """Move weights and statistics towards the network's by a share of the difference.
+    @torch.no_grad()
+    def average(self, share: float, *, statistics: bool = True) -> None:
+        """Move weights, and statistics if wanted, towards the network's by a share of the difference.
 
         The weights of labels that the copy does not have yet are copied.
         """
         self.add_labels()
-        average, current = (net.state_dict() for net in (self._copy, self.live))
-        for name, tensor in average.items():
-            if tensor.is_floating_point():
-                tensor.lerp_(current[name], share)
+        parts = [nn.Module.named_parameters] + [nn.Module.named_buffers] * statistics
+        for named in parts:
+            for (_, own), (_, current) in zip(named(self._copy), named(self.live), strict=True):
+                if own.is_floating_point():
+                    own.lerp_(current, share)
+
+    def in_training(self, images: Tensor) -> Tensor:
+        """Logits (n, n_labels) with the statistics of the images, which the copy's own follow."""
+        self._copy.train()
+        logits = self(images)
+        self._copy.eval()
+        return logits
 
     @torch.no_grad()
     def add_labels(self) -> None:

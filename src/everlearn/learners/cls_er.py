@@ -23,8 +23,9 @@ class CLSER(ER):
     with probability plastic_rate, the stable one more rarely. The loss is cross-entropy over new and replayed
     images + consistency_weight * mean squared error between the logits of replayed images and those of the
     copy that gives the true label the larger probability. Predictions are made with the stable copy. The
-    decays are smaller in the first steps. It decays like `er` when classes outgrow the buffer, and lags
-    behind where a task has few steps.
+    decays are smaller in the first steps. Batch normalization of the copies follows replayed images, since
+    averaged statistics do not fit averaged weights. It decays like `er` when classes outgrow the buffer, and
+    lags behind where a task has few steps.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -41,8 +42,12 @@ class CLSER(ER):
     consistency_weight: float = setting("weight of the error of logits", default=0.1, ge=0, le=1e9)
     plastic_rate: float = setting("probability of an update of the plastic copy", default=0.9, ge=0, le=1)
     stable_rate: float = setting("probability of an update of the stable copy", default=0.7, ge=0, le=1)
-    plastic_decay: float = setting("decay of the plastic average", default=0.999, ge=0, le=0.99999)
-    stable_decay: float = setting("decay of the stable average", default=0.999, ge=0, le=0.99999)
+    plastic_decay: float = setting(
+        "decay of the plastic average; 0.999 in the published code", default=0.99, ge=0, le=0.99999
+    )
+    stable_decay: float = setting(
+        "decay of the stable average; 0.999 in the published code", default=0.99, ge=0, le=0.99999
+    )
 
     parts: ClassVar[Names] = ("plastic", "stable")
     ablations: ClassVar = {
@@ -79,7 +84,7 @@ class CLSER(ER):
     def soft_targets(self, images: Tensor, targets: Tensor) -> Tensor:
         """For each image, the logits of the copy that is more certain of the target."""
         self.count_flops(2 * len(images), self.forward_flops, backward=False)
-        logits = torch.stack([self.plastic(images), self.stable(images)])
+        logits = torch.stack([self.plastic.in_training(images), self.stable.in_training(images)])
         rows = torch.arange(len(images), device=images.device)
         is_stable = functional.softmax(logits, 2)[:, rows, targets].argmax(0)  # the first of equals
         return logits[is_stable, rows]
@@ -89,9 +94,9 @@ class CLSER(ER):
         plastic, stable = rng_at(self.seed, "cls-er updates", self.n_steps).uniform(2)
         least = 1 / (self.n_steps + 1)
         if plastic < self.plastic_rate:
-            self.plastic.average(max(1 - self.plastic_decay, least))
+            self.plastic.average(max(1 - self.plastic_decay, least), statistics=False)
         if stable < self.stable_rate:
-            self.stable.average(max(1 - self.stable_decay, least))
+            self.stable.average(max(1 - self.stable_decay, least), statistics=False)
 
     def inference_logits(self, images: Tensor) -> Tensor:
         return self.stable(images)
