@@ -26,9 +26,13 @@ WAITING = {
     "dcl": "it skips batches with small pose errors",
     "der": "logits are stored in host memory",
     "der++": "logits are stored in host memory",
+    "fecam": "statistics are in host memory",
+    "hpcr": "logits and features are stored in host memory",
     "l2p": "clipping groups gradients by the device that they are on in truth",
     "gnr": "batch renormalization counts batches",
     "prototypes": "statistics are in host memory",
+    "ranpac": "statistics are in host memory",
+    "simplecil": "statistics are in host memory",
     "slda": "statistics are in host memory",
     "vase": "it infers the environment of a batch",
 }

@@ -3,7 +3,6 @@
 import math
 from typing import ClassVar
 
-import numpy as np
 from torch import Tensor
 from torch.nn import functional
 
@@ -11,6 +10,7 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import Classifier, concat, without_factors
 from everlearn.learners.distillation import Teacher
 from everlearn.learners.stateful import Names
+from everlearn.learners.stored_means import StoredMeans
 from everlearn.memory import Herding
 from everlearn.memory.base import MAX_CAPACITY
 from everlearn.rng import FloatArray, IntArray
@@ -64,13 +64,13 @@ class ICaRL(Classifier):
         self.buffer = Herding(capacity=self.memory_size, seed=self.seed)
         self.teacher = Teacher(self.net)
         self.exemplars_per_image = 0.0
-        self._class_means: FloatArray | None = None
+        self.stored_means = StoredMeans(self.buffer, self.features)
 
     def begin(self, task: TaskView) -> None:
         self.exemplars_per_image = len(self.buffer) / max(1, len(task.train))
 
     def learn(self, batch: Batch) -> Losses:
-        self._class_means = None
+        self.stored_means.clear()
         exemplars = self.buffer.sample(math.ceil(len(batch) * self.exemplars_per_image))
         return {"loss": self.step(concat(batch, exemplars))}
 
@@ -86,29 +86,18 @@ class ICaRL(Classifier):
     def end(self, task: TaskView) -> None:
         self.buffer.add(without_factors(task.train), features=self.unit_features(task.train.images))
         self.teacher.update()
-        self._class_means = None
+        self.stored_means.clear()
 
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
-        if not len(self.buffer):
-            return np.full(len(images), -1, np.int64)
-        similarities = self.unit_features(images) @ self.class_means().T
-        return np.asarray(np.array(self.buffer.labels(), np.int64)[similarities.argmax(1)])
+        return self.stored_means.predict(images)
 
     def unit_features(self, images: Images) -> FloatArray:
         """Features of images, normalized to length 1."""
-        return _normalize(self.features(images))
+        return self.stored_means.unit_features(images)
 
     def class_means(self) -> FloatArray:
-        """The normalized mean exemplar feature of each class; computed once after each change."""
-        if self._class_means is None:
-            means = [self.unit_features(self.buffer.of(k).images).mean(0) for k in self.buffer.labels()]
-            self._class_means = _normalize(np.stack(means))
-        return self._class_means
+        """The normalized mean exemplar feature of each class."""
+        return self.stored_means.means()
 
     def on_load(self) -> None:
-        self._class_means = None
-
-
-def _normalize(vectors: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12))
+        self.stored_means.clear()

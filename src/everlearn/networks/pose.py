@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.factors import Factors
+from everlearn.networks.devices import to_like
 from everlearn.networks.tensors import MID_GRAY, to_tensor
 from everlearn.rng import Rng
 
@@ -140,7 +141,7 @@ def to_uint8(tensors: Tensor) -> npt.NDArray[np.uint8]:
 def augment_poses(canonical: Tensor, rng: Rng) -> tuple[Tensor, Tensor]:
     """Canonical images (n, C, H, W) warped to uniformly random poses; returns images and poses."""
     n = len(canonical)
-    scale, angle, x, y = torch.from_numpy(rng.uniform(4 * n)).to(canonical).reshape(4, n)
+    scale, angle, x, y = to_like(rng.uniform(4 * n), canonical).reshape(4, n)
     low, high = AUGMENT_SCALES
     scale = low + (high - low) * scale
     poses = similarity(scale, 2 * torch.pi * angle, x - 0.5, y - 0.5)

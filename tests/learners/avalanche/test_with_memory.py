@@ -1,4 +1,4 @@
-"""Methods with a replay buffer: ER, A-GEM, DER.
+"""Methods with a replay buffer: ER, ER-ACE, MIR, SCR, A-GEM, DER.
 
 Avalanche draws random samples; our learner gets the same ones, and must compute the same from them. Images
 enter the buffers at different times, which is tested separately.
@@ -11,6 +11,9 @@ import torch
 from everlearn.learners.agem import AGEM
 from everlearn.learners.der import DER, DERPlusPlus
 from everlearn.learners.er import ER
+from everlearn.learners.er_ace import ERACE
+from everlearn.learners.mir import MIR
+from everlearn.learners.scr import supervised_contrastive
 from everlearn.streams import Batch
 from everlearn.streams.adapters import to_avalanche
 
@@ -60,6 +63,69 @@ def test_er_replays_the_current_task_too() -> None:
     for batch in list(TASKS[0].train.batches(BATCH))[:2]:
         learner.learn(batch)
     assert len(learner.buffer) == 2 * BATCH
+
+
+def test_er_ace(avalanche) -> None:
+    """New images over their own labels, drawn images over all. Avalanche compares all labels in the first
+    task, as ours does without images to replay, and averages the two losses, which the paper adds up."""
+    from avalanche.core import SupervisedPlugin
+    from avalanche.training.supervised.er_ace import ER_ACE
+
+    drawn = []
+
+    class Watcher(SupervisedPlugin):
+        def before_forward(self, strategy, **_):
+            has_sample = strategy.replay_loader is not None
+            drawn.append(as_sample(strategy.mb_buffer_x, strategy.mb_buffer_y) if has_sample else None)
+
+    torch.manual_seed(0)
+    learner = ERACE(**settings())
+    their = {"mem_size": 24, "batch_size_mem": BATCH, **their_settings(learner)}
+    strategy = ER_ACE(plugins=[Watcher()], **their)
+    mean = strategy.ace_criterion
+    strategy.ace_criterion = lambda *args: 2 * mean(*args)
+    theirs = train_theirs(strategy)
+    learner.buffer = FixedSamples(drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
+
+
+def test_mir(avalanche) -> None:
+    """The same images are selected among the same candidates."""
+    from avalanche.training import Naive as Theirs
+    from avalanche.training.plugins import MIRPlugin
+
+    drawn = []
+
+    class Watched(MIRPlugin):
+        def before_backward(self, strategy, **kwargs):
+            if self.replay_loader is None:
+                drawn.append(None)
+                return
+            candidates = next(self.replay_loader)
+            drawn.append(as_sample(*candidates[:2]))
+            loader, self.replay_loader = self.replay_loader, iter([candidates])
+            super().before_backward(strategy, **kwargs)
+            self.replay_loader = loader
+
+    torch.manual_seed(0)
+    learner = MIR(**settings(replay_size=4))
+    plugin = Watched(batch_size_mem=4, mem_size=24, subsample=12)
+    theirs = train_theirs(Theirs(plugins=[plugin], **their_settings(learner)))
+    assert 0 < sum(sample is None for sample in drawn) < len(drawn)
+    learner.buffer = FixedSamples(drawn)  # type: ignore[assignment]
+    agree(train_ours(learner), theirs)
+
+
+@pytest.mark.parametrize("temperature", [0.07, 0.5])
+def test_contrastive_loss_of_scr(avalanche, temperature: float) -> None:
+    """Avalanche divides by a base temperature of 0.07, which the paper does not have."""
+    from avalanche.training.losses import SCRLoss
+
+    views = torch.nn.functional.normalize(torch.randn(6, 2, 8, generator=torch.manual_seed(0)), dim=2)
+    labels = torch.tensor([0, 1, 1, 2, 0, 1])
+    theirs = SCRLoss(temperature=temperature)(views, labels) * 0.07 / temperature
+    ours = supervised_contrastive(views.transpose(0, 1).flatten(0, 1), labels.repeat(2), temperature)
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_a_gem(avalanche) -> None:
