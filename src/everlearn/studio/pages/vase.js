@@ -142,7 +142,7 @@ class VasePage {
     const noLatents = h("p", {}, `Environment ${environment} uses no latents yet.`);
     fill(
       this.answer,
-      h("ul", { className: "thumbnails" }, h("li", {}, h("img", { src: input, alt: "Input" }), "input"), images),
+      h("ul", { className: "thumbnails" }, h("li", {}, h("img", { src: input, alt: "" }), "input"), images),
       h("h2", {}, `Latent traversals in environment ${environment}`),
       h("p", {}, TRAVERSALS),
       traversals.length ? h("ul", { className: "traversals" }, traversals.map(traversal)) : noLatents,
