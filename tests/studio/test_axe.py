@@ -51,6 +51,11 @@ def _fail(page: Page) -> None:
 OTHER_STATES: dict[str, tuple[str, str, Callable[[Page], None]]] = {
     "vase with a record": ("vase_studio", "vase", _change_a_latent),
     "empty": ("empty_studio", "runs", lambda page: page.get_by_text("about 25 s").first.wait_for()),
+    "settings": (
+        "shared_studio",
+        "words?settings=learner&of=dcl&word=learner.width",
+        lambda page: page.locator(".wanted").wait_for(),
+    ),
     "taught": ("studio", "try?record=dcl", _teach),
     "camera": ("shared_studio", "try", lambda page: page.get_by_role("button", name="Camera").click()),
     "trash": ("studio", "runs", _open_trash),

@@ -21,6 +21,7 @@ from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskR
 from everlearn.studio.downloads import (
     comparison_csv,
     curve_figure,
+    curve_latex,
     curves_csv,
     score_figure,
     scores_csv,
@@ -42,8 +43,7 @@ MEDIA_TYPES = {
 
 router = APIRouter(prefix="/api")
 
-CurveFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
-ScoreFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
+FileFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
 TableFormat = Annotated[Literal["csv", "tex"], Query(alias="format")]
 
 
@@ -126,12 +126,14 @@ def _view(
 def download_curve(
     records: SeveralRecords,
     view: Annotated[CurveView, Depends(_view)],
-    file_format: CurveFormat,
+    file_format: FileFormat,
     dark: bool = False,
 ) -> Response:
-    """One curve of some records: a plot, or all points as CSV."""
+    """One curve of some records: a plot, all points as CSV, or a plot for LaTeX."""
     if file_format == "csv":
         return _file(curves_csv(records, [view.curve]), view.curve, "csv")
+    if file_format == "tex":
+        return _file(curve_latex(records, view), view.curve, "tex")
     plot = curve_figure(records, view, file_format=file_format, dark=dark)
     return _file(plot, view.curve, file_format)
 
@@ -163,7 +165,7 @@ def download_curves(records: SeveralRecords) -> Response:
 
 
 @router.get("/downloads/scores")
-def download_scores(record: OneRecord, file_format: ScoreFormat, dark: bool = False) -> Response:
+def download_scores(record: OneRecord, file_format: FileFormat, dark: bool = False) -> Response:
     """The score matrix of a record: a plot, all scores as CSV, or a LaTeX table."""
     name = f"{_file_name(record)}-scores"
     if file_format == "csv":
