@@ -168,3 +168,25 @@ def test_live_updates_contain_every_event(studio: Studio, records: Path) -> None
             break
     writer.join()
     assert [y for _, y in points] == [1 / (batch + 1) for batch in range(n_events)]
+
+
+def test_a_long_log_is_read_in_blocks_and_downsampled_in_between(
+    tmp_path: Path, trained_records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(trained_records / "nearest", tmp_path / "nearest"))
+    write_long_curve(folder, 5000)
+    at_once = LiveCurves(Record(folder)).read()["loss"]
+    monkeypatch.setattr(live_curves, "BLOCK_BYTES", 1000)
+    assert LiveCurves(Record(folder)).read()["loss"] == at_once
+    held: list[int] = []
+
+    def noted(points: list[live_curves.Point], n_columns: int) -> list[live_curves.Point]:
+        held.append(len(points))
+        return downsample(points, n_columns)
+
+    monkeypatch.setattr(live_curves, "downsample", noted)
+    part = LiveCurves(Record(folder)).read(400)["loss"]
+    assert len(held) > 5
+    assert {*held} == {401}
+    assert set(part) <= set(at_once)
+    assert (part[0], part[-1], max(y for _, y in part)) == (at_once[0], at_once[-1], 77.0)

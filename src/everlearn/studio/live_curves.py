@@ -33,6 +33,8 @@ N_COLUMNS = 1000
 MAX_POINTS = 8 * N_COLUMNS
 """Points of a live curve before it is sent again, downsampled."""
 
+MAX_HELD = 16 * N_COLUMNS
+"""Points of a curve in memory at a time, so that memory does not grow with the length of a run."""
 BLOCK_BYTES = 1 << 18
 """Bytes of a log that are parsed at a time; as Python objects they take ten times as much."""
 
@@ -62,18 +64,21 @@ class LiveCurves:
         restarts = is_long or any(log.was_truncated for log in self._logs.values())
         if restarts:
             self._restart()
-        curves = {name: downsample(points) for name, points in self.read().items()}
+        curves = {name: downsample(points) for name, points in self.read(MAX_HELD).items()}
         self._n_sent.update({name: len(points) for name, points in curves.items()})
         return restarts, curves
 
-    def read(self) -> Curves:
-        """All new points."""
+    def read(self, max_held: int | None = None) -> Curves:
+        """All new points; if there are more than `max_held`, those read so far are downsampled in between."""
         curves: Curves = {}
         for name, log in self._logs.items():
             for line in log.read():
                 for curve, (x, y) in self._measure(name, line).items():
                     if math.isfinite(y):
-                        curves.setdefault(curve, []).append((x, y))
+                        points = curves.setdefault(curve, [])
+                        points.append((x, y))
+                        if max_held and len(points) > max_held:
+                            points[:] = downsample(points, max_held // 4)
         return curves
 
     def _restart(self) -> None:

@@ -12,7 +12,7 @@ const CHARTS = {
   environment: { title: "Inferred environment", steps: true, formatY: wholeNumber },
   active_latents: { title: "Active latents", steps: true },
   capacity: { title: "Capacity", steps: true },
-  reconstruction: { title: "Reconstruction error" },
+  reconstruction: { title: "Reconstruction error", zero: false },
 };
 const COLUMNS = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "Reconstruction error"];
 const ABOUT =
