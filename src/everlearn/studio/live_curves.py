@@ -3,8 +3,9 @@
 import bisect
 import json
 import math
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,43 +31,96 @@ TOTALS = ("images", "flops", "total_seconds")
 """Totals since the start of a run, over which curves can be plotted instead of tasks."""
 N_COLUMNS = 1000
 """Pixel columns of a plot."""
-MAX_POINTS = 8 * N_COLUMNS
-"""Points of a live curve before it is sent again, downsampled."""
-
 MAX_HELD = 16 * N_COLUMNS
-"""Points of a curve in memory at a time, so that memory does not grow with the length of a run."""
+"""Points of a live curve before it is downsampled, so that memory does not grow with the length of a run."""
 BLOCK_BYTES = 1 << 18
 """Bytes of a log that are parsed at a time; as Python objects they take ten times as much."""
 
 
 def read_curves(record: Record) -> Curves:
     """All points of all curves of a record."""
-    curves = LiveCurves(record).read()
+    curves = CurveReader(record).read()
     return {name: curves.get(name, []) for name in CURVES}
 
 
 def read_totals(record: Record) -> Curves:
     """The totals of a record after each task."""
-    curves = LiveCurves(record).read()
+    curves = CurveReader(record).read()
     return {name: curves.get(name, []) for name in TOTALS}
 
 
 class LiveCurves:
-    """New points of a record that may be growing."""
+    """New points of a record that may be growing, for one client."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, shared: "SharedCurves | None" = None) -> None:
         self.record = record
-        self._restart()
+        self._shared = shared or SharedCurves(record)
+        self._generation: int | None = None
+        self._n_sent: Counter[str] = Counter()
 
     def update(self) -> tuple[bool, Curves]:
         """Whether all curves start again, and the new points, downsampled."""
-        is_long = max(self._n_sent.values(), default=0) > MAX_POINTS
-        restarts = is_long or any(log.was_truncated for log in self._logs.values())
-        if restarts:
-            self._restart()
-        curves = {name: downsample(points) for name, points in self.read(MAX_HELD).items()}
+        generation, curves = self._shared.since(self._generation, self._n_sent)
+        restarts = self._generation not in (None, generation)
+        if generation != self._generation:
+            self._generation, self._n_sent = generation, Counter()
         self._n_sent.update({name: len(points) for name, points in curves.items()})
-        return restarts, curves
+        return restarts, {name: downsample(points) for name, points in curves.items()}
+
+
+class SharedCurves:
+    """The points of a record that may be growing, read once for all clients.
+
+    Long curves are downsampled, and all curves start again when a log was truncated. Each time, another
+    generation of points begins.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._reader = CurveReader(record)
+        self._lock = threading.Lock()
+        self._generation, self._curves, self._error = 0, Curves(), ""
+
+    def since(self, generation: int | None, n_sent: Mapping[str, int]) -> tuple[int, Curves]:
+        """The present generation, and the points after those sent; all points to a client of an older one."""
+        with self._lock:
+            self._refresh()
+            known = n_sent if generation == self._generation else {}
+            new = {name: points[known.get(name, 0) :] for name, points in self._curves.items()}
+            return self._generation, {name: points for name, points in new.items() if points}
+
+    def _refresh(self) -> None:
+        if self._reader.was_truncated:
+            self._reader.restart()
+            self._curves, self._error = {}, ""
+            self._generation += 1
+        for name, points in self._new_points().items():
+            self._curves.setdefault(name, []).extend(points)
+        if max(map(len, self._curves.values()), default=0) > MAX_HELD:
+            self._curves = {name: downsample(points) for name, points in self._curves.items()}
+            self._generation += 1
+
+    def _new_points(self) -> Curves:
+        """The new points; after an error of a log, this error for every client until the log is replaced."""
+        if self._error:
+            raise BadInput(self._error)
+        try:
+            return self._reader.read(MAX_HELD)
+        except BadInput as error:
+            self._error = str(error)
+            raise
+
+
+class CurveReader:
+    """Reads the points of a record from its logs."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.restart()
+
+    @property
+    def was_truncated(self) -> bool:
+        """Whether lines that were read are gone."""
+        return any(log.was_truncated for log in self._logs.values())
 
     def read(self, max_held: int | None = None) -> Curves:
         """All new points; if there are more than `max_held`, those read so far are downsampled in between."""
@@ -81,8 +135,8 @@ class LiveCurves:
                             points[:] = downsample(points, max_held // 4)
         return curves
 
-    def _restart(self) -> None:
-        self._n_sent: Counter[str] = Counter()
+    def restart(self) -> None:
+        """Read from the start again."""
         self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}

@@ -76,15 +76,16 @@ def task_images(record: OneRecord, task: Annotated[int, Query(ge=0, le=1_000_000
 @router.get("/records/live")
 async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> StreamingResponse:
     """Server-sent events with the curves of records, from the start of the runs until the client leaves."""
-    curves = {deps.records.name(record): LiveCurves(record) for record in records}
+    curves = {deps.records.name(each): LiveCurves(each, deps.shared_curves(each)) for each in records}
 
     async def messages() -> AsyncIterator[str]:
         states: dict[str, dict[str, Any]] = {}
         while not deps.is_closing and not await request.is_disconnected():
-            for name, each in curves.items():
-                message = await run_in_threadpool(_update, name, each, states)
-                if message is not None:
-                    yield f"data: {json.dumps(message)}\n\n"
+            updates = await run_in_threadpool(
+                lambda: [_update(name, each, states) for name, each in curves.items()]
+            )
+            for message in filter(None, updates):
+                yield f"data: {json.dumps(message)}\n\n"
             await asyncio.sleep(POLL_INTERVAL)
 
     return StreamingResponse(messages(), media_type="text/event-stream")
