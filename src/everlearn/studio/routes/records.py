@@ -84,8 +84,8 @@ async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> 
             updates = await run_in_threadpool(
                 lambda: [_update(name, each, states) for name, each in curves.items()]
             )
-            for message in filter(None, updates):
-                yield f"data: {json.dumps(message)}\n\n"
+            if any(updates):  # in one piece: the client may leave between two
+                yield "".join(f"data: {json.dumps(each)}\n\n" for each in updates if each)
             await asyncio.sleep(POLL_INTERVAL)
 
     return StreamingResponse(messages(), media_type="text/event-stream")
