@@ -1,6 +1,6 @@
 """Screenshots of all studio pages for docs/studio.md: python -m benchmarks.studio_screenshots [RECORDS].
 
-Trains the records on the first call (about 5 minutes on one core) and reuses them later.
+Trains the records on the first call (about 3 minutes on one core) and reuses them later.
 """
 
 import re
@@ -14,19 +14,12 @@ from typing import Any
 from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from everlearn import runs
+from everlearn.studio.presets import PRESETS
 from everlearn.studio.server import Server, create_app, listen
 
 SPRITES: dict[str, Any] = {"stream.image_size": 32, "n_tasks": 10}
-VASE = {
-    "stream.image_size": 32,
-    "stream.drawn_size": 24,
-    "stream.images_per_stage": 40_000,
-    "learner.size": "tiny",
-    "learner.capacity_step": 0.04,
-    "epochs": 2,
-}
 RECORDS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "three environments": ("vase", "environments", VASE),
+    "environments": ("vase", "environments", PRESETS["vase"].settings),
     "naive": ("naive", "sprites", SPRITES),
     "replay of 500 images": ("er", "sprites", {**SPRITES, "learner.memory_size": 500}),
     "replay of 5,000 images": ("er", "sprites", {**SPRITES, "learner.memory_size": 5000}),
@@ -113,7 +106,7 @@ def _try(page: Page) -> None:
 
 def _vase(page: Page) -> None:
     page.locator(".traversals img").first.wait_for()
-    page.get_by_label("Task", exact=True).select_option("2")
+    page.get_by_label("Task", exact=True).select_option("1")
     page.get_by_role("heading", name="Reconstruction in").evaluate("heading => heading.scrollIntoView()")
     page.wait_for_load_state("networkidle")
 

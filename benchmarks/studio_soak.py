@@ -59,7 +59,8 @@ class Client(threading.Thread):
                 while time.monotonic() < self._end:
                     self._follow(client)
         except httpx.HTTPError as error:
-            self.error = repr(error)
+            self.error = f"{self.kind} client: {error!r}"
+            print(self.error, flush=True)
 
     def _follow(self, client: httpx.Client) -> None:
         client.get("/api/records").raise_for_status()

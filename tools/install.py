@@ -24,7 +24,7 @@ BASE = (36, 120)
 """Packages besides torch, and megabytes to download; all numbers are from Linux with Python 3.11."""
 SIZES = {
     "avalanche": (51, 100), "bench": (12, 120), "dev": (69, 175), "dist": (33, 10), "docs": (27, 25),
-    "export": (1, 55), "metrics": (1, 10), "ray": (14, 80), "slurm": (2, 1), "studio": (9, 1),
+    "export": (1, 55), "metrics": (1, 10), "ray": (14, 80), "slurm": (2, 1), "studio": (13, 6),
     "test": (31, 130),
 }  # fmt: skip
 TORCH_MB = {CPU: 190, CUDA: 2700}

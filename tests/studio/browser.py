@@ -19,7 +19,7 @@ expect.set_options(timeout=1000 * TIMEOUT)
 
 
 @contextmanager
-def launch_chromium() -> Iterator[Browser]:
+def launch_chromium(*arguments: str) -> Iterator[Browser]:
     """A browser; skips the test if Chromium is not installed."""
     found = next((path for name in COMMANDS if (path := shutil.which(name))), None)
     if found is None:
@@ -28,7 +28,7 @@ def launch_chromium() -> Iterator[Browser]:
             pytest.fail(message)
         pytest.skip(message)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", *arguments])
         yield browser
         browser.close()
 
@@ -43,13 +43,15 @@ def open_page(
     theme: Literal["light", "dark"] = "light",
 ) -> Iterator[Page]:
     """A page that must neither log errors nor send requests to other hosts."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=theme, ignore_https_errors=True
+    )
     context.set_default_timeout(1000 * TIMEOUT)
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    own = (f"http://127.0.0.1:{studio.port}/", "data:", "blob:")
+    own = (str(studio.client.base_url), "data:", "blob:")
     page.on("request", lambda sent: None if sent.url.startswith(own) else problems.append(sent.url))
     page.goto(studio.url + path)
     yield page

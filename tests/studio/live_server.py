@@ -1,6 +1,7 @@
 """A studio served in a thread, with an HTTP client."""
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from everlearn.studio.server import Server, create_app, listen
+from everlearn.studio.server import Endpoint, Server, create_app, listen
 
 TIMEOUT = 300
 """Seconds; enough for a machine that runs many other processes."""
@@ -57,14 +58,21 @@ class Studio:
 def serve_in_thread(records: Path) -> Iterator[Studio]:
     endpoint = listen()
     app = create_app(records, endpoint.token)
-    server = Server(app)
+    with serve_app(app, endpoint) as studio:
+        yield studio
+
+
+@contextmanager
+def serve_app(app: FastAPI, endpoint: Endpoint) -> Iterator[Studio]:
+    server = Server(app, endpoint.certificate)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [endpoint.socket]}, daemon=True)
     thread.start()
     wait_until(lambda: server.started)
     base = httpx.URL(endpoint.url).copy_with(query=None)
     headers = {"x-everlearn-token": endpoint.token}
+    trusted = ssl.create_default_context(cafile=endpoint.certificate.path) if endpoint.certificate else False
     try:
-        with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT) as client:
+        with httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT, verify=trusted) as client:
             yield Studio(app, endpoint.url, endpoint.token, client)
     finally:
         server.should_exit = True

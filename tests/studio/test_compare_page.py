@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
+from urllib.parse import parse_qs
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from .browser import open_page
@@ -80,3 +82,35 @@ def test_the_arithmetic_of_groups(browser: Browser, shared_studio: Studio) -> No
     assert found["minus"] == [[1, 4]]
     assert found["along"] == [[50, 7], [300, 8]]
     assert found["lines"] == [[0, 1, 8], [1, 0]]  # a learner keeps its colour; variants are dashed
+
+
+PINCH = """(canvas, [from, to]) => {
+  const box = canvas.getBoundingClientRect();
+  const send = (type, pointerId, x) => canvas.dispatchEvent(new PointerEvent(type, {
+    pointerId, pointerType: "touch", clientX: box.left + 56 + x * (box.width - 74), clientY: box.top + 50 }));
+  canvas.setPointerCapture = () => {};  // no such pointer exists
+  from.forEach((x, i) => send("pointerdown", 50 + i, x));
+  to.forEach((x, i) => send("pointermove", 50 + i, x));
+  to.forEach((x, i) => send("pointerup", 50 + i, x));
+}"""
+
+
+def test_two_fingers_and_a_touchpad_zoom(browser: Browser, shared_studio: Studio) -> None:
+    with open_page(browser, shared_studio, "#/runs?record=dcl") as page:
+        loss = page.locator("#chart-loss")
+        expect(loss).not_to_have_attribute("data-points", "0")
+        reset = page.locator("figure", has=loss).get_by_role("button", name="Reset zoom")
+        loss.evaluate(PINCH, [[0.375, 0.625], [0.25, 0.75]])
+        expect(reset).to_be_visible()
+        with page.expect_download() as download:
+            page.get_by_label("Download Loss as LaTeX").click()
+        shown = parse_qs(download.value.url)
+        assert [float(shown[end][0]) for end in ("low", "high")] == pytest.approx([0.5, 1.5], abs=0.02)
+        loss.evaluate(PINCH, [[0.2, 0.8], [0.45, 0.55]])
+        expect(reset).to_be_hidden()
+        loss.hover()
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -60)
+        expect(reset).to_be_visible()
+        page.mouse.wheel(0, 400)
+        expect(reset).to_be_hidden()

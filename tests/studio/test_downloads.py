@@ -1,6 +1,7 @@
 import csv
 import io
 import itertools
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -34,6 +35,16 @@ def test_curves_are_downloaded_in_all_formats(studio: Studio, records: Path) -> 
         assert brightness(light) > 200 > 60 > brightness(dark)
         table = rows(studio.get("/api/downloads/curve", **query, format="csv").text)
         assert {row["curve"] for row in table} == {curve}
+        latex = studio.get("/api/downloads/curve", **query, format="tex").text
+        assert latex.count(r"\addplot") == 2
+        assert DIFFICULT_NAME not in latex
+        points = re.findall(r"\((\S+),(\S+)\)", latex)
+        expected = [
+            point for name in ("dcl", "nearest") for point in read_curves(Record(records / name))[curve]
+        ]
+        np.testing.assert_allclose(
+            np.array(points, float).reshape(-1, 2), np.reshape(expected, (-1, 2)), rtol=1e-5
+        )
 
 
 def brightness(png: bytes) -> float:

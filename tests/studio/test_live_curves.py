@@ -11,10 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from everlearn.errors import BadInput
 from everlearn.reports.run_results import RunResults
 from everlearn.runs import Record
 from everlearn.studio import live_curves
-from everlearn.studio.live_curves import N_COLUMNS, LiveCurves, crop, downsample, read_curves
+from everlearn.studio.live_curves import (
+    N_COLUMNS,
+    CurveReader,
+    LiveCurves,
+    SharedCurves,
+    crop,
+    downsample,
+    read_curves,
+)
 
 from .live_server import Studio, train_step, write_long_curve
 
@@ -104,16 +113,28 @@ def test_a_peak_among_25_000_points_is_kept(studio: Studio, records: Path) -> No
 
 
 def test_long_live_curves_are_sent_again_downsampled(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_curves, "MAX_POINTS", 4)
-    log = records / "nearest" / "events.jsonl"
-    log.write_bytes(b"".join(map(train_step, range(5))))
-    curves = LiveCurves(Record(records / "nearest"))
-    assert (curves.update()[0], curves.update()[0]) == (False, True)
+    monkeypatch.setattr(live_curves, "MAX_HELD", 3 * N_COLUMNS)
+    log, n_first = records / "nearest" / "events.jsonl", 3 * N_COLUMNS - 10
+    log.write_bytes(b"".join(map(train_step, range(n_first))))
+    record = Record(records / "nearest")
+    shared = SharedCurves(record)
+    early, late = LiveCurves(record, shared), LiveCurves(record, shared)
+    restarts, points = early.update()
+    assert not restarts
+    assert len(points["loss"]) <= 2 * N_COLUMNS + 2
     with log.open("ab") as file:
-        file.write(train_step(5))
-    restarts, points = curves.update()
+        file.writelines(map(train_step, range(n_first, n_first + 20)))
+    restarts, points = early.update()
     assert restarts
-    assert [y for _, y in points["loss"]] == [1 / (batch + 1) for batch in range(6)]
+    assert N_COLUMNS < len(points["loss"]) <= 2 * N_COLUMNS + 2
+    assert (points["loss"][0][1], points["loss"][-1][1]) == (1.0, 1 / (n_first + 20))
+    assert late.update() == (False, points)
+    with log.open("ab") as file:
+        file.write(train_step(n_first + 20))
+    for curves in (early, late):
+        restarts, points = curves.update()
+        assert (restarts, len(points["loss"])) == (False, 1)
+        assert curves.update() == (False, {})
 
 
 def test_curves_restart_when_a_log_is_truncated(records: Path) -> None:
@@ -129,6 +150,19 @@ def test_curves_restart_when_a_log_is_truncated(records: Path) -> None:
     with log.open("ab") as file:
         file.write(train_step(1)[30:])
     assert len(curves.update()[1]["loss"]) == 1
+
+
+def test_all_clients_see_the_error_of_a_damaged_log(records: Path) -> None:
+    log, record = records / "nearest" / "events.jsonl", Record(records / "nearest")
+    log.write_bytes(train_step(0) + b"{\n" + train_step(1))
+    shared = SharedCurves(record)
+    clients = [LiveCurves(record, shared), LiveCurves(record, shared)]
+    for _ in range(2):
+        for client in clients:
+            with pytest.raises(BadInput, match=r"events\.jsonl of this record is damaged"):
+                client.update()
+    log.write_bytes(train_step(0))
+    assert [len(client.update()[1]["loss"]) for client in clients] == [1, 1]
 
 
 def test_values_that_are_not_finite_are_left_out(records: Path) -> None:
@@ -168,3 +202,25 @@ def test_live_updates_contain_every_event(studio: Studio, records: Path) -> None
             break
     writer.join()
     assert [y for _, y in points] == [1 / (batch + 1) for batch in range(n_events)]
+
+
+def test_a_long_log_is_read_in_blocks_and_downsampled_in_between(
+    tmp_path: Path, trained_records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(trained_records / "nearest", tmp_path / "nearest"))
+    write_long_curve(folder, 5000)
+    at_once = CurveReader(Record(folder)).read()["loss"]
+    monkeypatch.setattr(live_curves, "BLOCK_BYTES", 1000)
+    assert CurveReader(Record(folder)).read()["loss"] == at_once
+    held: list[int] = []
+
+    def noted(points: list[live_curves.Point], n_columns: int) -> list[live_curves.Point]:
+        held.append(len(points))
+        return downsample(points, n_columns)
+
+    monkeypatch.setattr(live_curves, "downsample", noted)
+    part = CurveReader(Record(folder)).read(400)["loss"]
+    assert len(held) > 5
+    assert {*held} == {401}
+    assert set(part) <= set(at_once)
+    assert (part[0], part[-1], max(y for _, y in part)) == (at_once[0], at_once[-1], 77.0)

@@ -52,3 +52,22 @@ def test_a_run_shows_at_once_that_it_resumes_and_why_it_cannot(
         route.continue_()
         expect(row.get_by_role("alert")).to_have_text("This run is finished.")
         expect(row).to_contain_text("finished")
+
+
+def test_every_setting_links_to_its_description(browser: Browser, shared_studio: Studio) -> None:
+    with open_page(browser, shared_studio, "#/runs") as page:
+        page.get_by_role("button", name="New run").click()
+        page.get_by_text("Settings of dcl").click()
+        page.get_by_text("Settings of sprites").click()
+        page.get_by_text("Other settings").click()
+        n_inputs = page.locator(".fields [id^=setting-]:is(input, select)").count()
+        expect(page.get_by_role("link", name="More about")).to_have_count(n_inputs)
+        with page.expect_popup() as popup:
+            page.get_by_role("link", name="More about width").click()
+        described = popup.value
+        expect(described.locator("h1")).to_have_text("Settings of dcl")
+        expect(described.locator("dt.wanted")).to_have_text("learner.width")
+        expect(described.locator("dt.wanted + dd")).to_contain_text("default 16, at least 1, at most 512")
+        described.get_by_role("link", name="All words").click()
+        described.get_by_role("link", name="Settings of vase").click()
+        expect(described.locator("dt").first).to_have_text("learner.environment_inference")

@@ -228,8 +228,8 @@ class Comparison:
     def to_latex(self) -> str:
         """The table of a terminal in LaTeX, with the rules of booktabs."""
         columns = self.brief_columns()
-        lines = [" & ".join(_latex(each.heading) for each in columns)]
-        lines += [" & ".join(_latex(each.cell(group)) for each in columns) for group in self.groups]
+        lines = [" & ".join(escape_latex(each.heading) for each in columns)]
+        lines += [" & ".join(escape_latex(each.cell(group)) for each in columns) for group in self.groups]
         head, *body = (rf"{line} \\" for line in lines)
         sides = "l" + "r" * (len(columns) - 1)
         table = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
@@ -278,7 +278,7 @@ def compare(records: Sequence[Record], metrics: Sequence[str] = ()) -> Compariso
     return Comparison(tuple(group(records)), own)
 
 
-def _latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text with LaTeX's special characters escaped."""
     return "".join(LATEX.get(letter, letter) for letter in text)
 

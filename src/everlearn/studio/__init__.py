@@ -1,8 +1,9 @@
 """Web interface to records and models.
 
 Input is a folder of records. The pages list and start runs, plot their curves, edit exemplar memories, and
-show how a learner recognizes or reconstructs an image. `serve` runs the server on the loopback interface,
-`create_app` returns the application. The web framework is an optional dependency, imported on first use.
+show how a learner recognizes or reconstructs an image. `serve` runs the server on the loopback interface
+and, if it is asked for, for a phone; `create_app` returns the application. The web framework is an optional
+dependency, imported on first use.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from everlearn.studio.server import Endpoint, create_app, listen, serve
+    from everlearn.studio.server import Endpoint, create_app, listen, listen_for_phone, serve
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

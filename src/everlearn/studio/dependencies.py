@@ -1,13 +1,16 @@
 """Objects that live as long as the server, and parameters shared by several routes."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, cast
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Query, Request
 
 from everlearn.errors import BadInput
 from everlearn.runs import Record
 from everlearn.studio.image_decoder import ImageDecoder
+from everlearn.studio.live_curves import SharedCurves
 from everlearn.studio.memory_editor import SessionCache
 from everlearn.studio.record_index import RecordIndex
 from everlearn.studio.sprites import WHITE, Sprite
@@ -23,7 +26,15 @@ class Dependencies:
     records: RecordIndex  # the index of records
     sessions: SessionCache = field(default_factory=SessionCache)  # loaded learners with unsaved edits
     decoder: ImageDecoder = field(default_factory=ImageDecoder)  # decodes uploaded images
+    curves: WeakValueDictionary[Path, SharedCurves] = field(
+        default_factory=WeakValueDictionary
+    )  # that clients follow
     is_closing: bool = False  # set when the server stops; ends event streams
+
+    def shared_curves(self, record: Record) -> SharedCurves:
+        """The curves of a record, which all clients that follow it share."""
+        shared = self.curves.get(record.folder) or SharedCurves(record)
+        return self.curves.setdefault(record.folder, shared)
 
     def warm_up(self) -> None:
         """Index records, start the decoder, and compile the renderer before the first request needs them."""

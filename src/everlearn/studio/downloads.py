@@ -13,9 +13,10 @@ from everlearn.evaluation.scores import mean_table
 from everlearn.plotting.axes import canvas, draw_score_table, draw_series, label_lines
 from everlearn.plotting.style import STYLES, FigureStyle, encode_figure, use_style
 from everlearn.reports import Comparison
+from everlearn.reports.comparison import escape_latex
 from everlearn.runs import Record
 from everlearn.studio.curve_groups import AXES, CurveView, Line, lines
-from everlearn.studio.live_curves import CURVES, read_curves
+from everlearn.studio.live_curves import CURVES, downsample, read_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,8 @@ FORMULA_STARTS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
 """First characters, normal and full-width, of cells that a spreadsheet evaluates."""
 MAX_ANNOTATED_TASKS = 12
 """Tasks up to which the cells of a score matrix show their values."""
+N_LATEX_COLUMNS = 200
+"""Resolution of a curve in LaTeX, which draws thousands of points slowly."""
 
 _plot_lock = threading.Lock()
 """Matplotlib styles apply to the whole process."""
@@ -36,10 +39,7 @@ def curve_figure(
     records: Sequence[Record], view: CurveView, *, file_format: FigureFormat, dark: bool
 ) -> bytes:
     """One curve of several records, as an image file."""
-    drawn = lines(records, view)
-    label = CURVES[view.curve] + (", difference" if view.baseline else "")
-    if not any(len(line.series.x) for line in drawn):
-        raise BadInput(f"there is no data to plot: {label} has not been measured yet")
+    drawn, label = _lines(records, view)
 
     def draw(style: FigureStyle) -> "Figure":
         from matplotlib.ticker import EngFormatter
@@ -59,6 +59,35 @@ def curve_figure(
         return figure
 
     return _render(draw, file_format, dark)
+
+
+def _lines(records: Sequence[Record], view: CurveView) -> tuple[list[Line], str]:
+    """The lines of a figure, at least one with points, and the label of their axis."""
+    drawn = lines(records, view)
+    label = CURVES[view.curve] + (", difference" if view.baseline else "")
+    if not any(len(line.series.x) for line in drawn):
+        raise BadInput(f"there is no data to plot: {label} has not been measured yet")
+    return drawn, label
+
+
+def curve_latex(records: Sequence[Record], view: CurveView) -> str:
+    """One curve of several records as a figure for LaTeX, drawn by pgfplots; only means of groups."""
+    drawn, label = _lines(records, view)
+    options = [f"xlabel={{{AXES[view.axis][1]}}}", f"ylabel={{{label}}}", "legend pos=outer north east"]
+    options += ["ymode=log"] if view.is_log else []
+    plots = [
+        rf"\addplot+[mark=none] coordinates {{{_coordinates(line)}}};"
+        "\n"
+        rf"\addlegendentry{{{escape_latex(line.title)}}}"
+        for line in drawn
+    ]
+    start = "% \\usepackage{pgfplots}\n\\begin{tikzpicture}\n\\begin{axis}"
+    return "\n".join([f"{start}[{', '.join(options)}]", *plots, r"\end{axis}", r"\end{tikzpicture}", ""])
+
+
+def _coordinates(line: Line) -> str:
+    points = list(zip(line.series.x.tolist(), line.series.mean.tolist(), strict=True))
+    return " ".join(f"({x:.6g},{y:.6g})" for x, y in downsample(points, N_LATEX_COLUMNS))
 
 
 def _draw_seeds(axes: "Axes", drawn: Sequence[Line], style: FigureStyle) -> None:

@@ -3,8 +3,9 @@
 import bisect
 import json
 import math
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,51 +31,112 @@ TOTALS = ("images", "flops", "total_seconds")
 """Totals since the start of a run, over which curves can be plotted instead of tasks."""
 N_COLUMNS = 1000
 """Pixel columns of a plot."""
-MAX_POINTS = 8 * N_COLUMNS
-"""Points of a live curve before it is sent again, downsampled."""
+MAX_HELD = 16 * N_COLUMNS
+"""Points of a live curve before it is downsampled, so that memory does not grow with the length of a run."""
+BLOCK_BYTES = 1 << 18
+"""Bytes of a log that are parsed at a time; as Python objects they take ten times as much."""
 
 
 def read_curves(record: Record) -> Curves:
     """All points of all curves of a record."""
-    curves = LiveCurves(record).read()
+    curves = CurveReader(record).read()
     return {name: curves.get(name, []) for name in CURVES}
 
 
 def read_totals(record: Record) -> Curves:
     """The totals of a record after each task."""
-    curves = LiveCurves(record).read()
+    curves = CurveReader(record).read()
     return {name: curves.get(name, []) for name in TOTALS}
 
 
 class LiveCurves:
-    """New points of a record that may be growing."""
+    """New points of a record that may be growing, for one client."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, shared: "SharedCurves | None" = None) -> None:
         self.record = record
-        self._restart()
+        self._shared = shared or SharedCurves(record)
+        self._generation: int | None = None
+        self._n_sent: Counter[str] = Counter()
 
     def update(self) -> tuple[bool, Curves]:
         """Whether all curves start again, and the new points, downsampled."""
-        is_long = max(self._n_sent.values(), default=0) > MAX_POINTS
-        restarts = is_long or any(log.was_truncated for log in self._logs.values())
-        if restarts:
-            self._restart()
-        curves = {name: downsample(points) for name, points in self.read().items()}
+        generation, curves = self._shared.since(self._generation, self._n_sent)
+        restarts = self._generation not in (None, generation)
+        if generation != self._generation:
+            self._generation, self._n_sent = generation, Counter()
         self._n_sent.update({name: len(points) for name, points in curves.items()})
-        return restarts, curves
+        return restarts, {name: downsample(points) for name, points in curves.items()}
 
-    def read(self) -> Curves:
-        """All new points."""
+
+class SharedCurves:
+    """The points of a record that may be growing, read once for all clients.
+
+    Long curves are downsampled, and all curves start again when a log was truncated. Each time, another
+    generation of points begins.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self._reader = CurveReader(record)
+        self._lock = threading.Lock()
+        self._generation, self._curves, self._error = 0, Curves(), ""
+
+    def since(self, generation: int | None, n_sent: Mapping[str, int]) -> tuple[int, Curves]:
+        """The present generation, and the points after those sent; all points to a client of an older one."""
+        with self._lock:
+            self._refresh()
+            known = n_sent if generation == self._generation else {}
+            new = {name: points[known.get(name, 0) :] for name, points in self._curves.items()}
+            return self._generation, {name: points for name, points in new.items() if points}
+
+    def _refresh(self) -> None:
+        if self._reader.was_truncated:
+            self._reader.restart()
+            self._curves, self._error = {}, ""
+            self._generation += 1
+        for name, points in self._new_points().items():
+            self._curves.setdefault(name, []).extend(points)
+        if max(map(len, self._curves.values()), default=0) > MAX_HELD:
+            self._curves = {name: downsample(points) for name, points in self._curves.items()}
+            self._generation += 1
+
+    def _new_points(self) -> Curves:
+        """The new points; after an error of a log, this error for every client until the log is replaced."""
+        if self._error:
+            raise BadInput(self._error)
+        try:
+            return self._reader.read(MAX_HELD)
+        except BadInput as error:
+            self._error = str(error)
+            raise
+
+
+class CurveReader:
+    """Reads the points of a record from its logs."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.restart()
+
+    @property
+    def was_truncated(self) -> bool:
+        """Whether lines that were read are gone."""
+        return any(log.was_truncated for log in self._logs.values())
+
+    def read(self, max_held: int | None = None) -> Curves:
+        """All new points; if there are more than `max_held`, those read so far are downsampled in between."""
         curves: Curves = {}
         for name, log in self._logs.items():
             for line in log.read():
                 for curve, (x, y) in self._measure(name, line).items():
                     if math.isfinite(y):
-                        curves.setdefault(curve, []).append((x, y))
+                        points = curves.setdefault(curve, [])
+                        points.append((x, y))
+                        if max_held and len(points) > max_held:
+                            points[:] = downsample(points, max_held // 4)
         return curves
 
-    def _restart(self) -> None:
-        self._n_sent: Counter[str] = Counter()
+    def restart(self) -> None:
+        """Read from the start again."""
         self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}
@@ -125,19 +187,25 @@ class LogReader:
         """Whether lines that were read are gone, because the run resumed from a checkpoint."""
         return self._path.exists() and self._path.stat().st_size < self._offset
 
-    def read(self) -> list[dict[str, Any]]:
-        """The new lines; an incomplete last line is left for the next call."""
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The new lines, in blocks, because logs may be large; an incomplete last line is left for later."""
         if not self._path.exists():
-            return []
+            return
         with self._path.open("rb") as log:
             log.seek(self._offset)
-            complete, newline, _ = log.read().rpartition(b"\n")
-        self._offset += len(complete) + len(newline)
+            while lines := log.readlines(BLOCK_BYTES):
+                complete = lines if lines[-1].endswith(b"\n") else lines[:-1]
+                self._offset += sum(map(len, complete))
+                yield from self._parse(complete)
+                if len(complete) < len(lines):
+                    return  # the rest of the last line may be written at any moment
+
+    def _parse(self, lines: list[bytes]) -> list[dict[str, Any]]:
         try:  # one list parses twice as fast as single lines
-            lines: list[dict[str, Any]] = json.loads(b"[" + complete.replace(b"\n", b",") + b"]")
+            parsed: list[dict[str, Any]] = json.loads(b"[" + b",".join(lines) + b"]")
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{self._path.name} of this record is damaged: {error}") from None
-        return lines
+        return parsed
 
 
 def downsample(points: Sequence[Point], n_columns: int = N_COLUMNS) -> list[Point]:

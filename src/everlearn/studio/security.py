@@ -3,7 +3,8 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -22,7 +23,7 @@ OWN_SITES = (b"same-origin", b"none")
 """Values of Sec-Fetch-Site for requests of our own pages and of the address bar."""
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 SECURITY_HEADERS = (
     (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
@@ -39,15 +40,51 @@ BODY_TIMEOUT = 10.0
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class AccessControl:
-    """Middleware that rejects requests from other sites and requests without the token.
+PHONE_ROUTES = frozenset(
+    {
+        ("GET", "/api/memory/records"),
+        ("GET", "/api/memory"),
+        ("GET", "/api/memory/image.png"),
+        ("POST", "/api/memory/add"),
+        ("POST", "/api/memory/forget"),
+        ("POST", "/api/recognition"),
+        ("POST", "/api/decode"),
+    }
+)
+"""What a phone may request besides static pages: to ask, to teach and to forget, all without saving."""
 
-    Static pages are public. All other requests need the token: in a header or, for safe methods, in the URL,
+
+@dataclass(frozen=True)
+class Access:
+    """What requests must contain, and what they may ask for."""
+
+    token: str  # of this kind of access
+    hosts: re.Pattern[bytes]  # allowed values of the header Host
+    routes: frozenset[tuple[str, str]] | None = None  # methods and paths; None allows all
+
+
+def local_access(token: str) -> Access:
+    """All routes, for the user of this machine."""
+    return Access(token, LOOPBACK_HOST)
+
+
+def phone_access(token: str, host: str) -> Access:
+    """The routes of the page "Try it", for a phone that opened exactly this host."""
+    return Access(token, re.compile(re.escape(host.encode()), re.IGNORECASE), PHONE_ROUTES)
+
+
+class AccessControl:
+    """Middleware that rejects requests from other sites, without the token, or without the right to a route.
+
+    HTTP is for the user of this machine, HTTPS for a phone; each has its own token and its own rights. Static
+    pages are public. All other requests need the token: in a header or, for safe methods, in the URL,
     because images and event streams cannot send headers.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, is_public: Callable[[str], bool]) -> None:
-        self._app, self._token, self._is_public = app, token.encode(), is_public
+    def __init__(
+        self, app: ASGIApp, *, access: Mapping[str, Access], is_public: Callable[[str], bool]
+    ) -> None:
+        self._app, self._access, self._is_public = app, access, is_public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on or answer 403; add security headers to either response."""
@@ -68,29 +105,32 @@ class AccessControl:
 
     def _problem(self, scope: Scope) -> str | None:
         """Why a request is rejected; None if it is allowed."""
-        hosts = _values(scope["headers"], b"host")
-        if len(hosts) != 1 or not LOOPBACK_HOST.fullmatch(hosts[0]):
-            return "the host must be localhost or 127.0.0.1; open the address that `everlearn studio` printed"
-        if not _is_same_site(scope["headers"], hosts[0]):
+        access, hosts = self._access[scope["scheme"]], _values(scope["headers"], b"host")
+        if len(hosts) != 1 or not access.hosts.fullmatch(hosts[0]):
+            return "the host is not that of the studio; open the address that `everlearn studio` printed"
+        if not _is_same_site(scope["headers"], f"{scope['scheme']}://".encode() + hosts[0]):
             return "requests from other web sites are not allowed"
         is_safe = scope["method"] in SAFE_METHODS
         if is_safe and self._is_public(scope["path"]):
             return None
-        if not self._has_token(scope, is_safe):
+        if not _has_token(scope, is_safe, access.token.encode()):
             return "the token is missing or wrong; open the address that `everlearn studio` printed"
+        if access.routes is not None and (scope["method"], scope["path"]) not in access.routes:
+            return "a phone may only ask, teach and forget; do this on the computer that runs the studio"
         return None
 
-    def _has_token(self, scope: Scope, is_safe: bool) -> bool:
-        tokens = _values(scope["headers"], TOKEN_HEADER)
-        if not tokens and is_safe:
-            query = parse_qs(scope["query_string"].decode("latin-1"))
-            tokens = [token.encode("latin-1", "replace") for token in query.get("token", [])]
-        return len(tokens) == 1 and secrets.compare_digest(tokens[0], self._token)
+
+def _has_token(scope: Scope, is_safe: bool, token: bytes) -> bool:
+    tokens = _values(scope["headers"], TOKEN_HEADER)
+    if not tokens and is_safe:
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        tokens = [each.encode("latin-1", "replace") for each in query.get("token", [])]
+    return len(tokens) == 1 and secrets.compare_digest(tokens[0], token)
 
 
-def _is_same_site(headers: Headers, host: bytes) -> bool:
+def _is_same_site(headers: Headers, own: bytes) -> bool:
     origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
-    return all(origin == b"http://" + host for origin in origins) and all(site in OWN_SITES for site in sites)
+    return all(origin == own for origin in origins) and all(site in OWN_SITES for site in sites)
 
 
 def _values(headers: Headers, name: bytes) -> list[bytes]:

@@ -1,15 +1,21 @@
 // Requests to the server; errors carry its message.
 
+/** Whether this is a phone, which may only ask, teach and forget: the studio serves HTTPS to phones alone. */
+export const isPhone = location.protocol === "https:";
+
 const token = readToken();
 
-/** The token in the address; it is removed from the address bar and stored for this tab. */
+/** The token in the address; it is removed from the address bar and stored for this tab.
+
+On a phone it is stored longer, so that the page can be opened from the home screen. */
 function readToken() {
+  const storage = isPhone ? localStorage : sessionStorage;
   const given = new URLSearchParams(location.search).get("token");
   if (given) {
-    sessionStorage.setItem("token", given);
+    storage.setItem("token", given);
     history.replaceState(null, "", location.pathname + location.hash);
   }
-  return given ?? sessionStorage.getItem("token") ?? "";
+  return given ?? storage.getItem("token") ?? "";
 }
 
 export const hasToken = () => token !== "";

@@ -1,6 +1,6 @@
 // Selects the page to show by the part of the address after #.
 
-import { hasToken } from "./api.js";
+import { hasToken, isPhone } from "./api.js";
 import { emptyState, errorBox, fill, h } from "./dom.js";
 
 const PAGES = {
@@ -13,12 +13,14 @@ const PAGES = {
   vase: { title: "VASE", file: "vase" },
 };
 
+const PHONE_PAGE = "try";
+
 let leavePage = () => {};
 let navigation = 0;
 
 async function showPage() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const name = path in PAGES ? path : "runs";
+  const name = isPhone ? PHONE_PAGE : path in PAGES ? path : "runs";
   const current = ++navigation;
   leavePage();
   leavePage = () => {};
@@ -62,6 +64,12 @@ function setUpTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", notify);
 }
 
+/** A phone has the right to one page. */
+function setUpPages() {
+  for (const link of document.querySelectorAll("nav a"))
+    link.hidden = isPhone && link.getAttribute("href") !== `#/${PHONE_PAGE}`;
+}
+
 /** The part of the address after # selects a page, so the skip link must not change it. */
 function setUpSkipLink() {
   document.querySelector(".skip").addEventListener("click", (event) => {
@@ -71,6 +79,7 @@ function setUpSkipLink() {
 }
 
 setUpTheme();
+setUpPages();
 setUpSkipLink();
 addEventListener("hashchange", showPage);
 showPage();

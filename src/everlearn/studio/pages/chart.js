@@ -1,9 +1,11 @@
 // A line chart with a cursor and zoom, by pointer, touch or keyboard.
 
-import { format, render, toValue } from "./chart_render.js";
+import { format, render, toFraction, toValue } from "./chart_render.js";
 
 const CURSOR_STEPS = 20;
 const MIN_DRAG_PIXELS = 8;
+const MIN_PINCH = 0.02; // distance of two fingers, as a fraction of the plot
+const WHEEL_RATE = 0.01;
 
 /** A chart on a canvas; it is rendered at most once per frame.
 
@@ -82,15 +84,58 @@ export class Chart {
     return [0, last > 0 ? last : 1];
   }
 
+  /** Shows a range without its parts outside of the curves; null if nothing of them is outside. */
+  within([low, high]) {
+    const [first, last] = this.extent();
+    return low <= first && high >= last ? null : [Math.max(first, low), Math.min(last, high)];
+  }
+
+  /** Zooms by two fingers, or by a touchpad, which sends a wheel event with the control key instead. */
+  listenToPinch() {
+    const fingers = new Map(); // positions by pointer
+    let values = null; // those of x under the fingers when the second one came
+    const positions = () => [...fingers.values()].map((offset) => toFraction(this, offset)).sort((a, b) => a - b);
+    const end = (event) => {
+      fingers.delete(event.pointerId);
+      if (values) this.zoom(this.range); // now the curves are refined
+      values = null;
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      fingers.set(event.pointerId, event.offsetX);
+      values = fingers.size === 2 ? [...fingers.values()].map((x) => toValue(this, x)).sort((a, b) => a - b) : null;
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event.offsetX);
+      if (!values) return;
+      const [left, right] = positions();
+      const width = (values[1] - values[0]) / Math.max(MIN_PINCH, right - left);
+      const low = values[0] - left * width;
+      this.range = this.within([low, low + width]);
+      this.draw();
+    });
+    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, end);
+    this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return; // the page is scrolled
+      event.preventDefault();
+      const [low, high] = this.range ?? this.extent();
+      const width = (high - low) * Math.exp(WHEEL_RATE * event.deltaY);
+      const start = toValue(this, event.offsetX) - toFraction(this, event.offsetX) * width;
+      this.zoom(this.within([start, start + width]));
+    });
+    return () => fingers.size > 1;
+  }
+
   listen() {
     let start = null;
     const at = (event) => toValue(this, event.offsetX);
+    const isPinching = this.listenToPinch();
     this.canvas.tabIndex = 0;
     this.canvas.addEventListener("pointerdown", (event) => {
-      start = event.offsetX;
+      start = isPinching() ? null : event.offsetX;
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
+      if (isPinching()) return;
       this.selection = start === null ? null : [start, event.offsetX];
       this.read(at(event));
     });

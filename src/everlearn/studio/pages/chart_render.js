@@ -35,11 +35,16 @@ export const dashes = (line) => DASHES[Math.floor(line / N_COLOURS) % DASHES.len
 /** The CSS variable of the colour of a line. */
 export const lineRole = ({ line }) => `line-${line % N_COLOURS}`;
 
+/** A horizontal position in pixels as a fraction of the width of the plot, from 0 to 1. */
+export function toFraction({ canvas }, offset) {
+  const fraction = (offset - MARGIN.left) / (canvas.clientWidth - MARGIN.left - MARGIN.right);
+  return Math.max(0, Math.min(1, fraction));
+}
+
 /** The value of x at a horizontal position in pixels. */
 export function toValue(chart, offset) {
   const [low, high] = chart.range ?? chart.extent();
-  const fraction = (offset - MARGIN.left) / (chart.canvas.clientWidth - MARGIN.left - MARGIN.right);
-  return low + Math.max(0, Math.min(1, fraction)) * (high - low);
+  return low + toFraction(chart, offset) * (high - low);
 }
 
 /** A number in three digits with a metric prefix, and a unit. */

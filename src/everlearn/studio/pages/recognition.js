@@ -1,7 +1,7 @@
 // The page "Try it": how a learner recognizes an image under any pose.
 
-import { get, post, url } from "./api.js";
-import { classTitle, degrees, digits, errorBox, fill, h, latest, showStatus, slider } from "./dom.js";
+import { get, isPhone, post, url } from "./api.js";
+import { classTitle, confirmed, degrees, digits, errorBox, fill, h, latest, showStatus, slider } from "./dom.js";
 import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
 import { acceptImages } from "./image_sources.js";
 import { answerElements, figure } from "./recognition_answer.js";
@@ -23,6 +23,7 @@ const TEST_POSES = [
   { angle: 4.4, scale: 0.65, x: 0.65, y: 0.4 },
 ];
 const MAX_ASKED = 12;
+const SAVE = `save this ${isPhone ? "on the computer" : "on the memory page"}`;
 
 export function show(content, query) {
   const body = async (element, record) => {
@@ -130,8 +131,30 @@ class RecognitionPage {
 
   show() {
     if (!this.result) return;
-    fill(this.answer, answerElements(this.result, this.threshold));
-    this.question.hidden = this.result.novelty <= this.threshold;
+    const isUnknown = this.result.novelty > this.threshold;
+    const title = classTitle(this.result);
+    const onclick = () => this.forget(this.result.label, title);
+    const forget = h("button", { className: "danger small", onclick }, `Forget ${title}`);
+    fill(this.answer, answerElements(this.result, this.threshold, isUnknown ? null : forget));
+    this.question.hidden = !isUnknown;
+  }
+
+  /** Erases a class from the memory; this is not saved yet. */
+  async forget(label, title) {
+    const text = `The learner will not know it any more; ${SAVE} to erase it from the files.`;
+    if (!(await confirmed(`Forget ${title}?`, text, "Forget"))) return;
+    const { record, memory } = this;
+    const done = await this.errors.attempt(async () => {
+      try {
+        return await post("memory/forget", { record, version: memory.version, label });
+      } finally {
+        this.memory = await get("memory", { record }); // it may have been changed by others
+      }
+    });
+    if (!done) return;
+    fill(this.taught);
+    showStatus(`${title} was forgotten.`);
+    this.update();
   }
 
   /** Adds an image to the gallery, once for all its poses. */
@@ -176,13 +199,13 @@ class RecognitionPage {
     if (this.canvas.isBlank) return this.problem.show("Draw something, use the camera or upload an image first.");
     if (!name) return (this.problem.show("Enter a class name first."), input.focus());
     if (this.memory.classes.some((each) => each.name === name))
-      return this.problem.show(`${name} is known already; choose another name, or forget it on the memory page.`);
+      return this.problem.show(`${name} is known already; choose another name, or forget it first.`);
     const query = { record: this.record, version: this.memory.version, name };
     const done = await this.problem.attempt(() => post("memory/add", query, this.canvas.originalPixels()));
     if (!done) return;
     this.memory.version = done.version;
     this.memory.classes.push({ label: done.label, name, n_images: 1 });
-    showStatus(`${name} was added; save it on the memory page to keep it.`);
+    showStatus(`${name} was added; ${SAVE} to keep it.`);
     this.update();
     await this.problem.attempt(() => this.testPoses(name, done));
   }

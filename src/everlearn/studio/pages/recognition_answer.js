@@ -2,8 +2,8 @@
 
 import { classTitle, degrees, h } from "./dom.js";
 
-/** The elements of an answer; above the threshold of novelty the image is unknown. */
-export function answerElements(result, threshold) {
+/** The elements of an answer; above the threshold of novelty the image is unknown. `action` follows the prediction. */
+export function answerElements(result, threshold, action) {
   const { label, novelty, factors, input, normalised, candidates } = result;
   const isUnknown = novelty > threshold;
   const nearest = `, above ${threshold.toFixed(2)}; the nearest class is ${classTitle(result)}`;
@@ -18,6 +18,7 @@ export function answerElements(result, threshold) {
   ];
   return [
     h("p", { className: "prediction" }, isUnknown ? "Unknown" : classTitle(result)),
+    action,
     h("p", {}, `Novelty ${novelty.toFixed(2)}${isUnknown ? nearest : ""}`),
     h("div", { className: `meter${isUnknown ? " unknown" : ""}`, "aria-hidden": "true" }, bar),
     h("p", {}, `Estimated pose: ${pose}.`),

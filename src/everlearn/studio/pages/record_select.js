@@ -1,7 +1,7 @@
 // Pages about the learner of one record, with a menu to select the record.
 
-import { get } from "./api.js";
-import { fill, h } from "./dom.js";
+import { get, isPhone } from "./api.js";
+import { emptyState, fill, h } from "./dom.js";
 import { noRecord } from "./introduction.js";
 
 /** Shows a page about one of the records that the route `${route}/records` lists.
@@ -29,10 +29,14 @@ export async function showRecordPage(content, query, { route, page, title, about
 export const showMemoryPage = (content, query, page) =>
   showRecordPage(content, query, { route: "memory", empty: noMemory(), ...page });
 
+const NO_MEMORY = "No learner with exemplars yet";
+
 const noMemory = () =>
-  noRecord(
-    "No learner with exemplars yet",
-    "The exemplars of a DCL learner appear here after its first task.",
-    "everlearn run --learner dcl --tasks 20",
-    "dcl",
-  );
+  isPhone
+    ? emptyState(NO_MEMORY, h("p", {}, "Train DCL on the computer that runs the studio, then load this page again."))
+    : noRecord(
+        NO_MEMORY,
+        "The exemplars of a DCL learner appear here after its first task.",
+        "everlearn run --learner dcl --tasks 20",
+        "dcl",
+      );

@@ -4,10 +4,10 @@ import { h } from "./dom.js";
 
 const SUGGESTED = { n_tasks: 20 };
 
-/** A labelled input with its explanation and a place for its error. */
-export function labelled(text, input, help = "") {
+/** A labelled input with its explanation, a link to its description, and a place for its error. */
+export function labelled(text, input, help = "", link = null) {
   const error = h("p", { className: "field-error", id: `${input.id}-error`, role: "alert" });
-  const small = help ? h("small", { id: `${input.id}-help` }, help) : null;
+  const small = help ? h("small", { id: `${input.id}-help` }, help, " ", link) : null;
   input.setAttribute("aria-describedby", `${input.id}-help ${error.id}`);
   return h("div", { className: "field" }, h("label", { htmlFor: input.id }, text), input, error, small);
 }
@@ -22,14 +22,22 @@ export function showFieldError(input, text) {
   input.closest(".field").scrollIntoView({ block: "center" });
 }
 
-/** A grid of inputs, which are added to the map `inputs` by key. */
-export function fieldGrid(fields, inputs) {
+/** A grid of inputs, which are added to the map `inputs` by key; `owner` has them: a learner, a stream or a run. */
+export function fieldGrid(fields, inputs, owner) {
   const element = (field) => {
     const input = Object.assign(inputElement(field), { id: `setting-${field.key.replace(".", "-")}` });
     inputs.set(field.key, { field, input });
-    return labelled(field.key.split(".").at(-1).replaceAll("_", " "), input, field.help);
+    const title = field.key.split(".").at(-1).replaceAll("_", " ");
+    return labelled(title, input, field.help, settingLink(field.key, title, owner));
   };
   return h("div", { className: "fields" }, fields.map(element));
+}
+
+/** A link to the description of a setting, in another tab, so that the form is kept. */
+function settingLink(key, title, owner) {
+  const href = `#/words?${new URLSearchParams({ ...owner, word: key })}`;
+  const tab = { target: "_blank", rel: "opener" }; // the token is handed on to tabs with an opener only
+  return h("a", { href, ...tab, "aria-label": `More about ${title}` }, "more");
 }
 
 function inputElement({ key, input, default: given, options, min, max, integer }) {

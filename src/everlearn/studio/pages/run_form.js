@@ -47,10 +47,10 @@ class RunForm {
         this.stream.reference,
         labelled("Name (optional)", this.name),
       ),
-      fieldGrid(fields.filter(isMain), this.inputs),
+      fieldGrid(fields.filter(isMain), this.inputs, { settings: "run" }),
       this.learner.element,
       this.stream.element,
-      h("details", {}, h("summary", {}, "Other settings"), fieldGrid(others, this.inputs)),
+      h("details", {}, h("summary", {}, "Other settings"), fieldGrid(others, this.inputs, { settings: "run" })),
       h("div", { className: "bar" }, this.start, h("button", { type: "button", onclick: close }, "Cancel"), this.note),
       this.problem.box,
     );
@@ -171,6 +171,7 @@ class Section {
   show(chosen, { description, supervision, fields, ...publication }) {
     const given = supervision ? h("small", {}, ` Supervision: ${supervision}.`) : "";
     const summary = h("summary", {}, `Settings of ${chosen} (${fields.length})`);
-    fill(this.element, h("p", {}, description, given, " ", citation(publication)), h("details", {}, summary, fieldGrid(fields, this.inputs)));
+    const grid = fieldGrid(fields, this.inputs, { settings: this.section, of: chosen });
+    fill(this.element, h("p", {}, description, given, " ", citation(publication)), h("details", {}, summary, grid));
   }
 }

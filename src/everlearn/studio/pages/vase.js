@@ -12,7 +12,7 @@ const CHARTS = {
   environment: { title: "Inferred environment", steps: true, formatY: wholeNumber },
   active_latents: { title: "Active latents", steps: true },
   capacity: { title: "Capacity", steps: true },
-  reconstruction: { title: "Reconstruction error" },
+  reconstruction: { title: "Reconstruction error", zero: false },
 };
 const COLUMNS = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "Reconstruction error"];
 const ABOUT =
@@ -142,7 +142,7 @@ class VasePage {
     const noLatents = h("p", {}, `Environment ${environment} uses no latents yet.`);
     fill(
       this.answer,
-      h("ul", { className: "thumbnails" }, h("li", {}, h("img", { src: input, alt: "Input" }), "input"), images),
+      h("ul", { className: "thumbnails" }, h("li", {}, h("img", { src: input, alt: "" }), "input"), images),
       h("h2", {}, `Latent traversals in environment ${environment}`),
       h("p", {}, TRAVERSALS),
       traversals.length ? h("ul", { className: "traversals" }, traversals.map(traversal)) : noLatents,

@@ -1,26 +1,57 @@
-// The page of words: learners, metrics and terms, each in one line.
+// The page of words: learners, metrics and terms, each in one line; or the settings of one learner or stream.
 
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
 
 const TITLES = { terms: "Terms", learners: "Learners", metrics: "Metrics" };
+const ABOUT = "What the pages call things. Links lead to the publications, and to the settings of each learner.";
 
 export async function show(content, query) {
   fill(content, h("h1", {}, "Words"), h("p", { role: "status" }, "Loading…"));
-  const words = await get("words");
-  const sections = Object.entries(TITLES).map(([key, title]) => [h("h2", {}, title), list(words[key])]);
-  const about = h("p", {}, "What the pages call things. Links lead to the publications.");
-  fill(content, h("h1", {}, "Words"), about, sections.flat());
+  const section = query.get("settings");
+  fill(content, section ? await settingsPage(section, query.get("of") ?? "") : await wordsPage());
   const wanted = query.get("word");
-  if (wanted) [...content.querySelectorAll("dt")].find((each) => each.textContent === wanted)?.scrollIntoView();
+  const term = wanted && [...content.querySelectorAll("dt")].find((each) => each.textContent === wanted);
+  if (!term) return;
+  term.classList.add("wanted");
+  term.scrollIntoView({ block: "center" });
 }
 
-const list = (words) =>
+async function wordsPage() {
+  const words = await get("words");
+  const sections = Object.entries(TITLES).map(([key, title]) => [h("h2", {}, title), list(words[key], key)]);
+  return [h("h1", {}, "Words"), h("p", {}, ABOUT), ...sections.flat()];
+}
+
+const list = (words, key) =>
   h(
     "dl",
     {},
-    words.flatMap((word) => [h("dt", {}, word.name), h("dd", {}, word.text, ". ", citation(word))]),
+    words.flatMap((word) => [
+      h("dt", {}, word.name),
+      h("dd", {}, word.text, ". ", citation(word), key === "learners" ? [" ", settingsLink("learner", word.name)] : []),
+    ]),
   );
+
+const settingsLink = (section, name) =>
+  h("a", { href: `#/words?${new URLSearchParams({ settings: section, of: name })}`, "aria-label": `Settings of ${name}` }, "Settings");
+
+/** All settings of a learner, of a stream or of every run: meaning, default, range, and how a command sets them. */
+async function settingsPage(section, name) {
+  const form = await get(...(section === "run" ? ["runs/options"] : [`runs/${section}`, { name }]));
+  const title = section === "run" ? "Settings of every run" : `Settings of ${name}`;
+  const back = h("p", {}, h("a", { href: "#/words" }, "All words"));
+  const rows = form.fields.flatMap((field) => [h("dt", {}, field.key), h("dd", {}, settingText(field))]);
+  return [h("h1", {}, title), h("p", {}, form.description ?? "", " ", citation(form)), back, h("dl", {}, rows)];
+}
+
+function settingText({ key, help, default: given, options, min, max }) {
+  const value = given === null ? "none" : JSON.stringify(given);
+  const values = options ? `one of ${options.join(", ")}` : "";
+  const range = [min === undefined || min === null ? "" : `at least ${min}`, max === undefined || max === null ? "" : `at most ${max}`];
+  const about = [`default ${value}`, values, ...range].filter(Boolean).join(", ");
+  return [`${help}. `, h("small", {}, `${about}; `, h("code", {}, `--set ${key}=…`))];
+}
 
 /** The publication of a learner, as a link if there is one. */
 export function citation({ reference, url }) {

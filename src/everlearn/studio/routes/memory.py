@@ -14,14 +14,18 @@ from everlearn.studio.model_views import matches_exemplars
 
 router = APIRouter(prefix="/api/memory")
 
+LISTED = ("record", "name", "learner", "n_tasks")
+"""What the menu of records shows."""
+
 Index = Annotated[int, Query(ge=0, le=2**53)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 
 @router.get("/records")
 def records(deps: Deps) -> dict[str, Any]:
-    """Records of learners with exemplars that have a checkpoint."""
-    return {"records": deps.records.with_checkpoints(matches_exemplars)}
+    """Records of learners with exemplars that have a checkpoint; without notes, since a phone reads this."""
+    found = deps.records.with_checkpoints(matches_exemplars)
+    return {"records": [{key: each[key] for key in LISTED} for each in found]}
 
 
 @router.get("")

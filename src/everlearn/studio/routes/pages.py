@@ -10,7 +10,14 @@ from fastapi import APIRouter, Response
 from everlearn.plotting.style import css_variables
 from everlearn.studio.security import NotFound
 
-CONTENT_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+CONTENT_TYPES = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".webmanifest": "application/manifest+json",
+}
 
 router = APIRouter()
 

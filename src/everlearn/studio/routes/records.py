@@ -21,6 +21,7 @@ from everlearn.studio.dependencies import Deps, OneRecord, SeveralRecords, TaskR
 from everlearn.studio.downloads import (
     comparison_csv,
     curve_figure,
+    curve_latex,
     curves_csv,
     score_figure,
     scores_csv,
@@ -42,8 +43,7 @@ MEDIA_TYPES = {
 
 router = APIRouter(prefix="/api")
 
-CurveFormat = Annotated[Literal["svg", "png", "csv"], Query(alias="format")]
-ScoreFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
+FileFormat = Annotated[Literal["svg", "png", "csv", "tex"], Query(alias="format")]
 TableFormat = Annotated[Literal["csv", "tex"], Query(alias="format")]
 
 
@@ -76,15 +76,16 @@ def task_images(record: OneRecord, task: Annotated[int, Query(ge=0, le=1_000_000
 @router.get("/records/live")
 async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> StreamingResponse:
     """Server-sent events with the curves of records, from the start of the runs until the client leaves."""
-    curves = {deps.records.name(record): LiveCurves(record) for record in records}
+    curves = {deps.records.name(each): LiveCurves(each, deps.shared_curves(each)) for each in records}
 
     async def messages() -> AsyncIterator[str]:
         states: dict[str, dict[str, Any]] = {}
         while not deps.is_closing and not await request.is_disconnected():
-            for name, each in curves.items():
-                message = await run_in_threadpool(_update, name, each, states)
-                if message is not None:
-                    yield f"data: {json.dumps(message)}\n\n"
+            updates = await run_in_threadpool(
+                lambda: [_update(name, each, states) for name, each in curves.items()]
+            )
+            if any(updates):  # in one piece: the client may leave between two
+                yield "".join(f"data: {json.dumps(each)}\n\n" for each in updates if each)
             await asyncio.sleep(POLL_INTERVAL)
 
     return StreamingResponse(messages(), media_type="text/event-stream")
@@ -126,12 +127,14 @@ def _view(
 def download_curve(
     records: SeveralRecords,
     view: Annotated[CurveView, Depends(_view)],
-    file_format: CurveFormat,
+    file_format: FileFormat,
     dark: bool = False,
 ) -> Response:
-    """One curve of some records: a plot, or all points as CSV."""
+    """One curve of some records: a plot, all points as CSV, or a plot for LaTeX."""
     if file_format == "csv":
         return _file(curves_csv(records, [view.curve]), view.curve, "csv")
+    if file_format == "tex":
+        return _file(curve_latex(records, view), view.curve, "tex")
     plot = curve_figure(records, view, file_format=file_format, dark=dark)
     return _file(plot, view.curve, file_format)
 
@@ -163,7 +166,7 @@ def download_curves(records: SeveralRecords) -> Response:
 
 
 @router.get("/downloads/scores")
-def download_scores(record: OneRecord, file_format: ScoreFormat, dark: bool = False) -> Response:
+def download_scores(record: OneRecord, file_format: FileFormat, dark: bool = False) -> Response:
     """The score matrix of a record: a plot, all scores as CSV, or a LaTeX table."""
     name = f"{_file_name(record)}-scores"
     if file_format == "csv":
