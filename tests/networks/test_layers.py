@@ -3,13 +3,13 @@ import torch
 from torch import nn
 
 from everlearn.networks.backbones import with_renorm
-from everlearn.networks.layers import (
+from everlearn.networks.layers import GrowingHead
+from everlearn.networks.normalization import (
     MAX_D,
     MAX_R,
     BatchNorm1d,
     BatchNorm2d,
     BatchRenorm,
-    GrowingHead,
     set_renorm_momentum,
 )
 from everlearn.networks.resnet import ResNet18

@@ -10,6 +10,7 @@ from everlearn.lazy import lazy_package
 from everlearn.learners.registry import (
     LEARNERS,
     REGISTRY,
+    as_written,
     build,
     complete,
     entry,

@@ -130,14 +130,27 @@ def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a learner, checked: the given ones, and the defaults of the others but `late` ones.
 
     Example:
-        >>> complete("naive", {"optimizer": "sgd"})
-        {'backbone': 'small', 'weights': '', 'optimizer': 'sgd', 'learning_rate': 0.001, 'momentum': 0.0}
+        >>> settings = complete("naive", {"optimizer": "sgd"})
+        >>> settings["optimizer"], settings["learning_rate"], "norm" in settings
+        ('sgd', 0.001, False)
     """
     model = settings_class(name)
     if settings and not model.model_fields:
         raise BadInput(f"{name} has no settings, but {sorted(settings)[0]!r} was given; leave it out")
     values, known = model(**settings).model_dump(mode="json"), learner_class(name).settings
-    return {key: value for key, value in values.items() if not known[key].late or value != known[key].default}
+    unwritten = {key: each.unwritten for key, each in known.items() if each.late}
+    return {key: value for key, value in values.items() if key not in unwritten or value != unwritten[key]}
+
+
+def as_written(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+
+    Example:
+        >>> as_written("naive", {"backbone": "pooled"})["average"]
+        0.0
+    """
+    known = learner_class(name).settings
+    return {**{key: each.unwritten for key, each in known.items() if each.late}, **settings}
 
 
 def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any) -> "Learner":
