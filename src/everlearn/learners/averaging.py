@@ -27,9 +27,11 @@ class AveragedNet(FrozenCopy[IncrementalNet]):
         """Move the average towards the present weights: decay * average + (1 - decay) * weights."""
         if self.net is None:
             return self.update()
-        if len(self.net.head.labels) < len(self.live.head.labels):
-            self.net.head.add_labels(self.live.head.labels)
-            self.net.requires_grad_(False)  # growing may have replaced parameters
+        head, live = self.net.head, self.live.head
+        if len(head.labels) < len(live.labels) or len(head.bias) != len(live.bias):
+            head.resize(len(live.bias))
+            head.add_labels(live.labels)
+            head.requires_grad_(False)
         averages, present = self.net.state_dict(), self.live.state_dict()
         floats = [name for name, each in present.items() if each.is_floating_point()]
         torch._foreach_lerp_([averages[n] for n in floats], [present[n] for n in floats], 1 - decay)

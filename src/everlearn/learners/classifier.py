@@ -69,7 +69,7 @@ class Classifier(Learner):
         default="",
     )
     optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")
-    learning_rate: float = setting("learning rate of the optimizer", default=1e-3, gt=0, lt=MAX_LEARNING_RATE)
+    learning_rate: float = setting("learning rate of the optimizer", default=2e-3, gt=0, lt=MAX_LEARNING_RATE)
     momentum: float = setting('momentum of "sgd"', default=0.0, ge=0, le=0.9999)
 
     parts: ClassVar[Names] = ("net", "optim", "averaged")

@@ -132,7 +132,7 @@ def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     Example:
         >>> settings = complete("naive", {"optimizer": "sgd"})
         >>> settings["optimizer"], settings["learning_rate"], "norm" in settings
-        ('sgd', 0.001, False)
+        ('sgd', 0.002, False)
     """
     model = settings_class(name)
     if settings and not model.model_fields:
