@@ -17,6 +17,7 @@ from everlearn.learners.registry import (
     learner_class,
     names,
     settings_class,
+    written,
 )
 
 if TYPE_CHECKING:

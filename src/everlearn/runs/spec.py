@@ -48,6 +48,10 @@ class LearnerSpec(Settings):
     def _complete(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         return learners.complete(info.data["name"], settings) if "name" in info.data else settings
 
+    @field_serializer("settings")
+    def _write(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return learners.written(self.name, settings)
+
 
 class Evaluation(Settings):
     """When and on how many images a learner is evaluated."""
