@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.rivals_tuning import validation_accuracy
+from everlearn.networks import flops_per_image, make_backbone
 from everlearn.runs import RunSpec
 
 TRIED = Path(__file__).parent.parent / "results" / "rivals" / "backbones.jsonl"
@@ -39,14 +40,14 @@ def _spec(name: str, size: dict[str, Any], learner: dict[str, Any]) -> RunSpec:
 
 TRIALS = {
     "joint 100": joint(100, 3),
-    "joint 100, pooled": joint(100, 3, backbone="pooled", average=0.0),
+    "joint 100, pooled": joint(100, 3, backbone="pooled", norm="renorm"),
     "joint 1000, bfloat16": joint(1000, 2, amp=True),
     "er 5k": replay(5000, 10),
     "er 5k, bfloat16": replay(5000, 10, amp=True),
     "er 5k, batch": replay(5000, 10, norm="batch"),
     "er 5k, group": replay(5000, 10, norm="group"),
     "er 5k, last weights": replay(5000, 10, average=0.0),
-    "er 5k, pooled": replay(5000, 10, backbone="pooled", average=0.0),
+    "er 5k, pooled": replay(5000, 10, backbone="pooled", learning_rate=1e-3, average=0.0),
 }
 
 
@@ -55,19 +56,44 @@ def tried() -> list[dict[str, Any]]:
     return [json.loads(line) for line in TRIED.read_text().splitlines()] if TRIED.exists() else []
 
 
+def table() -> str:
+    """All stored trials, in Markdown."""
+    lines = [
+        "| | classes | epochs | normalization | learning rate | average | MFLOPs | last weights, % "
+        "| averaged weights, % | CPU s | |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *map(_line, tried())])
+
+
+def _line(row: dict[str, Any]) -> str:
+    last = row.get("last_weights", "" if row["average"] else row["validation"])
+    cells = [
+        row["trial"], row["classes"], row["epochs"], row["norm"], row["learning_rate"], row["average"],
+        row["mflops"], last, row["validation"] if row["average"] else "", row.get("cpu_seconds", ""),
+        row.get("note", ""),
+    ]  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
 def run_trial(name: str) -> dict[str, Any]:
     """Run a trial; its settings, accuracy in percent on validation images and CPU seconds."""
     spec, start = TRIALS[name], time.process_time()
     accuracy = validation_accuracy(spec)
-    n_classes = (spec.n_tasks or 1) * spec.stream.to_mapping()["classes_per_task"]
+    learner = spec.learner.settings
     return {
         "trial": name,
-        "classes": n_classes,
+        "loop": "everlearn",
+        "classes": (spec.n_tasks or 1) * spec.stream.to_mapping()["classes_per_task"],
         "epochs": spec.epochs,
         "amp": spec.amp,
-        "learner": {"name": spec.learner.name, **spec.learner.settings},
+        "norm": learner["norm"],
+        "learning_rate": learner["learning_rate"],
+        "average": learner["average"],
+        "mflops": round(flops_per_image(make_backbone(learner["backbone"], (64, 64), 0), (64, 64)) / 1e6, 2),
         "validation": round(accuracy, 2),
         "cpu_seconds": round(time.process_time() - start),
+        "learner": {"name": spec.learner.name, **learner},
     }
 
 

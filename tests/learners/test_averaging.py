@@ -46,7 +46,7 @@ def test_predictions_are_made_with_averaged_weights() -> None:
 
 def test_average_grows_with_the_labels_and_survives_saving() -> None:
     learner, other = ER.tiny(), ER.tiny()
-    for task in TASKS:  # 18 labels: more than the head has room for at first
+    for task in TASKS:  # 18 labels, more than the first capacity of the head
         learner.learn(task.train[:: len(task.train) // 16])
     other.load(learner.state())
     for each in (learner, other):
