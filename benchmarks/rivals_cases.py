@@ -22,6 +22,8 @@ DIGITS: Settings = {
     "evaluation.forward_transfer": False,
     "batch_size": 128,
     "learner.backbone": "mlp",
+    "learner.learning_rate": 1e-3,
+    "learner.average": 0.0,
 }
 ONLINE: Settings = {"batch_size": 10, "learner.optimizer": "sgd"}
 """Online training with batches of ten, the usual setting of replay methods."""

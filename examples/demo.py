@@ -1,4 +1,4 @@
-"""Train DCL, experience replay and naive fine-tuning on the same tasks, and plot forgetting."""
+"""Train DCL, experience replay and naive fine-tuning on the same tasks, and plot their average accuracy."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def main(n_tasks: int = 20, factor_values: int = 4) -> None:
     for job in jobs:
         job.result()  # raises the error of a failed run
     records = [runs.Record(FOLDER / learner) for learner in LEARNERS]
-    figure = reports.figure("forgetting", records, FOLDER / "forgetting.png")
+    figure = reports.figure("accuracy", records, FOLDER / "accuracy.png")
     page = reports.html(records, FOLDER / "report.html")
     print(f"The figure is {figure.resolve()}\nThe report is {page.resolve()}")
 

@@ -18,7 +18,7 @@ OUTPUT = {
 FILES = {
     "01_draw_shapes.py": ["shapes.png"],
     "03_export.py": [f"exported/{to}/manifest.json" for to in ("npz", "png", "parquet", "webdataset")],
-    "demo.py": ["demo/forgetting.png", "demo/report.html", "demo/naive/spec.json"],
+    "demo.py": ["demo/accuracy.png", "demo/report.html", "demo/naive/spec.json"],
 }
 
 

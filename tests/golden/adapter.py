@@ -100,6 +100,12 @@ def gnr(**settings: Any) -> Case:
     return Case("gnr", {**GNR, **settings})
 
 
+def earlier(learner: str, settings: Mapping[str, Any] | None = None, **case: Any) -> Case:
+    """A classifier with the defaults that it had before `compact` and averaged weights; its values stay."""
+    defaults = {"backbone": "small", "learning_rate": 1e-3, "average": 0.0}
+    return Case(learner, {**defaults, **(settings or {})}, **case)
+
+
 LEARNERS: dict[str, Case] = {
     # every learner once
     "a-gem": Case("a-gem", REPLAY),
@@ -143,28 +149,29 @@ LEARNERS: dict[str, Case] = {
     "vase": vase(),
     "wa": Case("wa", REPLAY),
     # classifiers: backbones, optimizers, other images
-    "naive, sgd": Case("naive", {"optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.9}),
-    "naive, mlp": Case("naive", {"backbone": "mlp"}),
-    "naive, pooled": Case("naive", {"backbone": "pooled"}),
-    "naive, mobile": Case("naive", {"backbone": "mobile"}, n_batches=2),
-    "naive, resnet18": Case("naive", {"backbone": "resnet18"}, n_batches=1),
-    "naive, resnet18-renorm": Case("naive", {"backbone": "resnet18-renorm"}, n_batches=1),
-    "naive, pooled-relu-renorm": Case("naive", {"backbone": "pooled-relu-renorm"}),
-    "naive, task-incremental": Case("naive", stream="task-incremental"),
-    "er, color": Case("er", REPLAY, stream="color"),
-    "er, class-balanced": Case("er", {**REPLAY, "policy": "class-balanced"}),
-    "er, recurring": Case("er", REPLAY, stream="recurring"),
-    "gdumb, recurring": Case("gdumb", {**REPLAY, "passes": 2}, stream="recurring"),
-    "icarl, recurring": Case("icarl", {"memory_size": 20, "temperature": 2.0}, stream="recurring"),
-    "ewc, sgd": Case(
+    "naive, sgd": earlier("naive", {"optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.9}),
+    "naive, mlp": earlier("naive", {"backbone": "mlp"}),
+    "naive, pooled": earlier("naive", {"backbone": "pooled"}),
+    "naive, mobile": earlier("naive", {"backbone": "mobile"}, n_batches=2),
+    "naive, resnet18": earlier("naive", {"backbone": "resnet18"}, n_batches=1),
+    "naive, resnet18-renorm": earlier("naive", {"backbone": "resnet18-renorm"}, n_batches=1),
+    "naive, pooled-relu-renorm": earlier("naive", {"backbone": "pooled-relu-renorm"}),
+    "naive, task-incremental": earlier("naive", stream="task-incremental"),
+    "er, color": earlier("er", REPLAY, stream="color"),
+    "er, class-balanced": earlier("er", {**REPLAY, "policy": "class-balanced"}),
+    "er, recurring": earlier("er", REPLAY, stream="recurring"),
+    "gdumb, recurring": earlier("gdumb", {**REPLAY, "passes": 2}, stream="recurring"),
+    "icarl, recurring": earlier("icarl", {"memory_size": 20, "temperature": 2.0}, stream="recurring"),
+    "ewc, sgd": earlier(
         "ewc", {"optimizer": "sgd", "momentum": 0.5, "strength": 1000.0, "decay": 0.5, "n_fisher_images": 10}
     ),
-    "si, sgd": Case("si", {"optimizer": "sgd", "learning_rate": 0.05, "strength": 10.0}),
-    "l2, strong": Case("l2", {"strength": 10.0}),
-    "lwf, all labels": Case("lwf", {"new_labels": "zero", "weighting": "by-labels"}),
-    "prototypes, untrained": Case("prototypes", {"n_training_tasks": 0}),
-    "slda, untrained": Case("slda", {"n_training_tasks": 0, "shrinkage": 0.1}),
-    "slda, two tasks": Case("slda", {"n_training_tasks": 2}),
+    "si, sgd": earlier("si", {"optimizer": "sgd", "learning_rate": 0.05, "strength": 10.0}),
+    "l2, strong": earlier("l2", {"strength": 10.0}),
+    "lwf, all labels": earlier("lwf", {"new_labels": "zero", "weighting": "by-labels"}),
+    "prototypes, untrained": earlier("prototypes", {"n_training_tasks": 0}),
+    "slda, untrained": earlier("slda", {"n_training_tasks": 0, "shrinkage": 0.1}),
+    "slda, two tasks": earlier("slda", {"n_training_tasks": 2}),
+    "er, group": Case("er", {**REPLAY, "norm": "group", "average": 0.5}),
     "exemplar-replay, alone": Case("exemplar-replay", {"replay_size": 6, "new_images": False}),
     "packnet, task-incremental": Case("packnet", {"kept": 0.5}, stream="task-incremental"),
     "merge, task-arithmetic": Case("merge", {"method": "task-arithmetic", "factor": 0.5}),

@@ -75,7 +75,7 @@ def test_first_task_has_no_distillation() -> None:
 
 
 def test_footprint_and_flops_include_the_teacher() -> None:
-    learner, batch = LwF(image_shape=(2, 2), backbone="mlp"), batch_of([0, 1])
+    learner, batch = LwF(image_shape=(2, 2), backbone="mlp", average=0.0), batch_of([0, 1])
     alone = learner.footprint().weights
     learner.learn(batch)
     first = learner.flops

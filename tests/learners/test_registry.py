@@ -53,7 +53,8 @@ def test_values_outside_the_declared_range_are_refused(name: str) -> None:
 def test_own_settings_come_before_inherited_ones() -> None:
     fields = learners.settings_class("der++").model_fields
     own = ["beta", "alpha", "memory_size", "replay_size"]
-    assert list(fields) == [*own, "backbone", "weights", "optimizer", "learning_rate", "momentum"]
+    shared = ["backbone", "norm", "average", "weights", "optimizer", "learning_rate", "momentum"]
+    assert list(fields) == [*own, *shared]
 
 
 def test_names_need_no_torch() -> None:

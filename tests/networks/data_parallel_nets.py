@@ -11,7 +11,7 @@ from everlearn.runs.distributed import RankInfo, joined_group
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 SIDE = 16
-BACKBONES = ("small", "pooled", "resnet18", "mlp")
+BACKBONES = ("compact", "small", "pooled", "resnet18", "mlp")
 N_IMAGES = (1, 8, 9)
 """Fewer than there are processes, and both with and without a rest."""
 

@@ -54,6 +54,16 @@ def test_every_setting_changes_the_hash() -> None:
     assert len({tiny("er", **change).hash for change in ({}, *CHANGES)}) == 1 + len(CHANGES)
 
 
+def test_stored_specs_keep_the_meaning_of_settings_that_came_later() -> None:
+    learner = {"name": "er", "settings": {"backbone": "pooled", "learning_rate": 0.001}}
+    stored = RunSpec.from_mapping({"format": 1, "stream": "sprites", "learner": learner})
+    assert stored.learner.settings["average"] == 0
+    assert "average" not in stored.to_json()
+    given = RunSpec.from_mapping({"stream": "sprites", "learner": learner})
+    assert given.learner.settings["average"] == 0.99
+    assert RunSpec.from_json(stored.to_json()).hash == stored.hash != given.hash
+
+
 def test_spec_is_frozen() -> None:
     with pytest.raises(Exception, match="frozen"):
         tiny().epochs = 3  # type: ignore[misc]

@@ -10,12 +10,14 @@ from everlearn.lazy import lazy_package
 from everlearn.learners.registry import (
     LEARNERS,
     REGISTRY,
+    as_written,
     build,
     complete,
     entry,
     learner_class,
     names,
     settings_class,
+    written,
 )
 
 if TYPE_CHECKING:

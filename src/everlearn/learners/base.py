@@ -40,7 +40,13 @@ class Setting:
     description: str
     choices: tuple[Any, ...] = ()
     bounds: Mapping[str, Any] = field(default_factory=dict)
-    late: bool = field(default=False, repr=False)  # left out of specs while it has its default
+    late: bool = field(default=False, repr=False)  # left out of specs while it has the value `before`
+    before: Any = field(default=None, repr=False)  # what specs without it mean; None: the default
+
+    @property
+    def unwritten(self) -> Any:
+        """The value that a late setting has where a spec leaves it out."""
+        return self.default if self.before is None else self.before
 
     def overridden_by(self, other: "Setting") -> "Setting":
         """The same setting with another default, and whatever else a subclass declares anew."""
@@ -50,6 +56,7 @@ class Setting:
             other.choices or self.choices,
             other.bounds or self.bounds,
             other.late or self.late,
+            self.before if other.before is None else other.before,
         )
 
 
@@ -63,13 +70,14 @@ def setting(
     le: float | None = None,
     lt: float | None = None,
     late: bool = False,
+    before: T | None = None,
 ) -> T:
     """Declare a setting of a learner, as a class-level field with an annotation.
 
     The description has no period at the end; ge, gt, le and lt are bounds; an annotation such as
     Literal["a", "b"] replaces `choices`. A subclass that declares the setting again inherits whatever it
     leaves out. A setting that is added to a published learner is `late`: specs from before it existed keep
-    their hash.
+    their hash, and mean the value `before`, or the default if that is not given.
 
     Example:
         >>> class Example(Configurable):
@@ -84,7 +92,7 @@ def setting(
     """
     bounds = {"ge": ge, "gt": gt, "le": le, "lt": lt}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
-    return cast(T, Setting(default, description, choices, given, late))
+    return cast(T, Setting(default, description, choices, given, late, before))
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(setting,))

@@ -8,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput
+from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import Learner, Losses, setting
 from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
 from everlearn.networks.devices import loss_value
 from everlearn.networks.distributed import data_parallel
-from everlearn.networks.layers import freeze_batch_norm
+from everlearn.networks.normalization import freeze_batch_norm
 from everlearn.networks.tensors import (
     flops_per_image,
     map_batches,
@@ -48,21 +49,30 @@ class Classifier(Learner):
     """
 
     backbone: str = setting(
-        '"small", "pooled", "resnet18" or "mlp"; the first three also with the suffix -renorm, for batch '
-        'renormalization; "mobile", which has it too; or with ImageNet weights "efficientnet-lite0", '
-        '"mobilenet-v1" or "mobilenet-v1-0.25"',
-        default="small",
+        '"compact", "small", "pooled", "resnet18", "mobile" or "mlp"; or with ImageNet weights '
+        '"efficientnet-lite0", "mobilenet-v1" or "mobilenet-v1-0.25"',
+        default="compact",
     )
+    norm: Literal["own", "batch", "renorm", "group"] = setting(
+        'normalization in the backbone: "batch", "renorm" (batch renormalization), "group", or the "own" of '
+        "the backbone",
+        default="own", late=True,
+    )  # fmt: skip
+    average: float = setting(
+        "decay of the moving average of the weights that predictions are made with; 0 predicts with the "
+        "weights as they are",
+        default=0.99, ge=0, lt=1, late=True, before=0.0,
+    )  # fmt: skip
     weights: str = setting(
         "initial weights of the backbone: a .safetensors file, such as `everlearn pretrain` writes, or "
         '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights',
         default="",
     )
     optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")
-    learning_rate: float = setting("learning rate of the optimizer", default=1e-3, gt=0, lt=MAX_LEARNING_RATE)
+    learning_rate: float = setting("learning rate of the optimizer", default=2e-3, gt=0, lt=MAX_LEARNING_RATE)
     momentum: float = setting('momentum of "sgd"', default=0.0, ge=0, le=0.9999)
 
-    parts: ClassVar[Names] = ("net", "optim")
+    parts: ClassVar[Names] = ("net", "optim", "averaged")
     counters: ClassVar[Names] = ("n_steps",)
     supports_data_parallel = True
 
@@ -77,10 +87,19 @@ class Classifier(Learner):
         """Start again: initial weights, no labels, a new optimizer."""
         self.net = self.make_net()
         self.optim = self.make_optimizer()
+        self.averaged = AveragedNet(self.net)
+
+    @property
+    def used_parts(self) -> Names:
+        return tuple(name for name in self.parts if name != "averaged" or self.average)
 
     def make_net(self) -> IncrementalNet:
         """A network with the initial weights."""
-        backbone = make_backbone(self.backbone, self.image_shape, self.seed)
+        if self.weights and self.norm != "own":
+            raise BadInput(
+                f"norm is {self.norm}, but pretrained weights have their own; leave out one of them"
+            )
+        backbone = make_backbone(self.backbone, self.image_shape, self.seed, self.norm)
         if self.weights:
             from everlearn.networks.weights import load_backbone  # most runs need neither it nor its imports
 
@@ -96,8 +115,19 @@ class Classifier(Learner):
         self.net.train()
         loss = self.loss(*self.tensors(batch))
         self.optimizer_step(loss)
-        self.n_steps += 1
+        self.end_step()
         return loss_value(loss)
+
+    def end_step(self) -> None:
+        """Count an optimizer step, and add the new weights to their average."""
+        self.n_steps += 1
+        if self.average:
+            self.averaged.add(self.average)
+
+    @property
+    def inference_net(self) -> IncrementalNet:
+        """The network that predictions are made with: the averaged one, or `net`."""
+        return self.averaged.net or self.net
 
     def loss(self, images: Tensor, targets: Tensor) -> Tensor:
         """The loss that a step minimizes: cross-entropy over all labels seen so far."""
@@ -123,7 +153,7 @@ class Classifier(Learner):
 
     def inference_logits(self, images: Tensor) -> Tensor:
         """The logits (n, n_labels) that predictions are made from."""
-        return self.net(images)
+        return self.inference_net(images)
 
     @torch.no_grad()
     def predict(self, images: Images, tasks: IntArray | None = None) -> IntArray:
@@ -138,7 +168,7 @@ class Classifier(Learner):
     def features(self, images: Images) -> FloatArray:
         """The backbone's features of images, (n, n_features)."""
         self.net.eval()
-        features = map_batches(lambda some: self.net.backbone(self.tensor(some)), images)
+        features = map_batches(lambda some: self.inference_net.backbone(self.tensor(some)), images)
         return np.asarray(features.double().numpy())
 
     def add_labels(self, labels: IntArray) -> None:

@@ -39,6 +39,7 @@ class CLSER(ER):
     complementary learning system", arXiv:2201.12604.
     """
 
+    average: float = setting("0: predictions are made with the stable copy", default=0.0, ge=0, le=0)
     consistency_weight: float = setting("weight of the error of logits", default=0.1, ge=0, le=1e9)
     plastic_rate: float = setting("probability of an update of the plastic copy", default=0.9, ge=0, le=1)
     stable_rate: float = setting("probability of an update of the stable copy", default=0.7, ge=0, le=1)

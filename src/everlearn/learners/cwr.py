@@ -18,7 +18,7 @@ from everlearn.learners.stateful import Names
 from everlearn.learners.weight_penalty import PathIntegralPenalty
 from everlearn.networks import flops_per_image, map_batches, split_layers
 from everlearn.networks.activation_cache import CachedLayers
-from everlearn.networks.layers import set_renorm_momentum
+from everlearn.networks.normalization import set_renorm_momentum
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import TaskView
 from everlearn.streams.stream import Images
@@ -43,6 +43,7 @@ class CWRLearner(Classifier):
         '"mobilenet-v1" or "mobilenet-v1-0.25"; or any other',
         default="small-renorm",
     )
+    average: float = setting("0: predictions are made with consolidated weights", default=0.0)
     always_frozen: bool = setting(
         "freeze the lower layers in the first task too, as fits pretrained weights", default=False
     )
@@ -79,6 +80,8 @@ class CWRLearner(Classifier):
         self.n_ended = 0
         if self.cached and not self.always_frozen:
             raise BadInput("cached is set, but the first task trains all layers; set always_frozen too")
+        if self.average:
+            raise BadInput(f"average is {self.average}, but class weights are consolidated here; leave it 0")
         super().setup()
         self.cwr_head = CWRHead(self.net.head.weight.detach(), centering=self.centering)
         self.upper_flops = self.forward_flops - self.lower_flops

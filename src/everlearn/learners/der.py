@@ -62,7 +62,7 @@ class DER(Classifier):
         for replay_loss in self.replay_losses():
             loss = loss + replay_loss
         self.optimizer_step(loss)
-        self.n_steps += 1
+        self.end_step()
         self.buffer.add(without_factors(batch), logits=logits.detach().float().cpu().numpy())
         return {"loss": loss_value(loss)}
 

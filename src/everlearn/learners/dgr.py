@@ -77,7 +77,7 @@ class DGR(Classifier):
             generator_loss = share * generator_loss + (1 - share) * self.generator_loss(generated, rng)
         self.optimizer_step(loss)
         minimize(generator_loss, self.generator.optim)
-        self.n_steps += 1
+        self.end_step()
         return {"loss": loss_value(loss), "generator": loss_value(generator_loss)}
 
     @torch.no_grad()

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import Classifier
 from everlearn.learners.stateful import Footprint, Names
@@ -60,7 +61,9 @@ class FrozenFeatures(Classifier):
         was_frozen = self.is_frozen
         self.n_ended += 1
         if self.is_frozen and not was_frozen:
+            self.net.backbone = self.inference_net.backbone
             self.net.head = GrowingHead(self.net.n_features).to(self.net.head.weight.device)
+            self.averaged = AveragedNet(self.net)  # one copy of the backbone serves from now on
             self.optim = self.make_optimizer()
             for batch in task.train.batches(EVAL_BATCH_SIZE):
                 self.learn(batch)

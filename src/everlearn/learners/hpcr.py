@@ -46,6 +46,7 @@ class HPCR(ER):
     continual learning", arXiv:2309.15038.
     """
 
+    average: float = setting("0: predictions are made with the weights as they are", default=0.0, ge=0, le=0)
     temperature: float = setting("temperature of all cosines", default=0.09, ge=1e-3, le=1e3)
     min_factor: float = setting("smallest factor of the contrastive loss", default=0.5625, ge=0, le=1e3)
     max_factor: float = setting("largest factor of the contrastive loss", default=1.8, ge=0, le=1e3)

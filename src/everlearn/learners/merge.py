@@ -43,6 +43,7 @@ class Merge(Classifier):
     "TIES-merging: resolving interference when merging models", arXiv:2306.01708.
     """
 
+    average: float = setting("0: predictions are made with merged weights", default=0.0, ge=0, le=0)
     method: Literal["ema", "task-arithmetic", "ties"] = setting("how weights are merged", default="ema")
     share: float = setting("share of the latest task in the weights of ema", default=0.5, ge=0, le=1)
     factor: float = setting("factor of merged task vectors", default=1.0, ge=0, le=1e3)

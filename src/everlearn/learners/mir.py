@@ -57,7 +57,7 @@ class MIR(ER):
         if len(candidates):
             loss = loss + functional.cross_entropy(logits[n:], targets[n:])
         self.optimizer_step(loss)
-        self.n_steps += 1
+        self.end_step()
         self.buffer.add(without_factors(batch))
         return {"loss": loss_value(loss)}
 

@@ -88,7 +88,7 @@ class OnPro(ER):
             losses["cross_entropy"] = self.loss(self.crops(images[:n], 1), targets[:n])
         loss = torch.stack([*losses.values()]).sum()
         self.optimizer_step(loss)
-        self.n_steps += 1
+        self.end_step()
         self.buffer.add(without_factors(batch))
         return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
 

@@ -49,6 +49,7 @@ class PackNet(Classifier):
     pruning", arXiv:1711.05769.
     """
 
+    average: float = setting("0: predictions are made with masked weights", default=0.0, ge=0, le=0)
     kept: float = setting("share of a layer's free weights that a task keeps", default=0.25, gt=0, le=1)
     passes: int = setting("epochs over the task after pruning", default=1, ge=0, le=10_000)
     pass_size: int = setting("images per step after pruning", default=64, ge=1, le=MAX_REPLAY)
@@ -61,7 +62,10 @@ class PackNet(Classifier):
         super().setup()
         self.n_ended = 0
         self.rows: list[list[int]] = []  # task and label of each logit
-        self.owners = [torch.full_like(w, FREE, dtype=torch.int16) for w in self.pruned_weights().values()]
+        self.owners = [
+            torch.full(weight.shape, FREE, dtype=torch.int16, device=weight.device)
+            for weight in self.pruned_weights().values()
+        ]
 
     def pruned_weights(self) -> dict[str, nn.Parameter]:
         """Convolutions and matrices of the backbone by name."""

@@ -147,17 +147,44 @@ def settings_class(name: str) -> "type[Settings]":
 
 
 def complete(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a learner, checked: the given ones, and the defaults of the others but `late` ones.
+    """All settings of a learner, checked: the given ones, and the defaults of the others.
 
     Example:
-        >>> complete("naive", {"optimizer": "sgd"})
-        {'backbone': 'small', 'weights': '', 'optimizer': 'sgd', 'learning_rate': 0.001, 'momentum': 0.0}
+        >>> settings = complete("naive", {"optimizer": "sgd"})
+        >>> settings["optimizer"], settings["learning_rate"]
+        ('sgd', 0.002)
     """
     model = settings_class(name)
     if settings and not model.model_fields:
         raise BadInput(f"{name} has no settings, but {sorted(settings)[0]!r} was given; leave it out")
-    values, known = model(**settings).model_dump(mode="json"), learner_class(name).settings
-    return {key: value for key, value in values.items() if not known[key].late or value != known[key].default}
+    return model(**settings).model_dump(mode="json")
+
+
+def written(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as stored specs have them: without `late` ones that have their earlier value.
+
+    Example:
+        >>> written("naive", {"optimizer": "sgd", "norm": "own", "average": 0.0})
+        {'optimizer': 'sgd'}
+    """
+    earlier = _earlier(name)
+    return {key: value for key, value in settings.items() if key not in earlier or value != earlier[key]}
+
+
+def as_written(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+
+    Example:
+        >>> as_written("naive", {"optimizer": "sgd"})
+        {'norm': 'own', 'average': 0.0, 'optimizer': 'sgd'}
+    """
+    return {**_earlier(name), **settings}
+
+
+def _earlier(name: str) -> dict[str, Any]:
+    """The values that `late` settings had before they were settings."""
+    known = learner_class(name).settings
+    return {key: each.unwritten for key, each in known.items() if each.late}
 
 
 def build(name: str, *, image_shape: tuple[int, ...], seed: int, **settings: Any) -> "Learner":

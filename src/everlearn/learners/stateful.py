@@ -60,16 +60,21 @@ class Stateful:
         cls.parts = tuple(dict.fromkeys(name for base in bases for name in base.parts))
         cls.counters = tuple(dict.fromkeys(name for base in bases for name in base.counters))
 
+    @property
+    def used_parts(self) -> Names:
+        """Names of the parts that the settings need; others have no state."""
+        return self.parts
+
     def state(self) -> State:
         """All that is needed to continue exactly, even within a task; training on does not change it."""
-        parts = {name: _state_of(getattr(self, name)) for name in self.parts}
+        parts = {name: _state_of(getattr(self, name)) for name in self.used_parts}
         return {**parts, **{name: deepcopy(getattr(self, name)) for name in self.counters}}
 
     def load(self, state: State) -> None:
         """Continue from what `state` returned."""
         for name in self.counters:
             setattr(self, name, deepcopy(state[name]))
-        for name in self.parts:
+        for name in self.used_parts:
             part = getattr(self, name)
             if isinstance(part, torch.optim.Optimizer) and hasattr(self, "make_optimizer"):
                 part = self.make_optimizer()
@@ -78,7 +83,7 @@ class Stateful:
 
     def to(self, device: torch.device) -> Self:
         """Move all parts to a device; they are built on the CPU, so that a seed means the same weights."""
-        for name in self.parts:
+        for name in self.used_parts:
             setattr(self, name, _moved(getattr(self, name), device))
         return self
 
@@ -87,7 +92,7 @@ class Stateful:
 
     def footprint(self) -> Footprint:
         """The bytes held right now."""
-        return sum((_footprint_of(getattr(self, name)) for name in self.parts), Footprint())
+        return sum((_footprint_of(getattr(self, name)) for name in self.used_parts), Footprint())
 
 
 def _state_of(part: Any) -> Any:

@@ -38,6 +38,7 @@ class WA(ER):
     arXiv:1911.07053.
     """
 
+    average: float = setting("0: predictions are made with aligned weights", default=0.0, ge=0, le=0)
     temperature: float = setting("temperature of the softmax in distillation", default=2.0, ge=1e-3, le=1e3)
 
     parts: ClassVar[Names] = ("teacher",)

@@ -4,19 +4,22 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import chain, pairwise
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
-from everlearn.networks.layers import BatchNorm1d, BatchNorm2d, BatchRenorm, GrowingHead, MeanPool
+from everlearn.networks.layers import GrowingHead, MaxMeanPool, MeanPool
+from everlearn.networks.normalization import BatchNorm1d, BatchNorm2d, BatchRenorm, Norm, normalization
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 from everlearn.registry import Registry
 
 POOLED_SIZE = 32
 """Pixels per side, about, that `PooledNet` averages larger images down to."""
+COMPACT_SIZE = 16
+"""Pixels per side, about, of the first feature maps of `CompactNet`."""
 MNIST_MEAN, MNIST_STD = 0.1307, 0.3081
 """Mean and standard deviation of the pixels of MNIST."""
 MOBILENET_LAYERS = (
@@ -97,7 +100,39 @@ class PooledNet(Backbone):
 
     def _downsample(self, images: Tensor) -> Tensor:
         smaller = functional.avg_pool2d(images, self.block) if self.block > 1 else images
-        return smaller.contiguous(memory_format=torch.channels_last)
+        return _channels_last(smaller)
+
+
+class CompactNet(Backbone):
+    """Six convolutions on maps of 16 px and less, global max and mean pooling; about 140,000 weights.
+
+    The first convolution reads all pixels with a stride that leaves about 16 px, so that the cost hardly
+    depends on the size of the images. Batch renormalization keeps its statistics right after a change of
+    tasks.
+    """
+
+    def __init__(self, image_shape: tuple[int, ...], width: int = 16) -> None:
+        super().__init__()
+        self.n_features = 16 * width
+        stride = max(1, round(min(image_shape[:2]) / COMPACT_SIZE))
+        self.convolutions = nn.Sequential(
+            convolution(n_channels(image_shape), width, kernel=max(3, 2 * stride - 1), stride=stride),
+            convolution(width, 2 * width, stride=2),
+            convolution(2 * width, 2 * width),
+            convolution(2 * width, 4 * width, stride=2),
+            convolution(4 * width, 4 * width),
+            convolution(4 * width, 8 * width),
+        )
+        self.norm = BatchNorm1d(self.n_features)
+        with_norm(self, "renorm").to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def layers(self) -> list[nn.Module]:
+        first, *others = self.convolutions
+        return [
+            nn.Sequential(_Lambda(_channels_last), first),
+            *others,
+            nn.Sequential(MaxMeanPool(), self.norm),
+        ]
 
 
 class MLP(Backbone):
@@ -194,12 +229,27 @@ def convolution(
     return nn.Sequential(layer, norm(n_out), nn.ReLU(inplace=True))
 
 
+def with_norm(net: Backbone, norm: Norm) -> Backbone:
+    """The network itself, with all layers of normalization of one kind.
+
+    Example:
+        >>> with_norm(PooledNet((32, 32)), "group").norm
+        GroupNorm(1, 128, eps=1e-05, affine=True)
+    """
+    return _with_layers(net, lambda layer: normalization(layer, norm))
+
+
 def with_renorm(net: Backbone) -> Backbone:
-    """The network itself, with batch renormalization in place of batch normalization."""
+    """The network itself, with `BatchRenorm`; for backbones whose results must not change."""
+    return _with_layers(net, lambda layer: BatchRenorm(layer.weight.numel()))  # type: ignore[operator]
+
+
+def _with_layers(net: Backbone, make: Callable[[nn.Module], nn.Module]) -> Backbone:
+    """The network with each layer of normalization replaced by what a function makes for it."""
     for parent in list(net.modules()):
         for name, layer in parent.named_children():
-            if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
-                setattr(parent, name, BatchRenorm(layer.num_features))
+            if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
+                setattr(parent, name, make(layer))
     return net
 
 
@@ -221,6 +271,7 @@ def pooled_relu_renorm(image_shape: tuple[int, ...]) -> Backbone:
 _NAMES = {
     "small": "SmallNet",
     "pooled": "PooledNet",
+    "compact": "CompactNet",
     "mlp": "MLP",
     "mobile": "MobileNet",
     "small-renorm": "small_renorm",
@@ -245,8 +296,12 @@ BACKBONES = Registry(
 """Backbones by name: those of this package, of installed packages, and any by import string or file."""
 
 
-def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbone:
+def make_backbone(
+    name: str, image_shape: tuple[int, ...], seed: int, norm: Norm | Literal["own"] = "own"
+) -> Backbone:
     """A new backbone by name or reference; the same seed gives the same weights.
+
+    `norm` replaces its layers of normalization; "own" leaves them.
 
     Example:
         >>> backbone = make_backbone("mlp", (16, 16), seed=0)
@@ -258,7 +313,7 @@ def make_backbone(name: str, image_shape: tuple[int, ...], seed: int) -> Backbon
         backbone = build(image_shape)
     if not isinstance(backbone, nn.Module) or not isinstance(getattr(backbone, "n_features", None), int):
         raise BadInput(f"{name} gave {type(backbone).__name__}; it must give a torch module with n_features")
-    return cast(Backbone, backbone)
+    return cast(Backbone, backbone) if norm == "own" else with_norm(cast(Backbone, backbone), norm)
 
 
 def split_layers(net: Backbone, n: int | str) -> tuple[nn.Sequential, nn.Sequential]:
@@ -302,6 +357,10 @@ class _Lambda(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.function(x)
+
+
+def _channels_last(images: Tensor) -> Tensor:
+    return images.contiguous(memory_format=torch.channels_last)
 
 
 def _standardize(images: Tensor) -> Tensor:

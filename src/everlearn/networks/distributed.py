@@ -14,6 +14,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from everlearn.errors import BadInput
+from everlearn.networks.normalization import FusedBatchRenorm
 
 SHUTDOWN = -1
 Net = TypeVar("Net", bound=nn.Module)
@@ -113,6 +114,9 @@ def data_parallel(net: Net) -> Net:
             if not any(True for _ in module.buffers(recurse=False)):
                 continue
             is_norm = isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d) and module.affine
+            if isinstance(module, FusedBatchRenorm):
+                _mix_in(_SyncBatchRenorm, module)
+                continue
             if not is_norm or not module.momentum:
                 raise BadInput(
                     f"the network has a layer {type(module).__name__}, whose statistics cannot be computed "
@@ -140,7 +144,7 @@ class _DataParallel(nn.Module):
         return _Sharded.apply(self._forward_own, images, *weights)  # type: ignore[no-untyped-call]
 
     def _forward_own(self, images: Tensor) -> Tensor:
-        norms = [module for module in self.modules() if isinstance(module, _SyncBatchNorm)]
+        norms = [each for each in self.modules() if isinstance(each, _SyncBatchNorm | _SyncBatchRenorm)]
         for norm in norms:
             norm.is_sharded = True
         try:
@@ -186,6 +190,21 @@ class _SyncBatchNorm(nn.modules.batchnorm._BatchNorm):
         for name, value in (("running_mean", mean), ("running_var", variance * n / (n - 1))):
             self.get_buffer(name).lerp_(value, self.momentum or 0.0)
         return _Normalize.apply(x, self.weight, self.bias, mean, variance, n, self.eps)  # type: ignore[no-untyped-call]
+
+
+class _SyncBatchRenorm(FusedBatchRenorm):
+    """A mixin for batch renormalization with the statistics of all processes."""
+
+    is_sharded = False
+    """Whether the current batch consists of the rows of this process."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, C, ...) -> (n, C, ...)."""
+        if not (self.is_sharded and self.training):
+            return super().forward(x)
+        mean, variance, n = _statistics(x.detach())
+        weight, bias = self.corrected(mean, variance)
+        return _Normalize.apply(x, weight, bias, mean, variance, n, self.eps)  # type: ignore[no-untyped-call]
 
 
 def _statistics(x: Tensor) -> tuple[Tensor, Tensor, float]:

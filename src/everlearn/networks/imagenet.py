@@ -13,7 +13,8 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.networks.backbones import MOBILENET_LAYERS, Backbone
-from everlearn.networks.layers import BatchNorm2d, MeanPool
+from everlearn.networks.layers import MeanPool
+from everlearn.networks.normalization import BatchNorm2d
 from everlearn.networks.tensors import MID_GRAY
 from everlearn.streams.images.location import data_folder
 

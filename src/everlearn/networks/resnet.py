@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from everlearn.networks.backbones import Backbone, with_renorm
-from everlearn.networks.layers import BatchNorm2d, MeanPool
+from everlearn.networks.layers import MeanPool
+from everlearn.networks.normalization import BatchNorm2d
 from everlearn.networks.tensors import n_channels
 
 

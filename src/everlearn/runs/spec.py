@@ -48,6 +48,10 @@ class LearnerSpec(Settings):
     def _complete(cls, settings: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         return learners.complete(info.data["name"], settings) if "name" in info.data else settings
 
+    @field_serializer("settings")
+    def _write(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return learners.written(self.name, settings)
+
 
 class Evaluation(Settings):
     """When and on how many images a learner is evaluated."""
@@ -112,9 +116,12 @@ class RunSpec(Settings):
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Self:
-        """Read a spec from a plain dictionary."""
+        """Read a spec from a plain dictionary; one with a format is a stored spec, see `Setting.before`."""
         check_format(settings, "the spec")
-        return cls(**{name: value for name, value in settings.items() if name != "format"})
+        given = {name: value for name, value in settings.items() if name != "format"}
+        if "format" in settings and isinstance(learner := given.get("learner"), Mapping):
+            given["learner"] = _as_written(learner)
+        return cls(**given)
 
     @classmethod
     def from_record(cls, record: "Record") -> Self:
@@ -215,3 +222,11 @@ class RunSpec(Settings):
     @field_serializer("stream")
     def _write_stream(self, stream: StreamSettings) -> dict[str, Any]:
         return stream.to_mapping()
+
+
+def _as_written(learner: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A learner and its settings as a stored spec means them."""
+    name, settings = learner.get("name", "dcl"), learner.get("settings", {})
+    if not isinstance(name, str) or not isinstance(settings, Mapping):
+        return learner  # validation says what is wrong
+    return {**learner, "settings": learners.as_written(name, settings)}

@@ -17,6 +17,8 @@ ONE, TWO, THREE = (0,), (0, 1), (0, 1, 2)
 PROTOCOLS = ("one-shot", "open-set", "multiple-choice")
 DCL_200 = {"n_tasks": 200, "evaluation.every_n_tasks": 10}
 DER = learner(alpha=0.1, beta=0.5, memory_size=5000)
+PLAIN = {"learning_rate": 1e-3, "average": 0.0}
+"""As in the paper, and of the records from before averaged weights were the default."""
 REPLAY = {"epochs": 1, **learner(replay_size=96)}
 VIT, TIMM_VIT = "results/vit-fashion.safetensors", "hub:timm/vit_base_patch16_224.augreg_in21k_ft_in1k"
 
@@ -35,13 +37,14 @@ def _baseline(
     seeds: tuple[int, ...] = TWO,
     folder: str = "",
 ) -> Series:
-    small = {**learner(backbone="pooled"), "batch_size": 32, "epochs": 3, "n_tasks": 20}
+    plain = NONE if method == "contrastive" else PLAIN
+    small = {**learner(backbone="pooled", **plain), "batch_size": 32, "epochs": 3, "n_tasks": 20}
     return Series(
         name,
         method,
         None if smoke is None else Run(smoke),
         None if laptop is None else Run({**small, **laptop}, seeds, minutes, folder),
-        None if paper is None else Run({**learner(backbone="resnet18"), **paper}),
+        None if paper is None else Run({**learner(backbone="resnet18", **plain), **paper}),
     )
 
 
