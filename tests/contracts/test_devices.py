@@ -22,14 +22,12 @@ STREAM, IMAGES, train = TRIAL.stream, TRIAL.images, TRIAL.train
 CAPABILITIES = ("encode", "posterior", "novelty", "estimate", "features", "environment_probabilities")
 WAITING = {
     "a-gem": "it compares gradients",
-    "ar1": "batch renormalization counts batches",
     "dcl": "it skips batches with small pose errors",
     "der": "logits are stored in host memory",
     "der++": "logits are stored in host memory",
     "fecam": "statistics are in host memory",
     "hpcr": "logits and features are stored in host memory",
     "l2p": "clipping groups gradients by the device that they are on in truth",
-    "gnr": "batch renormalization counts batches",
     "prototypes": "statistics are in host memory",
     "ranpac": "statistics are in host memory",
     "simplecil": "statistics are in host memory",
@@ -49,7 +47,7 @@ def on(name: str, kind: str) -> Learner:
 
 def weights(part: Stateful) -> Iterator[torch.Tensor]:
     """All weights and buffers among the declared parts."""
-    for each in (getattr(part, name) for name in part.parts):
+    for each in (getattr(part, name) for name in part.used_parts):
         if isinstance(each, Stateful):
             yield from weights(each)
         elif isinstance(each, nn.Module):

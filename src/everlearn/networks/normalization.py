@@ -98,13 +98,13 @@ class BatchRenorm(nn.Module):
     @torch.no_grad()
     def correction(self, mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
         """The r and d of a training batch; updates the running statistics."""
-        if int(self.n_batches) == 0:
-            self.running_mean.copy_(mean)
-            self.running_std.copy_(std)
+        is_first = self.n_batches == 0  # a tensor, since a number would have to come from the device
+        self.running_mean.copy_(torch.where(is_first, mean, self.running_mean))
+        self.running_std.copy_(torch.where(is_first, std, self.running_std))
         r = (std / self.running_std).clamp(1 / MAX_R, MAX_R)
         d = ((mean - self.running_mean) / self.running_std).clamp(-MAX_D, MAX_D)
         self.n_batches += 1
-        weight = max(self.momentum, 1 / int(self.n_batches))
+        weight = (1 / self.n_batches).clamp(min=self.momentum)
         self.running_mean.lerp_(mean, weight)
         self.running_std.lerp_(std, weight)
         return r, d
@@ -143,8 +143,8 @@ def normalization(layer: nn.Module, norm: Norm) -> nn.Module:
     Groups have 16 channels; features without positions form one group, so that groups are not small.
 
     Example:
-        >>> normalization(BatchNorm2d(64), "group")
-        GroupNorm(4, 64, eps=1e-05, affine=True)
+        >>> normalization(BatchNorm2d(64), "group").num_groups
+        4
     """
     n: int = layer.weight.numel()  # type: ignore[operator]
     if norm == "group":
