@@ -233,8 +233,8 @@ def with_norm(net: Backbone, norm: Norm) -> Backbone:
     """The network itself, with all layers of normalization of one kind.
 
     Example:
-        >>> with_norm(PooledNet((32, 32)), "group").norm
-        GroupNorm(1, 128, eps=1e-05, affine=True)
+        >>> type(with_norm(PooledNet((32, 32)), "group").norm)
+        <class 'torch.nn.modules.normalization.GroupNorm'>
     """
     return _with_layers(net, lambda layer: normalization(layer, norm))
 

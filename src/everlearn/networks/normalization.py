@@ -143,8 +143,8 @@ def normalization(layer: nn.Module, norm: Norm) -> nn.Module:
     Groups have 16 channels; features without positions form one group, so that groups are not small.
 
     Example:
-        >>> normalization(BatchNorm2d(64), "group")
-        GroupNorm(4, 64, eps=1e-05, affine=True)
+        >>> normalization(BatchNorm2d(64), "group").num_groups
+        4
     """
     n: int = layer.weight.numel()  # type: ignore[operator]
     if norm == "group":
