@@ -27,6 +27,7 @@ WAITING = {
     "der++": "logits are stored in host memory",
     "fecam": "statistics are in host memory",
     "hpcr": "logits and features are stored in host memory",
+    "gnr": "it counts labels in host memory",
     "l2p": "clipping groups gradients by the device that they are on in truth",
     "prototypes": "statistics are in host memory",
     "ranpac": "statistics are in host memory",
