@@ -2,8 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from everlearn.networks.backbones import PooledNet, make_backbone, with_norm, with_renorm
+from everlearn.networks.backbones import PooledNet, make_backbone
 from everlearn.networks.normalization import (
+    with_norm,
+    with_renorm,
     MAX_D,
     MAX_R,
     BatchNorm1d,

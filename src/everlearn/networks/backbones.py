@@ -12,7 +12,14 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
 from everlearn.networks.layers import GrowingHead, MaxMeanPool, MeanPool
-from everlearn.networks.normalization import BatchNorm1d, BatchNorm2d, BatchRenorm, Norm, normalization
+from everlearn.networks.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchRenorm,
+    Norm,
+    with_norm,
+    with_renorm,
+)
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 from everlearn.registry import Registry
 
@@ -227,30 +234,6 @@ def convolution(
     """Convolution, batch normalization, ReLU."""
     layer = nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias=False)
     return nn.Sequential(layer, norm(n_out), nn.ReLU(inplace=True))
-
-
-def with_norm(net: Backbone, norm: Norm) -> Backbone:
-    """The network itself, with all layers of normalization of one kind.
-
-    Example:
-        >>> type(with_norm(PooledNet((32, 32)), "group").norm)
-        <class 'torch.nn.modules.normalization.GroupNorm'>
-    """
-    return _with_layers(net, lambda layer: normalization(layer, norm))
-
-
-def with_renorm(net: Backbone) -> Backbone:
-    """The network itself, with `BatchRenorm`; for backbones whose results must not change."""
-    return _with_layers(net, lambda layer: BatchRenorm(layer.weight.numel()))  # type: ignore[operator]
-
-
-def _with_layers(net: Backbone, make: Callable[[nn.Module], nn.Module]) -> Backbone:
-    """The network with each layer of normalization replaced by what a function makes for it."""
-    for parent in list(net.modules()):
-        for name, layer in parent.named_children():
-            if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
-                setattr(parent, name, make(layer))
-    return net
 
 
 def small_renorm(image_shape: tuple[int, ...]) -> Backbone:

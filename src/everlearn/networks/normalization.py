@@ -1,11 +1,13 @@
 """Layers of normalization: batch normalization, batch renormalization, group normalization."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+Net = TypeVar("Net", bound=nn.Module)
 Norm = Literal["batch", "renorm", "group"]
 """By statistics of the batch, by the same corrected towards running ones, or by those of each image."""
 GROUP_SIZE = 16
@@ -151,6 +153,30 @@ def normalization(layer: nn.Module, norm: Norm) -> nn.Module:
         is_flat = isinstance(layer, nn.BatchNorm1d) or getattr(layer, "num_groups", 0) == 1
         return nn.GroupNorm(1 if is_flat or n % GROUP_SIZE else n // GROUP_SIZE, n)
     return FusedBatchRenorm(n) if norm == "renorm" else BatchNorm(n)
+
+
+def with_norm(net: Net, norm: Norm) -> Net:
+    """The network itself, with all layers of normalization of one kind.
+
+    Example:
+        >>> type(with_norm(nn.Sequential(nn.BatchNorm2d(32)), "group")[0])
+        <class 'torch.nn.modules.normalization.GroupNorm'>
+    """
+    return _with_layers(net, lambda layer: normalization(layer, norm))
+
+
+def with_renorm(net: Net) -> Net:
+    """The network itself, with `BatchRenorm`; for backbones whose results must not change."""
+    return _with_layers(net, lambda layer: BatchRenorm(layer.weight.numel()))  # type: ignore[operator]
+
+
+def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
+    """The network with each layer of normalization replaced by what a function makes for it."""
+    for parent in list(net.modules()):
+        for name, layer in parent.named_children():
+            if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
+                setattr(parent, name, make(layer))
+    return net
 
 
 def set_renorm_momentum(net: nn.Module, momentum: float) -> None:

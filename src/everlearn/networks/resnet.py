@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from everlearn.networks.backbones import Backbone, with_renorm
+from everlearn.networks.backbones import Backbone
 from everlearn.networks.layers import MeanPool
-from everlearn.networks.normalization import BatchNorm2d
+from everlearn.networks.normalization import BatchNorm2d, with_renorm
 from everlearn.networks.tensors import n_channels
 
 

@@ -50,7 +50,6 @@ from everlearn.settings import differences
 
 if TYPE_CHECKING:
     import torch
-
 CHECKPOINT_INTERVAL = 60.0
 """Seconds of work that an interruption may cost at most."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
