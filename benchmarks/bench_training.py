@@ -24,7 +24,7 @@ def run() -> list[Row]:
     """Images per CPU second of one thread; steps of all variants are interleaved."""
     torch.set_num_threads(1)
     batch = sprites(image_size=SIZE, factor_values=3).task(0).train[: N_NEW + N_REPLAYED]
-    earlier = {"learning_rate": 1e-3, "average": 0.0}
+    earlier: dict[str, Any] = {"learning_rate": 1e-3, "average": 0.0}
     steps: dict[str, Step] = {
         "er, small, as before": _er(batch, backbone="small", **earlier),
         "er, pooled, as before": _er(batch, backbone="pooled", **earlier),
