@@ -4,8 +4,6 @@ from torch import nn
 
 from everlearn.networks.backbones import PooledNet, make_backbone
 from everlearn.networks.normalization import (
-    with_norm,
-    with_renorm,
     MAX_D,
     MAX_R,
     BatchNorm1d,
@@ -14,6 +12,8 @@ from everlearn.networks.normalization import (
     FusedBatchRenorm,
     Norm,
     set_renorm_momentum,
+    with_norm,
+    with_renorm,
 )
 from everlearn.networks.resnet import ResNet18
 
