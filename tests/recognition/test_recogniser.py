@@ -116,3 +116,10 @@ def test_odd_sizes_are_taught_and_asked(tmp_path, size):
     with Recogniser.open(tmp_path / "new", features="gradients") as memory:
         memory.teach(Image.new("RGB", size, (200, 30, 30)), "red")
         assert memory.ask(Image.new("RGB", size, (200, 30, 30)))[0].best == "red"
+
+
+def test_a_memory_of_an_earlier_version_is_refused(tmp_path):
+    with Recogniser.open(tmp_path / "memory", features="gradients") as memory:
+        memory.settings = {**memory.settings, "version": 1}
+    with pytest.raises(BadInput, match="earlier version; teach its images again"):
+        Recogniser.open(tmp_path / "memory")

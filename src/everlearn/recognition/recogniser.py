@@ -26,15 +26,13 @@ from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.templates import LENGTH, template_angles, templates_of
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
-from everlearn.recognition.views import angles, render, render_textured
+from everlearn.recognition.views import angles, limited, render, render_textured
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
 from everlearn.streams.images.decode import Pixels
 
-SIZE = 128
-"""Pixels per side of a stored exemplar."""
-ASK_SIDE = 256
-"""Larger images are reduced to this longer side before they are compared."""
+SIZE, VERSION = 128, 2
+"""Pixels per side of a stored exemplar, and the version of the stored columns."""
 WHOLE_AREA = 0.8
 """An object that fills less of its image is also stored with the whole image."""
 
@@ -68,9 +66,12 @@ class Recogniser:
         self.folder = Path(folder)
         self._memory = OnDiskMemory(folder)
         settings = self._memory.settings
-        if "features" not in settings:
+        if settings.get("version") != VERSION:
             self._memory.close()
-            raise BadInput(f"{str(folder)!r} is a memory without features; open it with OnDiskMemory")
+            what = "of an earlier version; teach its images again"
+            if "features" not in settings:
+                what = "without features; open it with OnDiskMemory"
+            raise BadInput(f"{str(folder)!r} is a memory {what}")
         self.upright = bool(settings["upright"])
         self.features: Features = make_features(settings["features"])
         self._angles = angles(upright=self.upright)
@@ -99,7 +100,9 @@ class Recogniser:
             }
             shape = (SIZE, SIZE, 4)
             with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
-                memory.settings = {"features": made.name, "upright": upright, "images": 0}
+                memory.settings = {
+                    "features": made.name, "upright": upright, "images": 0, "version": VERSION,
+                }  # fmt: skip
         return cls(folder)
 
     def __enter__(self) -> Self:
@@ -168,7 +171,7 @@ class Recogniser:
         An object in front of a plain background is stored cut out and, if it is small, also with the whole
         image: which of both will be seen again cannot be known.
         """
-        rgba = _limited(read_image(image))
+        rgba = limited(read_image(image))
         found = [cut_out(rgba)]
         area = (found[0].box[2] - found[0].box[0]) * (found[0].box[3] - found[0].box[1])
         if found[0].background == "plain" and area < WHOLE_AREA * rgba.shape[0] * rgba.shape[1]:
@@ -214,7 +217,7 @@ class Recogniser:
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
-        return [self._answer(_limited(read_image(each))) for each in _as_list(images)]
+        return [self._answer(limited(read_image(each))) for each in _as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
@@ -338,13 +341,3 @@ def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
     ):
         return [images]
     return list(images)
-
-
-def _limited(rgba: Pixels) -> Pixels:
-    """An image of at most ASK_SIDE pixels along its longer side."""
-    height, width = rgba.shape[:2]
-    factor = ASK_SIDE / max(height, width)
-    if factor >= 1:
-        return rgba
-    new = max(1, round(width * factor)), max(1, round(height * factor))
-    return np.array(Image.fromarray(rgba).resize(new, Image.Resampling.BOX))
