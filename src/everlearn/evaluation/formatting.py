@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from everlearn.evaluation.intervals import Interval
-from everlearn.plotting.axes import Bar
+
+if TYPE_CHECKING:
+    from everlearn.plotting.axes import Bar
 
 DASH = "–"
 LEGEND = (
@@ -86,8 +89,10 @@ def format_duration(number: Number) -> str:
     return f"{value:.{0 if unit == 's' and value >= 10 else 1}f} {unit}"
 
 
-def bar(number: Number, form: Format) -> Bar:
+def bar(number: Number, form: Format) -> "Bar":
     """A bar as long as a number, labelled with it."""
+    from everlearn.plotting.axes import Bar  # most runs plot nothing
+
     interval = _interval(number)
     return Bar(0.0 if interval is None else interval.mean, form(interval))
 

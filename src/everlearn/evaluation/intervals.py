@@ -5,13 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput
-from everlearn.plotting.axes import Series
 from everlearn.rng import FloatArray, rng_at
+
+if TYPE_CHECKING:
+    from everlearn.plotting.axes import Series
 
 LEVEL = 0.95
 """Default confidence level."""
@@ -82,11 +85,13 @@ def interval_over(values: Sequence[float], bounds: Bounds = UNBOUNDED) -> Interv
     return mean_interval(there, bounds=bounds) if there else None
 
 
-def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> Series:
+def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "Series":
     """Pointwise mean of several curves; x are all points that occur in a curve.
 
     The band is Student's interval of five curves or more, and the range of fewer.
     """
+    from everlearn.plotting.axes import Series  # most runs plot nothing
+
     x = sorted({point for curve in curves for point in curve})
     table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
     table = table.reshape(len(curves), len(x))
