@@ -84,7 +84,7 @@ async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> 
             updates = await run_in_threadpool(
                 lambda: [_update(name, each, states) for name, each in curves.items()]
             )
-            if any(updates):  # in one piece: the client may leave between two
+            if any(updates):  # as one chunk: the client may leave between two
                 yield "".join(f"data: {json.dumps(each)}\n\n" for each in updates if each)
             await asyncio.sleep(POLL_INTERVAL)
 
