@@ -59,7 +59,8 @@ class Client(threading.Thread):
                 while time.monotonic() < self._end:
                     self._follow(client)
         except httpx.HTTPError as error:
-            self.error = f"{self.kind} client: {error!r}"
+            path = error.request.url.path
+            self.error = f"{self.kind} client: {type(error).__name__} at {path}"
             print(self.error, flush=True)
 
     def _follow(self, client: httpx.Client) -> None:
