@@ -20,9 +20,9 @@ class MIR(ER):
     `er` that selects what it replays. With w the weights, g the gradient on the new batch and
     v = w - learning_rate * g, the replayed images are those among `n_candidates` random ones of the buffer
     whose loss grows most from w to v. One step then minimizes the loss on the new batch + that on these
-    images, which pass through the network together. The selection is made in evaluation mode. It works while
-    the buffer holds images of all classes, and costs two passes over the candidates and a second one over the
-    new batch.
+    images, which pass through the network together. The selection is made in evaluation mode. It costs two
+    passes over the candidates and a second one over the new batch. Few of many candidates are often images of
+    one class, with which training fails; it also decays like `er` when classes outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -38,7 +38,7 @@ class MIR(ER):
 
     n_candidates: int = setting(
         "stored images among which those of the largest increase are selected",
-        default=256,
+        default=128,
         ge=1,
         le=MAX_REPLAY,
     )
