@@ -22,9 +22,9 @@ from everlearn.runs import Record, list_records
 
 pytestmark = pytest.mark.more
 PACKAGE = Path(__file__).parent / "package"
-RUN = ("--learner", "er-ace", "--stream", "stripes", "--batch-size", "4")
+RUN = ("--learner", "outside-ace", "--stream", "stripes", "--batch-size", "4")
 LONG = (*RUN, "--set", "epochs=20", "--backbone", "mlp")
-SWEEP = 'learners = ["er-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
+SWEEP = 'learners = ["outside-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
 
 
 class Environment:
@@ -71,7 +71,7 @@ def digest(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -
 
 def test_components_are_listed_without_importing_them(environment: Environment, tmp_path: Path) -> None:
     found = environment.json("learners", cwd=tmp_path)["learners"]
-    assert found["er-ace"]["description"] == "from outside_methods.er_ace:ERACE"
+    assert found["outside-ace"]["description"] == "from outside_methods.er_ace:ERACE"
     assert "broken" in found
     assert environment.json("stream", "list", cwd=tmp_path)["kinds"]["stripes"].startswith("from outside")
 
@@ -83,7 +83,7 @@ def test_failing_entry_point_is_one_sentence(environment: Environment, tmp_path:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("kind", "name"), [("learner", "er-ace"), ("stream", "stripes")])
+@pytest.mark.parametrize(("kind", "name"), [("learner", "outside-ace"), ("stream", "stripes")])
 def test_components_keep_the_contract(environment: Environment, tmp_path: Path, kind: str, name: str) -> None:
     assert len(environment.json("check", kind, name, cwd=tmp_path)["promises"]) == 7
 
@@ -98,7 +98,7 @@ def test_killed_run_resumes_to_the_same_digest(environment: Environment, tmp_pat
     process.kill()
     process.wait()
     assert not Record(record).is_finished
-    assert set(Record(record).sources) == {"er-ace", "stripes"}
+    assert set(Record(record).sources) == {"outside-ace", "stripes"}
     assert environment.json("resume", str(record), cwd=Path("/"))["digest"] == digest
 
 
@@ -107,15 +107,15 @@ def test_sweep_comparison_and_protocol(environment: Environment, tmp_path: Path)
     result = environment.json("sweep", "sweep.toml", "--workers", "2", cwd=tmp_path)
     assert (result["finished"], result["failed"]) == (4, [])
     rows = environment.json("compare", "records/sweep", cwd=tmp_path)["rows"]
-    assert {row["learner"] for row in rows} == {"er-ace", "er"}
+    assert {row["learner"] for row in rows} == {"outside-ace", "er"}
     record = str(next(each.folder for each in list_records(tmp_path / "records" / "sweep")))
     evaluated = environment.json("evaluate", "brightness", record, "--darkest", "0.4", cwd=tmp_path)
     assert set(evaluated["accuracies"]) == {"1", "0.7", "0.4"}
     assert "brightness" in Record(record).protocol_results()
     with studio(environment, tmp_path / "records" / "sweep") as client:
         assert len(client.get("/api/records").json()["records"]) == 4
-        assert "er-ace" in client.get("/api/runs/options").json()["learners"]
-        form = client.get("/api/runs/learner", params={"name": "er-ace"}).json()
+        assert "outside-ace" in client.get("/api/runs/options").json()["learners"]
+        form = client.get("/api/runs/learner", params={"name": "outside-ace"}).json()
         assert "learner.replay_size" in {field["key"] for field in form["fields"]}
 
 
