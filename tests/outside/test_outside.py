@@ -24,7 +24,9 @@ pytestmark = pytest.mark.more
 PACKAGE = Path(__file__).parent / "package"
 RUN = ("--learner", "outside-ace", "--stream", "stripes", "--batch-size", "4")
 LONG = (*RUN, "--set", "epochs=20", "--backbone", "mlp")
-SWEEP = 'learners = ["outside-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
+SWEEP = (
+    'learners = ["outside-ace", "er"]\nstreams = ["stripes"]\nseeds = [0, 1]\nsettings = { batch_size = 8 }\n'
+)
 
 
 class Environment:
