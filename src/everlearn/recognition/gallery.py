@@ -46,7 +46,7 @@ class Points:
 
 
 class Pyramid:
-    """A image (H, W, 3) and reductions of it by powers of two."""
+    """An image (H, W, 3) and reductions of it by powers of two."""
 
     def __init__(self, image: Images) -> None:
         self.colours = [np.ascontiguousarray(image, np.float32)]

@@ -72,7 +72,7 @@ class Match:
 
 
 class View:
-    """A image (H, W, 4) as it is compared: smoothed, its object cut out, described."""
+    """An image (H, W, 4) as it is compared: smoothed, its object cut out, described."""
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features

@@ -53,7 +53,7 @@ class Similarity:
         """The similarity of each row, in its best view, with the best window of an image.
 
         In every window, the maps are averaged over the mask of each view. The averages themselves are not
-        computed: inner products of the cells are enough, and there are less cells than views.
+        computed: inner products of the cells are enough, and there are fewer cells than views.
 
         Args:
             maps: (side, side, width) of each layer.

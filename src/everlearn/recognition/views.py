@@ -146,7 +146,7 @@ def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) ->
 
 
 def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
-    """A image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
+    """An image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
 
     Random position, size, rotation (unless upright), light, pixel noise and background, which is plain or
     textured; a part of the object may be covered.
