@@ -7,7 +7,7 @@ N_THINGS = 8
 
 
 def thing(number: int, size: int = 96) -> Image.Image:
-    """A image with a transparent background."""
+    """An image with a transparent background."""
     rng = np.random.default_rng(number)
     y, x = np.mgrid[:size, :size] * (2 / size) - 1
     angle, radius = np.arctan2(y, x), np.hypot(x, y)

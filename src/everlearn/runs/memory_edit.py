@@ -45,7 +45,7 @@ def load_run(record: Record) -> RunState:
 
 
 def exemplar_of(run: RunState, image: Pixels) -> Images:
-    """The object in a image (H, W, 4), drawn as the exemplars of the run's stream are.
+    """The object in an image (H, W, 4), drawn as the exemplars of the run's stream are.
 
     Example:
         >>> import everlearn, numpy as np, tempfile

@@ -70,7 +70,7 @@ class CutOut:
 
 
 def read_image(image: ImageLike, name: str = "the image") -> Pixels:
-    """A image as RGBA (H, W, 4), upright; `BadInput` says what is wrong with it.
+    """An image as RGBA (H, W, 4), upright; `BadInput` says what is wrong with it.
 
     Example:
         >>> read_image(np.zeros((4, 6), np.uint8)).shape
