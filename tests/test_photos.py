@@ -132,7 +132,9 @@ def test_results_are_stored_and_pooled(tmp_path: Path, monkeypatch: pytest.Monke
     images, names = clusters(2, 0)
     asked = {"clean": Queries(*clusters(3, 1)), "no thing": Queries(images[:1], [None])}
     trials = [Trial("two", seed, images, names, asked) for seed in (0, 1)]
-    results = evaluate("nearest", QuerySet("toy", "", "", lambda: iter(trials), ("nearest",)))
+    toy = QuerySet("toy", "", "", lambda: iter(trials), ("nearest",))
+    results = list(evaluate("nearest", toy))
+    assert list(evaluate("nearest", toy, results[:2] + results[3:])) == [results[2]]
     store("toy", "nearest", results)
     assert load("toy", "nearest") == results
     assert json.loads(path_of("toy", "nearest").read_text())["method"] == "nearest"

@@ -1,6 +1,7 @@
 """Run query sets with methods: `python -m benchmarks.photos [--set NAME] [--method NAME] [--again]`.
 
-Stored results are not computed again unless asked for.
+Results are stored after each condition. Stored results are not computed again unless asked for, so a run that
+was stopped continues where it was.
 """
 
 import argparse
@@ -8,7 +9,7 @@ import sys
 
 from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.methods import METHODS
-from benchmarks.photos.records import accuracy, evaluate, load, store
+from benchmarks.photos.records import Result, accuracy, evaluate, load, store
 from benchmarks.photos.sets import SETS
 from everlearn.errors import BadInput
 
@@ -25,14 +26,15 @@ def main(words: list[str]) -> None:
     for name in options.set or SETS:
         chosen = options.method or SETS[name].methods
         for method in VARIANTS if chosen == ["layers"] else chosen:
-            if options.again or not load(name, method):
-                _run(name, method)
+            _run(name, method, [] if options.again else load(name, method))
             _show(name, method)
 
 
-def _run(name: str, method: str) -> None:
+def _run(name: str, method: str, results: list[Result]) -> None:
     try:
-        store(name, method, evaluate(method, SETS[name]))
+        for result in evaluate(method, SETS[name], results):
+            results.append(result)
+            store(name, method, results)
     except BadInput as error:
         print(f"{name}, {method}: not run; {error}", file=sys.stderr)
 

@@ -1,7 +1,7 @@
 """Results of a method on a query set, as JSON under results/photos."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -50,26 +50,31 @@ class Result:
     refused_at_5: float | None
 
 
-def evaluate(method: str, query_set: QuerySet) -> list[Result]:
-    """Teach and ask a method in all trials of a set; SIFT only where it ends within minutes."""
-    trials = (trial for trial in query_set.trials() if method != "sift" or _n_pairs(trial) < MAX_SIFT_PAIRS)
-    return [result for trial in trials for result in _evaluate(method, trial, query_set)]
+def evaluate(method: str, query_set: QuerySet, stored: Sequence[Result] = ()) -> Iterator[Result]:
+    """Teach and ask a method in all trials of a set, without the conditions that are stored.
+
+    SIFT is run only where it ends within minutes.
+    """
+    done = {(result.trial, result.seed, result.condition) for result in stored}
+    for trial in query_set.trials():
+        missing = [name for name in trial.asked if (trial.name, trial.seed, name) not in done]
+        if missing and (method != "sift" or _n_pairs(trial) < MAX_SIFT_PAIRS):
+            yield from _evaluate(method, trial, missing, query_set)
 
 
 def _n_pairs(trial: Trial) -> int:
     return len(trial.images) * sum(len(queries.images) for queries in trial.asked.values())
 
 
-def _evaluate(name: str, trial: Trial, query_set: QuerySet) -> list[Result]:
+def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: QuerySet) -> Iterator[Result]:
     method = make_method(name, query_set.trim, query_set.upright)
     method.teach(trial.images, trial.names)
-    results = []
-    for condition, queries in trial.asked.items():
+    for condition in conditions:
+        queries = trial.asked[condition]
         starts = range(0, len(queries.images), BATCH)
         label = f"{name}: {trial.name} {trial.seed}, {condition}"
         batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]
-        results.append(summary(trial, condition, queries, [answer for batch in batches for answer in batch]))
-    return results
+        yield summary(trial, condition, queries, [answer for batch in batches for answer in batch])
 
 
 def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[Answer]) -> Result:
