@@ -142,6 +142,7 @@ everlearn.run("nearest", stream, record=sys.argv[1], progress=False)
 """
 
 
+@pytest.mark.more
 def test_run_on_arrays_is_resumed_in_another_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", ARRAYS, tmp_path / "run"], check=True)
     record = everlearn.Record(tmp_path / "run")

@@ -4,7 +4,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from everlearn.settings import flatten
 from .conftest import finish, tiny, tree
 
 DATA_PARALLEL = [name for name in learners.names() if learners.learner_class(name).supports_data_parallel]
+FIRST = ("dcl-paper", "er", "slda")
+"""Learners with a gradient of their own, an ordinary one and none; the others follow in `make more`."""
+NAMES = [pytest.param(name, marks=[] if name in FIRST else pytest.mark.more) for name in DATA_PARALLEL]
 TOLERANCE = 1e-4
 """Relative to the largest weight after a short run with SGD; as stated in docs/scale.md."""
 ADAM_STEP = 1e-3
@@ -53,23 +57,44 @@ def child_ranks() -> list[psutil.Process]:
     ]
 
 
-@pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each run in one and in two processes, and `er` twice in two."""
-    folder = tmp_path_factory.mktemp("records")
-    for name in DATA_PARALLEL:
+@contextmanager
+def in_one_and_two_processes(folder: Path, names: Iterable[str]) -> Iterator[None]:
+    """Record runs of learners in one process and in two; ends with a group of two processes."""
+    for name in names:
         finish(record(spec_of(name), folder / "one" / name))
     with process_group(spec_of("er"), processes=2):
-        for name in DATA_PARALLEL:
+        for name in names:
             finish(record(spec_of(name), folder / "two" / name))
+        yield
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first learners in one and in two processes, and `er` twice in two."""
+    folder = tmp_path_factory.mktemp("records")
+    with in_one_and_two_processes(folder, FIRST):
         finish(record(spec_of("er"), folder / "again"))
         next(record(spec_of("er"), folder / "abandoned"))
     return folder
 
 
-@pytest.mark.parametrize("name", DATA_PARALLEL)
-def test_two_processes_learn_the_same_weights_as_one(records: Path, name: str) -> None:
-    one, two = (state_of(records / n / name) for n in ("one", "two"))
+@pytest.fixture(scope="module")
+def other_records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("others")
+    with in_one_and_two_processes(folder, [name for name in DATA_PARALLEL if name not in FIRST]):
+        return folder
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, name: str) -> Path:
+    """The folder with the records of a learner."""
+    found: Path = request.getfixturevalue("records" if name in FIRST else "other_records")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_learn_the_same_weights_as_one(folder: Path, name: str) -> None:
+    one, two = (state_of(folder / n / name) for n in ("one", "two"))
     assert one.keys() == two.keys()
     adam = 0.0 if "optimizer" in learners.settings_class(name).model_fields else ADAM_STEP
     for key, value in one.items():
@@ -86,13 +111,13 @@ def is_computed(key: str, value: Any) -> bool:
     return "losses" in key or is_sum or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
 
 
-@pytest.mark.parametrize("name", DATA_PARALLEL)
-def test_two_processes_log_the_same_events_as_one(records: Path, name: str) -> None:
-    one, two = (list(Record(records / n / name).events()) for n in ("one", "two"))
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_log_the_same_events_as_one(folder: Path, name: str) -> None:
+    one, two = (list(Record(folder / n / name).events()) for n in ("one", "two"))
     for expected, found in zip(one, two, strict=True):
         assert found.pop("losses", {}) == pytest.approx(expected.pop("losses", {}), rel=1e-4)
         assert {**found, "digest": ""} == {**expected, "digest": ""}
-    assert sorted(tree(records / "one" / name)) == sorted(tree(records / "two" / name))
+    assert sorted(tree(folder / "one" / name)) == sorted(tree(folder / "two" / name))
 
 
 def test_two_processes_are_deterministic(records: Path) -> None:

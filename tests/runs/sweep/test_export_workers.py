@@ -34,6 +34,7 @@ def interrupt_at(n: int) -> Callable[[int, int, str], None]:
     return progress
 
 
+@pytest.mark.more
 def test_interrupted_and_damaged_export_is_completed(tmp_path: Path, expected: dict[str, bytes]) -> None:
     with pytest.raises(KeyboardInterrupt):
         export(STREAM, tmp_path, to="webdataset", workers=TWO, progress=interrupt_at(4))

@@ -164,6 +164,7 @@ def test_abandoned_generator_ends_its_processes(tmp_path: Path) -> None:
         assert pending_commands(long)
 
 
+@pytest.mark.more
 def test_killed_parent_ends_its_processes_and_can_be_repeated(tmp_path: Path, digest: str) -> None:
     long = tiny_job(tmp_path / "long", **LONG)
     command = [sys.executable, "-c", PARENT, str(long.folder)]
