@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
 from everlearn.networks import make_backbone, to_tensor
-from everlearn.networks.imagenet import EfficientNetLite0, ImageNetBackbone
+from everlearn.networks.imagenet import EfficientNetLite0, ImageNetBackbone, fold_normalization
 from everlearn.networks.weights import IMAGENET, load_backbone
 from everlearn.streams.stream import Images
 
@@ -71,7 +71,9 @@ class PretrainedFeatures:
         """The network, loaded on first use."""
         net = cast(ImageNetBackbone, make_backbone(self.name, (self.size, self.size, 3), 0))
         load_backbone(net, self.weights)
-        return net.eval().requires_grad_(False)
+        net.eval().requires_grad_(False)
+        fold_normalization(net)
+        return net
 
     def _widths(self) -> tuple[int, ...]:
         found = self.maps(np.zeros((1, self.size, self.size, 3), np.uint8))

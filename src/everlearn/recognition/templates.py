@@ -42,8 +42,8 @@ SHRINKAGE, FEW = 1.0, 50
 
 Of few exemplars, the covariance says more about themselves than about what all things have in common.
 """
-MAX_FITTED = 1536
-"""Templates that the covariance is computed from."""
+MAX_FITTED = 768
+"""Templates that the covariance is computed from: more would take longer than all else when a memory is opened."""
 MAX_SEARCHED = 100
 """Exemplars that are searched for in one image."""
 STEPS = 127 / 1.5
@@ -177,14 +177,16 @@ class TemplateSearch:
         """The mean of all templates, directions (LENGTH, k), what is removed from each, and the factor."""
         flat = self._templates.reshape(-1, LENGTH)
         some = flat[np.linspace(0, len(flat) - 1, min(MAX_FITTED, len(flat))).astype(int)] / np.float32(STEPS)
-        mean = some.mean(axis=0)
-        covariance = np.cov((some - mean).T).astype(np.float32)
-        variances, directions = np.linalg.eigh(covariance)
+        centered = some - (mean := some.mean(axis=0))
+        # The Gram matrix of the templates has the variances of their covariance, and is smaller.
+        variances, vectors = np.linalg.eigh(centered @ centered.T / max(1, len(some) - 1))
         added = SHRINKAGE * (1 + FEW / len(self._templates))
         shrinkage = added * float(variances.sum()) / LENGTH + 1e-6
         kept = variances > 0.05 * shrinkage
+        directions = centered.T @ vectors[:, kept]
+        directions /= np.linalg.norm(directions, axis=0)
         removed = variances[kept] / (variances[kept] + shrinkage)
-        return mean, directions[:, kept], removed.astype(np.float32), 1 / shrinkage
+        return mean, directions, removed.astype(np.float32), 1 / shrinkage
 
     def _filter(self, row: int) -> Floats32:
         """The linear filters (angles, LENGTH) of an exemplar; their responses have a variance of 1."""
