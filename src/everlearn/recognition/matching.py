@@ -1,7 +1,7 @@
 """The comparison of an image with all exemplars: by descriptors, then by alignment of the best ones."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from everlearn.recognition.features import Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
+from everlearn.recognition.occluders import without_occluder
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
 from everlearn.recognition.views import crop, unwarp
 from everlearn.rng import FloatArray, IntArray
@@ -25,8 +26,15 @@ N_PROPOSED, N_DESCRIBED = 24, 5
 """Poses that are aligned if the object may be anywhere, and those whose masked view is described."""
 TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.05, 0.02
 """Weight of the score of a template beside the similarity of descriptors, and beside the explained share."""
+CERTAIN_SCORE, CERTAIN_WEIGHT = 7.0, 0.12
+"""Score of a template that chance does not reach, and the explained share that each unit above it is worth.
+
+A thing of one colour has nothing inside that alignment could explain, but its outline is found.
+"""
 MASKED_WEIGHT = 0.5
 """Weight of alignment beside the similarity of masked views, in which all silhouettes fit."""
+PART_WEIGHT = 0.1
+"""Weight of the score of a template if only a part of an object is seen."""
 CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
 VERIFIED = 0.25
@@ -76,7 +84,7 @@ class View:
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        self.image = smoothed(np.ascontiguousarray(rgba[..., :3]))
+        self.image, self.is_covered = without_occluder(smoothed(np.ascontiguousarray(rgba[..., :3])))
         self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
 
     @property
@@ -85,7 +93,7 @@ class View:
         left, top, right, bottom = self.found.box
         height, width = self.image.shape[:2]
         touches = left <= 0 or top <= 0 or right >= width or bottom >= height
-        return self.found.background != "none" and not touches
+        return self.found.background != "none" and not touches and not self.is_covered
 
     @cached_property
     def pyramid(self) -> Pyramid:
@@ -134,6 +142,8 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
         best = _match_object(view, gallery, similar)
         if best.is_verified:
             return best
+        if view.found.background != "none" and not view.is_separate:
+            return _match_part(view, gallery, similar)
         candidates.append((similar, best))
     if view.scenes:
         similar = _scene_similarities(view, gallery, allowed)
@@ -178,6 +188,27 @@ def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     return _best(gallery, aligned, by_row, rows, view.features.alignment_weight)
 
 
+def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
+    """The best class if only a part of the object is seen, in front of a background that was found.
+
+    Neither the descriptor of a part nor its outline, nor its pixels, is certain alone: they are added.
+    """
+    rows = np.flatnonzero(by_row > -2.0)
+    rows = rows[np.argsort(-by_row[rows], kind="stable")[:MAX_SEARCHED]]
+    windows, boxes = view.windows
+    poses = gallery.poses(windows, boxes, rows, 2 * len(rows), windows.mean(axis=0))
+    poses.sort(key=lambda each: by_row[each[1]] + PART_WEIGHT * each[0])
+    totals = by_row.copy()
+    for score, row, _ in poses:
+        totals[row] = by_row[row] + PART_WEIGHT * score
+    aligned = [
+        (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[-N_PROPOSED:]
+    ]
+    found = _best(gallery, aligned, totals, rows, 1.0)
+    _, margin, explained = found.scores
+    return replace(found, scores=(float(by_row[found.row]), margin, explained))
+
+
 def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """The best class if the object may be anywhere, in front of a pattern, or covered in part.
 
@@ -189,6 +220,7 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     windows, boxes = view.windows
     for score, row, start in gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0)):
         explained, transform = gallery.exemplar(row).align(view.pyramid, start)
+        explained += CERTAIN_WEIGHT * max(0.0, score - CERTAIN_SCORE)
         found.append((explained + SCORE_WEIGHT * score, (row, explained, transform)))
     found.sort(key=lambda each: -each[0])
     aligned = [each for _, each in found[:N_DESCRIBED]]

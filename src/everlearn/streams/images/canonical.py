@@ -179,6 +179,21 @@ def foreground(rgb: Pixels) -> Mask | None:
     return np.array(Image.fromarray(mask * 255).resize((width, height), Image.Resampling.BILINEAR)) > 127
 
 
+def background_surface(rgb: Pixels) -> FloatArray | None:
+    """The smooth background (H, W, 3) of an image; None if it is not plain."""
+    if min(rgb.shape[:2]) < 8:
+        return None
+    surface, sigma, outliers = _background(_reduced(rgb))
+    if sigma > MAX_BORDER_SIGMA or outliers > MAX_OUTLIERS:
+        return None
+    height, width = rgb.shape[:2]
+    planes = [
+        Image.fromarray(surface[..., c].astype(np.float32)).resize((width, height), Image.Resampling.BILINEAR)
+        for c in range(3)
+    ]
+    return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
+
+
 def _noise(gray: npt.NDArray[np.float32]) -> float:
     """The standard deviation of pixel noise, from a filter of norm sqrt 20 that smooth parts do not pass."""
     laplacian = gray[1:-1, 1:-1] * 4 - gray[:-2, 1:-1] - gray[2:, 1:-1] - gray[1:-1, :-2] - gray[1:-1, 2:]
@@ -276,12 +291,12 @@ def _largest_parts(found: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint8], re
         for j in range(W):
             if label[i, j] and sizes[label[i, j]] >= MIN_PART * largest and sizes[label[i, j]] > 4:
                 mask[i, j] = 1
-    _fill_holes(mask, stack)
+    fill_holes(mask, stack)
     return int((sizes >= max(MIN_PART * largest, 5)).sum())
 
 
 @compiled
-def _fill_holes(mask: npt.NDArray[np.uint8], stack: npt.NDArray[np.int64]) -> None:
+def fill_holes(mask: npt.NDArray[np.uint8], stack: npt.NDArray[np.int64]) -> None:
     """Set what the outside cannot reach."""
     H, W = mask.shape
     outside = np.zeros((H, W), np.uint8)

@@ -1,0 +1,64 @@
+"""Occluders of one colour are replaced by the background; objects are not."""
+
+import numpy as np
+import pytest
+
+from everlearn.recognition.occluders import without_occluder
+from tests.recognition.things import photo
+
+
+@pytest.fixture
+def image():
+    """A thing in the middle of a white image."""
+    return np.ascontiguousarray(np.asarray(photo(1, scale=0.5))[..., :3])
+
+
+def test_band_is_replaced_and_the_rest_is_not_changed(image):
+    covered = image.copy()
+    covered[:, 90:110] = 100
+    found, was_covered = without_occluder(covered)
+    assert was_covered
+    background = image[0, 0].astype(int)
+    assert (np.abs(found[:, 90:110] - background).max(axis=2) <= 2).mean() > 0.99
+    near = np.zeros(image.shape[1], bool)
+    near[88:112] = True
+    np.testing.assert_array_equal(found[:, ~near], image[:, ~near])
+
+
+def test_diagonal_band_of_another_colour_is_replaced(image):
+    y, x = np.mgrid[: image.shape[0], : image.shape[1]]
+    band = np.abs(x + y - 200) < 12
+    covered = np.where(band[..., None], np.array([200, 60, 60], np.uint8), image)
+    found, was_covered = without_occluder(covered)
+    assert was_covered
+    assert np.abs(found[band].astype(int) - image[0, 0]).max() <= 2
+
+
+def test_image_without_an_occluder_is_not_changed(image):
+    found, was_covered = without_occluder(image)
+    assert not was_covered
+    assert found is image
+
+
+@pytest.mark.parametrize("level", [0, 128])
+def test_object_of_one_colour_at_the_border_is_kept(level):
+    image = np.full((64, 64, 3), 255, np.uint8)
+    image[20:, 10:40] = level
+    assert not without_occluder(image)[1]
+
+
+def test_pattern_at_the_border_is_no_occluder(image):
+    covered = image.copy()
+    covered[:, 90:110] = np.random.default_rng(0).integers(0, 256, (image.shape[0], 20, 3))
+    assert not without_occluder(covered)[1]
+
+
+def test_no_plain_background_no_occluder():
+    image = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    image[:, 20:30] = 7
+    assert not without_occluder(image)[1]
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_tiny_images_are_accepted(size):
+    assert not without_occluder(np.zeros((size, size, 3), np.uint8))[1]
