@@ -7,7 +7,7 @@ from everlearn.recognition.features import GRID, mask_weights
 from everlearn.recognition.metric import FEW, SHRINKAGE, Metric
 from everlearn.recognition.similarity import Similarity
 
-WIDTHS = (6, 9)
+WIDTHS, WHOLE_WIDTHS = (6, 9), (5, 4)
 
 
 def random(seed: int, *shape: int) -> np.ndarray:
@@ -18,7 +18,8 @@ def make(n: int, n_views: int = 3, labels: list[int] | None = None) -> Similarit
     masks = np.random.default_rng(1).random((n, n_views, GRID, GRID), np.float32)
     classes = np.arange(n) if labels is None else np.array(labels)
     descriptors = random(2, n, n_views, sum(WIDTHS))
-    return Similarity(classes, np.arange(n), descriptors, masks, random(3, n, sum(WIDTHS)), WIDTHS)
+    textured, whole = random(3, n, sum(WIDTHS)), random(4, n, 2, sum(WHOLE_WIDTHS))
+    return Similarity(classes, np.arange(n), descriptors, masks, textured, whole, WIDTHS, WHOLE_WIDTHS)
 
 
 def inverse(differences: np.ndarray) -> np.ndarray:
@@ -92,3 +93,30 @@ def test_a_metric_of_several_images_ignores_what_varies_within_classes() -> None
     asked[:, 0] *= -1
     best = similarity.of_objects(asked)[:, :, 0].argmax(axis=1)
     assert [labels[row] for row in best] == labels
+
+
+def test_whole_images_are_compared_in_their_best_part_and_view() -> None:
+    similarity, found = make(7), random(8, 3, sum(WHOLE_WIDTHS))
+    expected = np.zeros((3, 7, 2))
+    for part in (slice(0, 5), slice(5, 9)):
+        one, other = (
+            x / np.linalg.norm(x, axis=-1, keepdims=True)
+            for x in (found[:, part], similarity.whole[..., part])
+        )
+        expected += np.einsum("md,nvd->mnv", one, other) / 2
+    assert similarity.of_whole(found) == pytest.approx(expected.max(axis=(0, 2)), abs=1e-5)
+
+
+def test_whole_images_of_one_class_fit_the_metric() -> None:
+    similarity, found = make(40, labels=[i // 2 for i in range(40)]), random(8, 1, sum(WHOLE_WIDTHS))
+    first, total = similarity.whole[:, 0], np.zeros((40, 2))
+    center, means = first.mean(axis=0), (first[::2] + first[1::2]) / 2
+    within = (first - means.repeat(2, axis=0)) * np.sqrt(2)
+    for part in (slice(0, 5), slice(5, 9)):
+        inner = inverse(within[:, part])
+        one, other = (found - center)[0, part], (similarity.whole - center)[..., part]
+        norms = np.sqrt(np.einsum("nvd,de,nve->nv", other, inner, other) * (one @ inner @ one))
+        total += other @ inner @ one / norms / 2
+    assert similarity.of_whole(found) == pytest.approx(
+        total.max(axis=1), abs=0.01
+    )  # small variances are dropped

@@ -24,6 +24,14 @@ LAYERS = {
     "mobilenet-v1-0.25": ("conv5_2", "conv5_6", "conv6"),
 }
 """Layers whose means over the object form a descriptor: details, parts and whole things."""
+WHOLE_LAYERS = {
+    "efficientnet-lite0": ("block16", "top"),
+    "mobilenet-v1": ("conv5_6", "conv6"),
+    "mobilenet-v1-0.25": ("conv5_6", "conv6"),
+}
+"""Layers whose means over all positions describe a whole image: they say more about the kind of a thing."""
+WHOLE_SIZE = 192
+"""Pixels per side of a whole image: closer to those that the networks were trained with."""
 GRID = 8
 """Cells per side of a mask; the maps of a layer have as many, or half as many."""
 AUTO = "auto"
@@ -39,12 +47,14 @@ class Features(Protocol):
         name: stored with the memory, so that it is opened with the same features.
         size: pixels per side of the images.
         widths: the number of features of each layer; a descriptor has those of all layers side by side.
+        whole_widths: the same for descriptors of whole images; empty if the features have none.
         alignment_weight: weight of alignment beside the similarity of descriptors.
     """
 
     name: str
     size: int
     widths: tuple[int, ...]
+    whole_widths: tuple[int, ...]
     alignment_weight: float
 
     def describe(self, images: Images, masks: Descriptors) -> Descriptors:
@@ -55,6 +65,9 @@ class Features(Protocol):
             masks: (n, GRID, GRID) the share of each cell that belongs to the object.
         """
 
+    def describe_whole(self, images: Images) -> Descriptors:
+        """Descriptors (n, n_whole) of whole images (n, WHOLE_SIZE, WHOLE_SIZE, 3)."""
+
 
 class PretrainedFeatures:
     """Activations of some layers of a frozen network that was trained on ImageNet, averaged over a mask."""
@@ -63,8 +76,12 @@ class PretrainedFeatures:
     alignment_weight = 0.2
 
     def __init__(self, backbone: str = "efficientnet-lite0", weights: str = IMAGENET) -> None:
-        self.name, self.weights, self.layers = backbone, weights, LAYERS[backbone]
-        self.widths = (80, 112, 1280) if backbone == "efficientnet-lite0" else self._widths()
+        self.name, self.weights = backbone, weights
+        self.layers, self.whole_layers = LAYERS[backbone], WHOLE_LAYERS[backbone]
+        self.widths: tuple[int, ...] = (80, 112, 1280)
+        self.whole_widths: tuple[int, ...] = (320, 1280)
+        if backbone != "efficientnet-lite0":
+            self.widths, self.whole_widths = self._widths(self.layers), self._widths(self.whole_layers)
 
     @cached_property
     def net(self) -> ImageNetBackbone:
@@ -75,8 +92,8 @@ class PretrainedFeatures:
         fold_normalization(net)
         return net
 
-    def _widths(self) -> tuple[int, ...]:
-        found = self.maps(np.zeros((1, self.size, self.size, 3), np.uint8))
+    def _widths(self, layers: tuple[str, ...]) -> tuple[int, ...]:
+        found = self.maps(np.zeros((1, self.size, self.size, 3), np.uint8), layers)
         return tuple(layer.shape[-1] for layer in found)
 
     def describe(self, images: Images, masks: Descriptors) -> Descriptors:
@@ -91,13 +108,21 @@ class PretrainedFeatures:
             found.append(np.concatenate(parts, axis=1))
         return np.concatenate(found)
 
+    def describe_whole(self, images: Images) -> Descriptors:
+        """Descriptors (n, n_whole) of whole images (n, WHOLE_SIZE, WHOLE_SIZE, 3)."""
+        found = [np.zeros((0, sum(self.whole_widths)), np.float32)]
+        for i in range(0, len(images), BATCH):
+            maps = self.maps(images[i : i + BATCH], self.whole_layers)
+            found.append(np.concatenate([layer.mean(axis=(1, 2)) for layer in maps], axis=1))
+        return np.concatenate(found)
+
     @torch.inference_mode()
-    def maps(self, images: Images) -> list[Descriptors]:
-        """The activations (n, rows, columns, width) of each layer; 32 must divide the sides of the images."""
-        maps, found = to_tensor(images), []
+    def maps(self, images: Images, layers: tuple[str, ...] | None = None) -> list[Descriptors]:
+        """The activations (n, rows, columns, width) of layers; 32 must divide the sides of the images."""
+        maps, found, layers = to_tensor(images), [], layers or self.layers
         for name, layer in self.net.named_children():
             maps = layer(maps)
-            if name in self.layers:
+            if name in layers:
                 found.append(maps.permute(0, 2, 3, 1).contiguous().numpy())
         return found
 
@@ -128,6 +153,7 @@ class GradientFeatures:
 
     name, size = GRADIENTS, 64
     widths: tuple[int, ...] = (N_CELLS * N_CELLS * (N_ANGLES + 3),)
+    whole_widths: tuple[int, ...] = ()
     alignment_weight = 0.5
 
     def describe(self, images: Images, masks: Descriptors) -> Descriptors:
@@ -144,6 +170,10 @@ class GradientFeatures:
         histograms = functional.normalize(functional.avg_pool2d(votes, cell).flatten(1).sqrt(), dim=1)
         means = functional.normalize(functional.avg_pool2d(colours - 0.5, cell).flatten(1), dim=1)
         return torch.cat([histograms, COLOUR_WEIGHT * means], dim=1).numpy()
+
+    def describe_whole(self, images: Images) -> Descriptors:
+        """Nothing: a grid of cells does not describe a thing that may be anywhere."""
+        return np.zeros((len(images), 0), np.float32)
 
 
 def make_features(name: str = AUTO) -> Features:

@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.recognition.features import Descriptors, Features, PretrainedFeatures
+from everlearn.recognition.features import WHOLE_SIZE, Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
 from everlearn.recognition.occluders import without_occluder
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
-from everlearn.recognition.views import crop, unwarp
+from everlearn.recognition.views import crop, middle, unwarp
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.canonical import CutOut, cut_out, smoothed
 from everlearn.streams.images.decode import Pixels
@@ -20,6 +20,8 @@ SCENES = ((128, 0.0), (128, -0.08), (192, 0.1))
 """Sizes, and margins, of an image that is searched for an object in front of a background.
 
 The object is 128 px wide then; with the margin, a window is in the middle."""
+MIDDLES = (1.0, 0.5)
+"""Parts of an image, around its middle, that are described as whole images."""
 N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
 N_PROPOSED, N_DESCRIBED = 24, 5
@@ -121,6 +123,13 @@ class View:
         return [[layer[0] for layer in self.features.maps(each[None])] for each in resized]
 
     @cached_property
+    def whole(self) -> Descriptors:
+        """Descriptors (n, n_whole) of the image and of its middle."""
+        return self.features.describe_whole(
+            np.stack([middle(self.image, share, WHOLE_SIZE) for share in MIDDLES])
+        )
+
+    @cached_property
     def windows_near(self) -> tuple[Floats32, FloatArray]:
         """Windows around the object for templates, and their boxes."""
         return windows_near(self.image, self.found.box)
@@ -164,8 +173,10 @@ def _object_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.b
 def _scene_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> FloatArray:
     """The similarity (n,) of each exemplar with the best window of the image; -2 where it is not allowed."""
     rows, found = np.flatnonzero(allowed), np.full(len(allowed), -2.0)
+    whole = gallery.similarity.of_whole(view.whole)
     for maps in view.scenes:
-        found[rows] = np.maximum(found[rows], gallery.similarity.in_scene(maps, rows))
+        in_scene = gallery.similarity.in_scene(maps, rows)
+        found[rows] = np.maximum(found[rows], (in_scene + whole[rows]) / 2)
         rows = rows[np.argsort(-found[rows], kind="stable")[:MAX_SEARCHED]]
     return gallery.similarity.with_class_means(found)
 

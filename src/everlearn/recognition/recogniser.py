@@ -11,27 +11,25 @@ from PIL import Image
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
-from everlearn.memory.table import AnyArray
 from everlearn.recognition.answer import Answer, Status
 from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
 from everlearn.recognition.calibration_scores import (
-    N_DISTURBED,
     disturbed_scores,
     rows_after_erasure,
     rows_after_teaching,
 )
-from everlearn.recognition.features import AUTO, GRID, Features, make_features
+from everlearn.recognition.columns import column_types, columns_of
+from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
-from everlearn.recognition.templates import LENGTH, template_angles, templates_of
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
-from everlearn.recognition.views import angles, limited, render, render_textured
-from everlearn.rng import IntArray, rng_at
+from everlearn.recognition.views import limited
+from everlearn.rng import IntArray
 from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
 from everlearn.streams.images.decode import Pixels
 
-SIZE, VERSION = 128, 2
+SIZE, VERSION = 128, 3
 """Pixels per side of a stored exemplar, and the version of the stored columns."""
 WHOLE_AREA = 0.8
 """An object that fills less of its image is also stored with the whole image."""
@@ -74,7 +72,6 @@ class Recogniser:
             raise BadInput(f"{str(folder)!r} is a memory {what}")
         self.upright = bool(settings["upright"])
         self.features: Features = make_features(settings["features"])
-        self._angles = angles(upright=self.upright)
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
         self._unknowns = Unknowns(self)
@@ -89,15 +86,8 @@ class Recogniser:
             upright: of a new memory: things are always seen upright, as most things that stand on a table.
         """
         if not (Path(folder) / METADATA).is_file():
-            made, n_views = make_features(features), len(angles(upright=upright))
-            columns: dict[str, tuple[Any, tuple[int, ...]]] = {
-                "descriptors": (np.float16, (n_views, sum(made.widths))),
-                "masks": (np.uint8, (n_views, GRID, GRID)),
-                "textured": (np.float16, (sum(made.widths),)),
-                "templates": (np.int8, (len(template_angles(upright=upright)), LENGTH)),
-                "calibration": (np.float32, (N_DISTURBED, 2, N_SCORES)),
-                "image": (np.int64, ()),
-            }
+            made = make_features(features)
+            columns = column_types(made, upright=upright)
             shape = (SIZE, SIZE, 4)
             with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
                 memory.settings = {
@@ -261,12 +251,19 @@ class Recogniser:
                 descriptors=memory.columns("descriptors").astype(np.float32),
                 masks=np.asarray(memory.columns("masks") / 255, np.float32),
                 textured=memory.columns("textured").astype(np.float32),
+                whole=self._whole_column(),
                 widths=self.features.widths,
+                whole_widths=self.features.whole_widths,
             )
             self._gallery = Gallery(
                 similarity, memory.images(), memory.columns("templates"), upright=self.upright
             )
         return self._gallery
+
+    def _whole_column(self) -> Descriptors:
+        if not self.features.whole_widths:
+            return np.zeros((len(self._memory.labels()), 1, 0), np.float32)
+        return self._memory.columns("whole").astype(np.float32)
 
     @property
     def calibration(self) -> Calibration:
@@ -279,19 +276,7 @@ class Recogniser:
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
         number = int((settings := self._memory.settings)["images"])
-        views = [render(each, angle, self.features.size) for each in pixels for angle in self._angles]
-        images, masks = np.stack([each[0] for each in views]), np.stack([each[1] for each in views])
-        shape, turned = (len(pixels), len(self._angles)), template_angles(upright=self.upright)
-        rng = rng_at(0, "textured exemplar", number)
-        textured = np.stack([render_textured(each, self.features.size, rng) for each in pixels])
-        columns: dict[str, AnyArray] = {
-            "descriptors": self.features.describe(images, masks).reshape(*shape, -1).astype(np.float16),
-            "masks": np.rint(masks * 255).astype(np.uint8).reshape(*shape, GRID, GRID),
-            "textured": self.features.describe(textured, masks[:: shape[1]]).astype(np.float16),
-            "templates": np.stack([templates_of(each, turned) for each in pixels]),
-            "calibration": np.zeros((len(pixels), N_DISTURBED, 2, N_SCORES), np.float32),
-            "image": np.full(len(pixels), number),
-        }
+        columns = columns_of(pixels, number, self.features, upright=self.upright)
         self._memory.add(
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns
         )

@@ -26,7 +26,9 @@ class Similarity:
         descriptors: (n, views, n_features).
         masks: (n, views, GRID, GRID).
         textured: (n, n_features) of the first view, on a texture.
+        whole: (n, whole views, n_whole) of the exemplars as whole images.
         widths: of the layers of a descriptor.
+        whole_widths: of the layers of a descriptor of whole images.
     """
 
     labels: IntArray
@@ -34,20 +36,17 @@ class Similarity:
     descriptors: Descriptors
     masks: Masks
     textured: Descriptors
+    whole: Descriptors
     widths: tuple[int, ...]
+    whole_widths: tuple[int, ...]
 
     def of_objects(self, descriptors: Descriptors) -> Descriptors:
         """(m, n, views) of descriptors (m, n_features) of objects that were cut out."""
-        metric, norms = self._object_metric
-        exemplars = self.descriptors.reshape(-1, sum(self.widths))
-        total = np.zeros((len(descriptors), *self.descriptors.shape[:2]), np.float32)
-        layers = metric.layers(descriptors)
-        for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
-            part = metric.slices[i]
-            products = dual @ exemplars[:, part].T - (dual @ metric.center[part])[:, None]
-            own = np.sqrt(np.maximum((layer * dual).sum(axis=1), 1e-12))
-            total += products.reshape(total.shape) / (own[:, None, None] * norms[i])
-        return np.asarray(total / len(layers), np.float32)
+        return metric_similarities(descriptors, self.descriptors, *self._object_metric)
+
+    def of_whole(self, descriptors: Descriptors) -> Descriptors:
+        """(n,) of the best of some descriptors (m, n_whole) of a whole image, in the best view."""
+        return metric_similarities(descriptors, self.whole, *self._whole_metric).max(axis=(0, 2))
 
     def in_scene(self, maps: list[Descriptors], rows: IntArray) -> Descriptors:
         """The similarity of each row, in its best view, with the best window of an image.
@@ -115,7 +114,7 @@ class Similarity:
     @cached_property
     def _object_metric(self) -> tuple[Metric, list[Descriptors]]:
         """The metric for objects that were cut out, and the norms of all views."""
-        first, within = self.descriptors[:, 0], self._within
+        first, within = self.descriptors[:, 0], self._within(self.descriptors)
         center = first.mean(axis=0)
         if len(within) >= MIN_DIFFERENCES:
             return self._with_norms(Metric.fit(self.widths, center, within))
@@ -129,7 +128,7 @@ class Similarity:
         first = self.descriptors[:, 0]
         if len(first) < MIN_DIFFERENCES:
             return self._with_norms(Metric.cosine(self.widths))
-        differences = np.concatenate([self.textured - first, self._within])
+        differences = np.concatenate([self.textured - first, self._within(self.descriptors)])
         return self._with_norms(Metric.fit(self.widths, first.mean(axis=0), differences))
 
     @cached_property
@@ -139,9 +138,17 @@ class Similarity:
         return differences.mean(axis=0) * (len(differences) >= MIN_DIFFERENCES)
 
     @cached_property
-    def _within(self) -> Descriptors:
-        """Differences from the mean of the class, of classes with several images."""
-        first, found = self.descriptors[:, 0], [np.zeros((0, sum(self.widths)), np.float32)]
+    def _whole_metric(self) -> tuple[Metric, list[Descriptors]]:
+        """The metric for whole images, and the norms of all views."""
+        first, within = self.whole[:, 0], self._within(self.whole)
+        metric = Metric.cosine(self.whole_widths)
+        if len(within) >= MIN_DIFFERENCES:
+            metric = Metric.fit(self.whole_widths, first.mean(axis=0), within)
+        return metric, metric.norms(self.whole)
+
+    def _within(self, descriptors: Descriptors) -> Descriptors:
+        """Differences of first views from the mean of the class, of classes with several images."""
+        first, found = descriptors[:, 0], [np.zeros((0, descriptors.shape[2]), np.float32)]
         for label in self._several:
             rows = np.flatnonzero(self.labels == label)
             rows = rows[np.unique(self.images[rows], return_index=True)[1]]
@@ -150,6 +157,28 @@ class Similarity:
 
     def _with_norms(self, metric: Metric) -> tuple[Metric, list[Descriptors]]:
         return metric, metric.norms(self.descriptors)
+
+
+def metric_similarities(
+    descriptors: Descriptors, exemplars: Descriptors, metric: Metric, norms: list[Descriptors]
+) -> Descriptors:
+    """(m, n, views) of descriptors (m, width) with those of exemplars (n, views, width), by layers.
+
+    Args:
+        descriptors: that are compared.
+        exemplars: that they are compared with.
+        metric: of the inner products.
+        norms: (n, views) of the exemplars, for each layer.
+    """
+    flat = exemplars.reshape(-1, exemplars.shape[-1])
+    total = np.zeros((len(descriptors), *exemplars.shape[:2]), np.float32)
+    layers = metric.layers(descriptors)
+    for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
+        part = metric.slices[i]
+        products = dual @ flat[:, part].T - (dual @ metric.center[part])[:, None]
+        own = np.sqrt(np.maximum((layer * dual).sum(axis=1), 1e-12))
+        total += products.reshape(total.shape) / (own[:, None, None] * norms[i])
+    return np.asarray(total / len(layers), np.float32)
 
 
 def _offsets(maps: list[Descriptors]) -> list[tuple[int, int]]:

@@ -43,7 +43,7 @@ SHRINKAGE, FEW = 1.0, 50
 Of few exemplars, the covariance says more about themselves than about what all things have in common.
 """
 MAX_FITTED = 768
-"""Templates that the covariance is computed from: more would take longer than all else when a memory is opened."""
+"""Templates that the covariance is computed from; more would take too long when a memory is opened."""
 MAX_SEARCHED = 100
 """Exemplars that are searched for in one image."""
 STEPS = 127 / 1.5

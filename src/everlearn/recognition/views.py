@@ -49,6 +49,11 @@ def angles(*, upright: bool) -> list[float]:
     return [0.0] if upright else [2 * math.pi * i / N_TURNS for i in range(N_TURNS)]
 
 
+def whole_angles(*, upright: bool) -> list[float]:
+    """The angles at which an exemplar is described as a whole image."""
+    return [0.0] if upright else [math.pi * i / 2 for i in range(4)]
+
+
 def geometry(exemplar: Pixels, angle: float) -> Geometry:
     """The bounding box of the exemplar (size, size, 4) after a rotation."""
     size = len(exemplar)
@@ -79,6 +84,26 @@ def render_textured(exemplar: Pixels, size: int, rng: Rng) -> Images:
     """The view of an exemplar at angle 0, on a random texture."""
     background = 255 * rng.uniform(3) + texture(rng, size)
     return _on_background(_trimmed(exemplar, 0.0, size), background)
+
+
+def render_whole(exemplar: Pixels, angle: float, size: int) -> Images:
+    """The exemplar (size, size, 3) rotated, on white."""
+    turned = Image.fromarray(premultiplied(exemplar)).rotate(
+        math.degrees(angle), resample=Image.Resampling.BICUBIC
+    )
+    resized = turned.resize((size, size), Image.Resampling.BILINEAR)
+    return _on_background(np.asarray(resized, np.float32), (255, 255, 255))
+
+
+def middle(image: Images, share: float, size: int) -> Images:
+    """The square (size, size, 3) in the middle of an image, relative to its shorter side."""
+    height, width = image.shape[:2]
+    half = max(1.0, share * min(height, width)) / 2
+    box = (width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half)
+    resized = Image.fromarray(image).resize(
+        (size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=2.0
+    )
+    return np.asarray(resized)
 
 
 def _trimmed(exemplar: Pixels, angle: float, size: int) -> FloatArray:
