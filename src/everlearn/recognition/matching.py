@@ -41,8 +41,8 @@ CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
 VERIFIED = 0.25
 """Share of an image that an exemplar explains if it has been found."""
-LIKELY, SAME, SAME_MARGIN = 0.15, 0.9, 0.1
-"""The same share if it has probably been found; similarity and margin of things that explain little."""
+LIKELY = 0.8
+"""Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
 
 Scores = tuple[float, float, float]
 """Similarity, margin to the next class, and explained share."""
@@ -76,9 +76,9 @@ class Match:
 
     @property
     def is_likely(self) -> bool:
-        """Whether alignment, or the similarity after it, says that the exemplar is in the image."""
-        similarity, margin, explained = self.scores
-        return explained >= LIKELY or (similarity >= SAME and margin >= SAME_MARGIN)
+        """Whether alignment and the similarity after it say together that the exemplar is in the image."""
+        similarity, _, explained = self.scores
+        return similarity + explained >= LIKELY
 
 
 class View:
