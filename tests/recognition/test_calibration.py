@@ -7,7 +7,9 @@ from everlearn.recognition.calibration import PRIOR, Calibration
 
 
 def scores(mean: float, n: int, spread: float) -> np.ndarray:
-    return np.random.default_rng(round(100 * mean)).normal(mean, spread, (n, 3)).clip(0, 1)
+    """Of objects that were cut out."""
+    found = np.random.default_rng(round(100 * mean)).normal(mean, spread, (n, 3)).clip(0, 1)
+    return np.concatenate([found, np.ones((n, 1))], axis=1)
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.15])
@@ -21,7 +23,15 @@ def test_errors_of_both_kinds_balance(spread: float) -> None:
 
 
 def test_the_prior_holds_without_scores_and_is_left_with_many() -> None:
-    none = np.zeros((0, 3))
+    none = np.zeros((0, 4))
     np.testing.assert_array_equal(Calibration.fit(none, scores(0.4, 5, 0.1)).weights, PRIOR)
     shifted = Calibration.fit(scores(0.4, 300, 0.05), scores(0.1, 300, 0.05))
     assert shifted.confidence(scores(0.4, 300, 0.05)).mean() > 0.8
+
+
+def test_scenes_need_higher_scores_and_do_not_change_the_weights() -> None:
+    known, others = scores(0.8, 50, 0.1), scores(0.4, 50, 0.1)
+    in_scene = others * [1, 1, 1, 0]
+    fitted = Calibration.fit(np.concatenate([known, in_scene]), others)
+    np.testing.assert_array_equal(fitted.weights, Calibration.fit(known, others).weights)
+    assert (fitted.confidence(in_scene) < fitted.confidence(others)).all()

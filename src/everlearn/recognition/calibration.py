@@ -6,8 +6,8 @@ import numpy as np
 
 from everlearn.rng import FloatArray
 
-N_SCORES = 3
-"""Similarity, margin to the runner-up, and the share that alignment explains."""
+N_SCORES = 4
+"""Similarity, margin to the runner-up, the share that alignment explains, and 0 if it was in a scene."""
 PRIOR = np.array([-9.0, 10.0, 8.0, 4.0])
 """Intercept and weights before a memory has images of its own to calibrate with.
 
@@ -15,6 +15,11 @@ Set by hand after scores of photos and emoji had been seen; not fitted.
 """
 PRIOR_WEIGHT = 10.0
 """Images, about, that the prior is worth."""
+SCENE_OFFSET = -4.0
+"""Added to the intercept in a scene: many windows are compared, and chance gives higher similarities.
+
+It is not fitted, since random textures are harder than most real backgrounds.
+"""
 KNOWN, PROBABLY = 0.85, 0.5
 """Confidence above which an answer is "known" and "probably" right."""
 
@@ -24,23 +29,28 @@ class Calibration:
     """Confidence that an answer is right.
 
     Example:
-        >>> Calibration(PRIOR).confidence(np.array([[0.95, 0.4, 0.7], [0.5, 0.01, 0.0]])).round(2)
+        >>> Calibration(PRIOR).confidence(np.array([[0.95, 0.4, 0.7, 1.0], [0.5, 0.01, 0.0, 1.0]])).round(2)
         array([1.  , 0.02])
     """
 
     weights: FloatArray  # intercept, and a weight for each score
 
     def confidence(self, scores: FloatArray) -> FloatArray:
-        """(n, 3) -> (n,), from 0 to 1."""
-        logits = self.weights[0] + scores @ self.weights[1:]
+        """(n, N_SCORES) -> (n,), from 0 to 1."""
+        offset = SCENE_OFFSET * (1 - scores[:, 3])
+        logits = self.weights[0] + scores[:, :3] @ self.weights[1:] + offset
         return 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
 
     @classmethod
     def fit(cls, known: FloatArray, unknown: FloatArray) -> "Calibration":
-        """Fit to the scores (n, 3) of right answers, and of answers about classes that were left out."""
+        """Fit to the scores (n, N_SCORES) of right answers, and of answers about classes that were left out.
+
+        Only objects that were not searched in a scene count.
+        """
+        known, unknown = (scores[scores[:, 3] == 1] for scores in (known, unknown))
         if not len(known) or not len(unknown):
             return cls(PRIOR)
-        rows = np.concatenate([known, unknown])
+        rows = np.concatenate([known, unknown])[:, :3]
         rows = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
         targets = np.concatenate([np.ones(len(known)), np.zeros(len(unknown))])
         # Both kinds count the same, so that 0.5 is where errors of both kinds balance.

@@ -44,8 +44,8 @@ VERIFIED = 0.25
 LIKELY = 0.8
 """Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
 
-Scores = tuple[float, float, float]
-"""Similarity, margin to the next class, and explained share."""
+Scores = tuple[float, float, float, float]
+"""Similarity, margin to the next class, explained share, and 0 if the object was searched in a scene."""
 Aligned = tuple[int, float, FloatArray]
 """Row, explained share and transform of an exemplar."""
 
@@ -58,7 +58,7 @@ class Match:
         row: its row in the gallery.
         label: its class.
         runner_up: the next class; None if there is none.
-        scores: similarity, margin to the next class, and explained share.
+        scores: similarity, margin to the next class, explained share, and 0 if it was searched in a scene.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
     """
 
@@ -77,7 +77,7 @@ class Match:
     @property
     def is_likely(self) -> bool:
         """Whether alignment and the similarity after it say together that the exemplar is in the image."""
-        similarity, _, explained = self.scores
+        similarity, _, explained, _ = self.scores
         return similarity + explained >= LIKELY
 
 
@@ -90,12 +90,17 @@ class View:
         self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
 
     @property
+    def is_cut_out(self) -> bool:
+        """Whether the object was found in front of a background."""
+        return self.found.background != "none"
+
+    @property
     def is_separate(self) -> bool:
         """Whether the whole object is in the image, in front of a background that was found."""
         left, top, right, bottom = self.found.box
         height, width = self.image.shape[:2]
         touches = left <= 0 or top <= 0 or right >= width or bottom >= height
-        return self.found.background != "none" and not touches and not self.is_covered
+        return self.is_cut_out and not touches and not self.is_covered
 
     @cached_property
     def pyramid(self) -> Pyramid:
@@ -106,7 +111,7 @@ class View:
     def descriptor(self) -> Descriptors:
         """The descriptor (1, n_features) of the object."""
         mask = None
-        if self.found.background != "none":
+        if self.is_cut_out:
             left, top, right, bottom = self.found.box
             mask = np.zeros(self.image.shape[:2], np.uint8)
             mask[top:bottom, left:right] = self.found.pixels[..., 3]
@@ -146,12 +151,12 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
     if not allowed.any():
         return None
     candidates: list[tuple[FloatArray, Match]] = []
-    if view.found.background != "none" or not view.scenes:
+    if view.is_cut_out or not view.scenes:
         similar = _object_similarities(view, gallery, allowed)
         best = _match_object(view, gallery, similar)
         if best.is_verified:
             return best
-        if view.found.background != "none" and not view.is_separate:
+        if view.is_cut_out and not view.is_separate:
             return _match_part(view, gallery, similar)
         candidates.append((similar, best))
     if view.scenes:
@@ -196,7 +201,7 @@ def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     aligned = [
         (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:N_ALIGNED]
     ]
-    return _best(gallery, aligned, by_row, rows, view.features.alignment_weight)
+    return _best(view, gallery, aligned, by_row, rows, view.features.alignment_weight)
 
 
 def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
@@ -215,9 +220,8 @@ def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     aligned = [
         (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[-N_PROPOSED:]
     ]
-    found = _best(gallery, aligned, totals, rows, 1.0)
-    _, margin, explained = found.scores
-    return replace(found, scores=(float(by_row[found.row]), margin, explained))
+    found = _best(view, gallery, aligned, totals, rows, 1.0)
+    return replace(found, scores=(float(by_row[found.row]), *found.scores[1:]))
 
 
 def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
@@ -241,11 +245,11 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     masked = np.full(len(gallery.labels), -2.0)
     for i, (row, _, _) in enumerate(aligned):
         masked[row] = max(masked[row], similarities[i, row].max())
-    return _best(gallery, aligned, masked, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
+    return _best(view, gallery, aligned, masked, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
 
 
 def _best(
-    gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray, weight: float
+    view: View, gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray, weight: float
 ) -> Match:
     """The aligned exemplar with the largest similarity and, times `weight`, explained share.
 
@@ -260,7 +264,12 @@ def _best(
         row=row,
         label=int(gallery.labels[row]),
         runner_up=None if next_row is None else int(gallery.labels[next_row]),
-        scores=(float(by_row[row]), float(total - next_total), float(explained)),
+        scores=(
+            float(by_row[row]),
+            float(total - next_total),
+            float(explained),
+            float(view.is_cut_out or not view.scenes),
+        ),
         transform=transform,
         total=float(total),
     )

@@ -111,10 +111,10 @@ class Unknowns:
         The classes of the owner are runners-up as well: a few groups alone would leave no alternative. The
         answer must be certain, since images that are kept apart by mistake do less harm than a mixed group.
         """
-        similarity, margin, explained = found.scores
+        similarity, margin, *rest = found.scores
         margins = [self._total(found) - self._total(answer)] if answer.best else []
         margins += [margin] if found.runner_up else []
-        scores = np.array([[similarity, min(margins, default=0.0), explained]])
+        scores = np.array([[similarity, min(margins, default=0.0), *rest]])
         return bool(self._owner.calibration.confidence(scores)[0] >= KNOWN)
 
     def _total(self, answer: "Answer") -> float:
