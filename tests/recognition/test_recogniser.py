@@ -123,3 +123,13 @@ def test_a_memory_of_an_earlier_version_is_refused(tmp_path):
         memory.settings = {**memory.settings, "version": 1}
     with pytest.raises(BadInput, match="earlier version; teach its images again"):
         Recogniser.open(tmp_path / "memory")
+
+
+def test_a_photo_whose_smooth_parts_are_taken_for_background_is_also_stored_whole(tmp_path):
+    y, x = np.mgrid[:120, :120]
+    gray = np.where(abs(y - 60 - 20 * np.sin(x / 15)) < 4, 40, 150).astype(np.uint8)
+    gray[2:6, 2:6] = gray[-6:-2, -6:-2] = 40
+    with Recogniser.open(tmp_path / "memory", features="gradients") as memory:
+        stored = memory.teach(np.repeat(gray[..., None], 3, axis=2), "vessels")
+    assert len(stored) == 2
+    assert (stored[1, ..., 3] > 127).mean() > 0.7

@@ -31,8 +31,8 @@ from everlearn.streams.images.decode import Pixels
 
 SIZE, VERSION = 128, 3
 """Pixels per side of a stored exemplar, and the version of the stored columns."""
-WHOLE_AREA = 0.8
-"""An object that fills less of its image is also stored with the whole image."""
+WHOLE_AREA, WHOLE_MASK = 0.8, 0.5
+"""An object whose box, or whose own pixels, fill less of its image is also stored with the whole image."""
 
 
 class Recogniser:
@@ -158,13 +158,14 @@ class Recogniser:
     def teach(self, image: ImageLike, name: str) -> Pixels:
         """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
 
-        An object in front of a plain background is stored cut out and, if it is small, also with the whole
-        image: which of both will be seen again cannot be known.
+        An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
+        with the whole image: which of both will be seen again cannot be known.
         """
         rgba = limited(read_image(image))
         found = [cut_out(rgba)]
-        area = (found[0].box[2] - found[0].box[0]) * (found[0].box[3] - found[0].box[1])
-        if found[0].background == "plain" and area < WHOLE_AREA * rgba.shape[0] * rgba.shape[1]:
+        area, mask = found[0].pixels[..., 3].size, (found[0].pixels[..., 3] > 127).sum()
+        n_pixels = rgba.shape[0] * rgba.shape[1]
+        if found[0].background == "plain" and (area < WHOLE_AREA * n_pixels or mask < WHOLE_MASK * n_pixels):
             found.append(whole(rgba))
         pixels = np.stack([each.canonical(SIZE) for each in found])
         if not (pixels[..., 3] > 127).any(axis=(1, 2)).all():
