@@ -7,7 +7,7 @@ from everlearn.runs.storage import LAST_BYTES, read_log_reversed
 
 
 class FinishedTasks:
-    """Counts the tasks of a run that are trained on and evaluated.
+    r"""Counts the tasks of a run that are trained on and evaluated.
 
     A task may have many training steps, so that the end of the task before is far back in the log. It is
     searched for once; later calls read only the lines that were added.
@@ -15,7 +15,7 @@ class FinishedTasks:
     Example:
         >>> from tempfile import mkdtemp
         >>> log = Path(mkdtemp(), "events.jsonl")
-        >>> _ = log.write_text('{"event": "task-ended", "task": 4}\\n')
+        >>> _ = log.write_text('{"event": "task-ended", "task": 4}\n')
         >>> FinishedTasks(log).count()
         5
     """
