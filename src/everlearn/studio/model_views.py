@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from everlearn import learners
@@ -12,6 +13,7 @@ from everlearn.evaluation.latents import decode_images, traverse
 from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
+from everlearn.networks.divergences import bernoulli_entropy, bernoulli_nll
 from everlearn.networks.pose import from_canonical, poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Record, RunState
@@ -30,6 +32,10 @@ ENVIRONMENT_CURVES = ("environment", "active_latents", "capacity", "reconstructi
 TRAVERSAL_VALUES = np.linspace(-2.5, 2.5, 11)
 """Values of a latent; nearly all of N(0, 1) is between the ends."""
 MAX_TRAVERSALS = 12
+N_INFERRED = 64
+"""Test images of each task whose environment is inferred."""
+MIN_PROBABILITY = 1e-6
+"""Smallest probability of a pixel, which bounds its reconstruction error."""
 
 
 @runtime_checkable
@@ -143,6 +149,7 @@ def environment_table(run: RunState) -> dict[str, Any]:
             "n_used": int(each.used.sum()),
             "active": np.flatnonzero(each.active).tolist(),
             "used": np.flatnonzero(each.used & each.active).tolist(),
+            "kl": each.kl.tolist(),
             "capacity": each.capacity,
             "error": each.nll,
         }
@@ -151,7 +158,34 @@ def environment_table(run: RunState) -> dict[str, Any]:
     tasks = [run.stream.task(index) for index in range(max(1, run.n_tasks_done))]
     names = [task.name or f"task {index + 1}" for index, task in enumerate(tasks)]
     current = changes[-1][1] if changes else 0
-    return {"environments": rows, "current": current, "tasks": names, "changes": changes or []}
+    inferred = [_inferred(learner, task.test.images[:N_INFERRED]) for task in tasks]
+    about = {"tasks": names, "changes": changes or [], "inferred": inferred}
+    return {"environments": rows, "current": current, **about}
+
+
+def _inferred(learner: EnvironmentModel, images: Images) -> dict[str, Any]:
+    """How many images of a task belong to each environment, image by image, and that of all together."""
+    n = len(learner.environment_info())
+    errors, probabilities = reconstruction_errors(learner, images), learner.environment_probabilities(images)
+    return {
+        "by_error": np.bincount(errors.argmin(1), minlength=n).tolist(),
+        "by_classifier": np.bincount(probabilities.argmax(1), minlength=n).tolist(),
+        "batch": learner.infer_environment(images),
+    }
+
+
+def reconstruction_errors(learner: EnvironmentModel, images: Images) -> FloatArray:
+    """Reconstruction error of images in every environment, (n, n_environments), above its lower bound.
+
+    It tells environments apart after a short run, when the classifier q(s | x) is still uncertain.
+    """
+    pixels, latents = torch.from_numpy(images / 255), learner.encode(images)
+    decoded = (
+        torch.from_numpy(learner.decode(latents * each.active, index)).double()
+        for index, each in enumerate(learner.environment_info())
+    )
+    errors = [bernoulli_nll(torch.logit(each, MIN_PROBABILITY), pixels) for each in decoded]
+    return (torch.stack(errors, 1) - bernoulli_entropy(pixels)[:, None]).numpy()
 
 
 def task_image(run: RunState, task: int, index: int) -> Images:
@@ -173,12 +207,13 @@ def reconstructions(
     Args:
         learner: the learner.
         image: (H, W) or (H, W, 3), in the learner's image shape.
-        environment: of the traversals; None for the most probable one.
+        environment: of the traversals; None for the one with the smallest reconstruction error.
         changed: a latent and the value to set it to before it is decoded.
     """
     known = learner.environment_info()
     probabilities = learner.environment_probabilities(image[None])[0]
-    selected = int(probabilities.argmax()) if environment is None else environment
+    errors = reconstruction_errors(learner, image[None])[0]
+    selected = int(errors.argmin()) if environment is None else environment
     if selected >= len(known):
         raise NotFound(f"there is no environment {selected}; the learner has inferred {len(known)}")
     latents = learner.encode(image[None])
@@ -193,6 +228,7 @@ def reconstructions(
             {
                 "environment": index,
                 "probability": float(probabilities[index]),
+                "error": float(errors[index]),
                 "image": data_url(decode_images(learner, latents * each.active, index)[0]),
             }
             for index, each in enumerate(known)
