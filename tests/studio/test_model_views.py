@@ -134,7 +134,9 @@ def test_the_environments_of_test_images_are_counted(vase_run: RunState) -> None
     learner = environment_learner(vase_run.learner)
     for index, found in enumerate(environment_table(vase_run)["inferred"]):
         images = vase_run.stream.task(index).test.images[:N_INFERRED]
-        errors = [[each["error"] for each in reconstructions(learner, x, 0)["reconstructions"]] for x in images]
+        errors = [
+            [each["error"] for each in reconstructions(learner, x, 0)["reconstructions"]] for x in images
+        ]
         n = len(learner.environment_info())
         assert found["by_error"] == np.bincount(np.argmin(errors, 1), minlength=n).tolist()
         assert sum(found["by_classifier"]) == len(images)

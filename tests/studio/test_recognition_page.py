@@ -58,7 +58,8 @@ def test_images_are_dropped_pasted_and_cleared(browser: Browser, shared_studio: 
 def test_an_untouched_exemplar_is_asked_as_it_is_stored(browser: Browser, shared_studio: Studio) -> None:
     memory = shared_studio.get("/api/memory", record="dcl").json()["classes"]
     stored = [
-        shared_studio.get("/api/memory/image.png", record="dcl", label=each["label"]).content for each in memory
+        shared_studio.get("/api/memory/image.png", record="dcl", label=each["label"]).content
+        for each in memory
     ]
     with open_page(browser, shared_studio, "#/try?record=dcl") as page:
         page.get_by_role("button", name="Random exemplar").click()

@@ -164,7 +164,7 @@ class CurveReader:
             x = line["task"] + 1
             return {"seconds": (x, line["seconds"]), "total_seconds": (x, self._total["seconds"])}
         self.is_finished = line["event"] == RunEnded.kind
-        if line["event"] == "train-step" and line["losses"]:
+        if line["event"] == "train-step" and line["losses"] and not line["losses"].get("skipped"):
             # The first loss of a learner is the one that it minimizes.
             x = tasks_trained(line, self.record.spec["epochs"])
             return {"loss": (x, next(iter(line["losses"].values())))}

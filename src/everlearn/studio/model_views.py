@@ -1,5 +1,6 @@
 """What pages show of a trained learner: matching of an image with exemplars, environments and traversals."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -70,24 +71,29 @@ def _has_capability(name: str, capability: type) -> bool:
     return name in learners.names() and issubclass(learners.learner_class(name), capability)
 
 
-def recognition(learner: Learner, image: Images) -> dict[str, Any]:
+def recognition(
+    learner: Learner, image: Images, class_name: Callable[[int], str] | None = None
+) -> dict[str, Any]:
     """The prediction for an image, its novelty score, its normalised pose, and the best candidates."""
     if not isinstance(learner, MatchesExemplars) or not isinstance(learner, EditsMemory):
         raise BadInput("this learner does not match exemplars; choose a record of dcl")
     if not len(learner.memory):
         raise BadInput("the memory of this learner is empty; add a class on the memory page first")
-    images = image[None]
+    images, name = image[None], class_name or learner.memory.name
     label, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
     factors = learner.estimate(images)
     normalised = to_canonical(to_tensor(images), poses_from_factors(factors))
     return {
         "label": label,
-        "name": learner.memory.name(label),
+        "name": name(label),
         "novelty": novelty,
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
         "input": data_url(image),
         "normalised": data_url(to_uint8(normalised)[0]),
-        "candidates": _candidates(learner, learner.memory, images, poses_from_factors(factors)),
+        "candidates": [
+            {**each, "name": name(each["label"])}
+            for each in _candidates(learner, learner.memory, images, poses_from_factors(factors))
+        ],
     }
 
 
@@ -101,8 +107,7 @@ def _candidates(
     for residual, row in sorted(zip(residuals.tolist(), rows[0].tolist(), strict=True)):
         label, exemplar = int(memory.labels[row]), memory.images[row]
         shown = _aligned(exemplar, images[0], poses) if len(candidates) < N_ALIGNED else {}
-        about = {"label": label, "name": memory.name(label), "residual": residual}
-        candidates.append({**about, "image": data_url(exemplar), **shown})
+        candidates.append({"label": label, "residual": residual, "image": data_url(exemplar), **shown})
     return candidates
 
 
