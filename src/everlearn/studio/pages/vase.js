@@ -12,11 +12,12 @@ const CHARTS = {
   environment: { title: "Inferred environment", steps: true, formatY: wholeNumber },
   active_latents: { title: "Active latents", steps: true },
   capacity: { title: "Capacity", steps: true },
-  reconstruction: { title: "Reconstruction error", zero: false },
+  reconstruction: { title: "Reconstruction error, with the entropy of the pixels", zero: false },
 };
 const COLUMNS = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "Reconstruction error"];
 const ABOUT =
   "The environments that the learner has inferred without labels, the latents that each uses, and an image reconstructed in each.";
+const ENVIRONMENTS = "The reconstruction error in tables and below images is that above the entropy of the pixels.";
 const INFERRED =
   "How many test images of each task the learner assigns to each environment: one by one, by the smallest reconstruction error or by its classifier q(s | x), and all of them as one batch, as in training.";
 const LATENTS =
@@ -81,6 +82,7 @@ class VasePage {
       timeline(model),
       charts(model.curves),
       environmentTable(model),
+      h("p", {}, ENVIRONMENTS),
       h("h2", {}, "Inferred environments"),
       h("p", {}, INFERRED),
       inferredTable(model),
@@ -194,7 +196,20 @@ function timeline({ tasks, changes, n_batches }) {
     const label = `${title}: ${parts.map(({ name }) => name).join(", then ")}`;
     return [h("span", {}, title), h("div", { role: "img", "aria-label": label }, parts.map(segment))];
   };
-  return h("div", { className: "timeline" }, row("Trained on", truth), row("Inferred", inferred));
+  const rows = h("div", { className: "timeline" }, row("Trained on", truth), row("Inferred", inferred));
+  return h("div", {}, rows, colourKey(tasks, changes));
+}
+
+/** What the colours of the timeline stand for. */
+function colourKey(tasks, changes) {
+  const n = Math.max(tasks.length, ...changes.map(([, index]) => index + 1));
+  const item = (i) => {
+    const task = tasks[i] && tasks.indexOf(tasks[i]) === i ? `${tasks[i]}, ` : "";
+    const square = h("span", { className: "swatch" });
+    square.style.background = `var(--line-${i % 8})`;
+    return h("li", {}, square, `${task}environment ${i}`);
+  };
+  return h("ul", { className: "legend" }, Array.from({ length: n }, (_, i) => item(i)));
 }
 
 function segment({ share, index, name }) {
