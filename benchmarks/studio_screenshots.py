@@ -38,7 +38,7 @@ TIMEOUT_MS = 120_000
 SETTLE_MS = 1000
 """Time for plots and images to appear; a page with live plots always has an open request."""
 WIDTHS = (1400, 820, 390)
-THEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def main(folder: Path, output: Path | None = None, *names: str) -> None:
@@ -241,5 +241,5 @@ STATES: dict[str, tuple[str, Callable[[Page], None]]] = {
 
 
 if __name__ == "__main__":
-    folders = [Path(each) for each in sys.argv[1:3]]
-    main(*(folders or [Path("records/screenshots")]), *sys.argv[3:])
+    records = Path(sys.argv[1] if len(sys.argv) > 1 else "records/screenshots")
+    main(records, Path(sys.argv[2]) if len(sys.argv) > 2 else None, *sys.argv[3:])

@@ -182,7 +182,7 @@ def _inferred(learner: EnvironmentModel, images: Images) -> dict[str, Any]:
 def reconstruction_errors(learner: EnvironmentModel, images: Images) -> FloatArray:
     """Reconstruction error of images in every environment, (n, n_environments), above its lower bound.
 
-    It tells environments apart after a short run, when the classifier q(s | x) is still uncertain.
+    It separates environments even after a short run, when the classifier q(s | x) is still uncertain.
     """
     pixels, latents = torch.from_numpy(images / 255), learner.encode(images)
     decoded = (

@@ -76,9 +76,9 @@ PRESETS = {
         "DCL learns the poses of your things from one photo each, three things per task.",
         "dcl",
         "folder",
-        6,
+        12,
         "my photos",
-        {"stream.classes_per_task": 3, "stream.n_poses": 500},
+        {"stream.classes_per_task": 3, "stream.n_poses": 500, "epochs": 12},  # few tasks need more
         "stream.data",
     ),
     "data": Preset(
