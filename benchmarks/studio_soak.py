@@ -142,19 +142,21 @@ def report(runs: list[LiveRun], clients: list[Client], memory: list[tuple[float,
     """Print the results; 1 if anything is wrong."""
     for client in clients:
         client.join(90)
-    missed = sum(client.n_missed for client in clients)
+    missed = {client.kind: 0 for client in clients}
+    for client in clients:
+        missed[client.kind] += client.n_missed
     errors = [client.error for client in clients if client.error]
     lists = sorted(seconds for client in clients for seconds in client.list_seconds)
     settled = [size for seconds, size in memory if seconds >= SETTLE_SECONDS] or [memory[-1][1]]
     growth = settled[-1] / settled[0]
     print(
-        f"{sum(run.n_events for run in runs):,} events written, {missed} missed; errors: {errors or 'none'}"
+        f"{sum(run.n_events for run in runs):,} events written, missed: {missed}; errors: {errors or 'none'}"
     )
     print(
         f"memory after {SETTLE_SECONDS} s and at the end: {settled[0] / 1e6:.1f}, {settled[-1] / 1e6:.1f} MB"
     )
     print(f"{len(lists)} lists: median {lists[len(lists) // 2]:.2f} s, longest {lists[-1]:.2f} s")
-    return int(bool(missed or errors or growth > MAX_GROWTH))
+    return int(bool(any(missed.values()) or errors or growth > MAX_GROWTH))
 
 
 if __name__ == "__main__":

@@ -137,6 +137,17 @@ def test_long_live_curves_are_sent_again_downsampled(records: Path, monkeypatch:
         assert curves.update() == (False, {})
 
 
+def test_a_slow_client_receives_every_new_point(records: Path) -> None:
+    log, n_late = records / "nearest" / "events.jsonl", 2 * N_COLUMNS + 500
+    log.write_bytes(train_step(0))
+    curves = LiveCurves(Record(records / "nearest"))
+    curves.update()
+    with log.open("ab") as file:
+        file.writelines(map(train_step, range(1, n_late + 1)))
+    restarts, points = curves.update()
+    assert (restarts, len(points["loss"])) == (False, n_late)
+
+
 def test_curves_restart_when_a_log_is_truncated(records: Path) -> None:
     log = records / "nearest" / "events.jsonl"
     log.write_bytes(b"".join(map(train_step, range(5))))

@@ -63,13 +63,18 @@ class LiveCurves:
         self._n_sent: Counter[str] = Counter()
 
     def update(self) -> tuple[bool, Curves]:
-        """Whether all curves start again, and the new points, downsampled."""
+        """Whether all curves start again, and the new points.
+
+        Whole curves are downsampled. New points are not, even if a slow client has many to catch up with.
+        """
         generation, curves = self.shared.since(self._generation, self._n_sent)
-        restarts = self._generation not in (None, generation)
-        if generation != self._generation:
-            self._generation, self._n_sent = generation, Counter()
+        before, self._generation = self._generation, generation
+        if before != generation:
+            self._n_sent = Counter()
         self._n_sent.update({name: len(points) for name, points in curves.items()})
-        return restarts, {name: downsample(points) for name, points in curves.items()}
+        if before != generation:
+            curves = {name: downsample(points) for name, points in curves.items()}
+        return before not in (None, generation), curves
 
 
 class SharedCurves:
