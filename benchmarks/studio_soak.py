@@ -1,8 +1,8 @@
 """A soak test of the studio: python -m benchmarks.studio_soak MINUTES [N_RUNS] [N_CLIENTS].
 
 Starts a studio, N_RUNS live runs (default: 10) and N_CLIENTS clients (default: 20). A fifth of the clients
-read slowly and a fifth break off in the middle of requests. Prints the memory of the server
-over time, and fails if a client missed an event or if the memory grew.
+read slowly and a fifth break off in the middle of requests. Prints the memory of the server over time and
+how long lists of records took, and fails if a client missed an event or if the memory grew.
 """
 
 import json
@@ -51,6 +51,7 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self._url, self._records, self._end, self.kind = url, records, end, kind
         self.last, self.n_missed, self.error = -1, 0, ""
+        self.list_seconds: list[float] = []
 
     def run(self) -> None:
         try:
@@ -64,7 +65,8 @@ class Client(threading.Thread):
             print(self.error, flush=True)
 
     def _follow(self, client: httpx.Client) -> None:
-        client.get("/api/records").raise_for_status()
+        answer = client.get("/api/records").raise_for_status()
+        self.list_seconds.append(answer.elapsed.total_seconds())
         client.get("/api/comparison", params={"record": self._records[:1]})
         self.last = -1
         breaks_at = time.monotonic() + (random.uniform(0, 5) if self.kind == "broken" else 1e9)
@@ -140,17 +142,21 @@ def report(runs: list[LiveRun], clients: list[Client], memory: list[tuple[float,
     """Print the results; 1 if anything is wrong."""
     for client in clients:
         client.join(90)
-    missed = sum(client.n_missed for client in clients)
+    missed = {client.kind: 0 for client in clients}
+    for client in clients:
+        missed[client.kind] += client.n_missed
     errors = [client.error for client in clients if client.error]
+    lists = sorted(seconds for client in clients for seconds in client.list_seconds)
     settled = [size for seconds, size in memory if seconds >= SETTLE_SECONDS] or [memory[-1][1]]
     growth = settled[-1] / settled[0]
     print(
-        f"{sum(run.n_events for run in runs):,} events written, {missed} missed; errors: {errors or 'none'}"
+        f"{sum(run.n_events for run in runs):,} events written, missed: {missed}; errors: {errors or 'none'}"
     )
     print(
         f"memory after {SETTLE_SECONDS} s and at the end: {settled[0] / 1e6:.1f}, {settled[-1] / 1e6:.1f} MB"
     )
-    return int(bool(missed or errors or growth > MAX_GROWTH))
+    print(f"{len(lists)} lists: median {lists[len(lists) // 2]:.2f} s, longest {lists[-1]:.2f} s")
+    return int(bool(any(missed.values()) or errors or growth > MAX_GROWTH))
 
 
 if __name__ == "__main__":

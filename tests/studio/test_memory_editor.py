@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from everlearn import runs
 from everlearn.learners.capabilities import editable_memory
@@ -16,8 +17,10 @@ from everlearn.runs.run_record import RecordLock
 from everlearn.serialization import digest
 from everlearn.streams.stream import Images
 from everlearn.studio.memory_editor import Edit, Session, SessionCache
+from everlearn.studio.model_views import recognition
 from everlearn.studio.security import Conflict
 
+from .conftest import train
 from .live_server import SETTINGS, Studio
 
 N_CLIENTS = 8
@@ -229,3 +232,20 @@ def test_concurrent_edits_are_all_applied(studio: Studio, records: Path, n_edits
     assert sum(event["event"] == "memory-edited" for event in events) == N_CLIENTS * n_edits
     assert events[-1]["digest"] == expected.run_ended().digest
     assert digest(load_run(Record(records / "dcl")).state()) == digest(expected.state())
+
+
+def test_classes_of_a_folder_have_the_names_of_its_folders(tmp_path: Path) -> None:
+    for number, name in enumerate(("cup", "pear", "spoon")):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        image = Image.new("RGB", (24, 24), "white")
+        image.paste((200, 40 * number, 10), (6, 4 + number, 18 - 2 * number, 20))
+        image.save(tmp_path / "photos" / name / "photo.png")
+    folder = {"stream.data": str(tmp_path / "photos"), "stream.image_size": 16, "stream.n_poses": 20}
+    settings = {**folder, "stream.classes_per_task": 2, "n_tasks": 1, "learner.width": 4}
+    train(RunSpec.make(stream="folder", learner="dcl", settings=settings), tmp_path / "record")
+    session = Session(Record(tmp_path / "record"))
+    assert [session.class_name(label) for label in session.memory.classes()] == ["cup", "pear"]
+    session.edit(Edit("rename", 1, "kite"), version=0)
+    session.edit(Edit("add", 2, None, session.image(0, 0)), version=1)  # not the spoon, which was not seen
+    assert [session.class_name(label) for label in session.memory.classes()] == ["cup", "kite", "2"]
+    assert recognition(session.learner, session.image(1, 0), session.class_name)["name"] == "kite"

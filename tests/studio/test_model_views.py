@@ -15,6 +15,7 @@ from everlearn.streams.stream import Images
 from everlearn.studio.memory_editor import Edit, Session
 from everlearn.studio.model_views import (
     N_CANDIDATES,
+    N_INFERRED,
     TRAVERSAL_VALUES,
     environment_curves,
     environment_learner,
@@ -115,12 +116,31 @@ def test_an_image_is_reconstructed_in_every_environment(vase_run: RunState) -> N
     found = reconstructions(learner, image, None)
     assert np.array_equal(pixels(found["input"]), image)
     probabilities = learner.environment_probabilities(image[None])[0]
-    assert found["environment"] == probabilities.argmax()
+    errors = [each["error"] for each in found["reconstructions"]]
+    assert found["environment"] == int(np.argmin(errors))
     assert [each["probability"] for each in found["reconstructions"]] == pytest.approx(probabilities.tolist())
     for index, each in enumerate(found["reconstructions"]):
         latents = learner.encode(image[None]) * learner.environment_info()[index].active
         decoded = np.round(learner.decode(latents, index)[0] * 255)
         assert np.array_equal(pixels(each["image"]), decoded)
+        x, p = image / 255, np.clip(learner.decode(latents, index)[0], 1e-6, 1 - 1e-6).astype(np.float64)
+        likelihood = -(x * np.log(p) + (1 - x) * np.log(1 - p)).sum()
+        inner = x[(x > 0) & (x < 1)]
+        entropy = -(inner * np.log(inner) + (1 - inner) * np.log(1 - inner)).sum()
+        assert each["error"] == pytest.approx(likelihood - entropy, rel=1e-5)
+
+
+def test_the_environments_of_test_images_are_counted(vase_run: RunState) -> None:
+    learner = environment_learner(vase_run.learner)
+    for index, found in enumerate(environment_table(vase_run)["inferred"]):
+        images = vase_run.stream.task(index).test.images[:N_INFERRED]
+        errors = [
+            [each["error"] for each in reconstructions(learner, x, 0)["reconstructions"]] for x in images
+        ]
+        n = len(learner.environment_info())
+        assert found["by_error"] == np.bincount(np.argmin(errors, 1), minlength=n).tolist()
+        assert sum(found["by_classifier"]) == len(images)
+        assert found["batch"] == learner.infer_environment(images)
 
 
 def test_a_traversal_varies_one_latent(vase_run: RunState) -> None:

@@ -95,7 +95,7 @@ def test_zoom_loads_all_points(browser: Browser, studio: Studio, records: Path) 
 
 
 def test_live_curves_show_every_event(browser: Browser, studio: Studio, records: Path) -> None:
-    log, n_events = records / "nearest" / "events.jsonl", 120
+    log, n_events = records / "nearest" / "events.jsonl", 60
     log.write_bytes(train_step(0))
 
     def write_events() -> None:
@@ -112,12 +112,27 @@ def test_live_curves_show_every_event(browser: Browser, studio: Studio, records:
         writer.join()
 
 
-def test_a_run_is_started_and_stopped(browser: Browser, studio: Studio, records: Path) -> None:
+LEARNER = (
+    "from everlearn.learners import NearestMeanImage\n\n\nclass Mine(NearestMeanImage):\n    'My method.'\n"
+)
+
+
+def test_a_run_of_a_learner_in_a_file_is_started_and_stopped(
+    browser: Browser, studio: Studio, records: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(LEARNER)
     with open_page(browser, studio) as page:
         page.get_by_role("button", name="New run").click()
         form = page.get_by_role("form", name="New run")
         form.get_by_label("Learner", exact=True).select_option("nearest")
         form.get_by_text("Settings of nearest").wait_for()
+        form.get_by_label("Learner", exact=True).select_option("from a file or module…")
+        form.get_by_label("Your learner").fill("missing.py:Mine")
+        form.get_by_label("Your learner").press("Tab")
+        expect(page.get_by_role("alert").filter(has_text="here is no file")).to_be_visible()
+        form.get_by_label("Your learner").fill(f"{tmp_path / 'mine.py'}:Mine")
+        form.get_by_label("Your learner").press("Tab")
+        form.get_by_text("My method.").wait_for()
         form.get_by_text("Settings of sprites").click()
         form.get_by_label("image size", exact=True).fill("16")
         form.get_by_label("factor values", exact=True).fill("2")
@@ -131,37 +146,8 @@ def test_a_run_is_started_and_stopped(browser: Browser, studio: Studio, records:
         page.get_by_role("button", name="Stop from-the-page").click()
         wait_until(lambda: lock_holder(folder) is None)
         expect(page.get_by_role("button", name="Resume from-the-page")).to_be_visible()
-        assert json.loads((folder / "spec.json").read_text())["stream"]["split"] == [8, 3, 3]
-
-
-LEARNER = (
-    "from everlearn.learners import NearestMeanImage\n\n\nclass Mine(NearestMeanImage):\n    'My method.'\n"
-)
-
-
-def test_a_learner_of_a_file_is_trained(
-    browser: Browser, studio: Studio, records: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text(LEARNER)
-    with open_page(browser, studio) as page:
-        page.get_by_role("button", name="New run").click()
-        form = page.get_by_role("form", name="New run")
-        form.get_by_label("Learner", exact=True).select_option("from a file or module…")
-        form.get_by_label("Your learner").fill("missing.py:Mine")
-        form.get_by_label("Your learner").press("Tab")
-        expect(page.get_by_role("alert").filter(has_text="here is no file")).to_be_visible()
-        form.get_by_label("Your learner").fill(f"{tmp_path / 'mine.py'}:Mine")
-        form.get_by_label("Your learner").press("Tab")
-        form.get_by_text("My method.").wait_for()
-        form.get_by_text("Settings of sprites").click()
-        form.get_by_label("image size", exact=True).fill("16")
-        form.get_by_label("factor values", exact=True).fill("2")
-        form.get_by_label("n tasks", exact=True).first.fill("1")
-        form.get_by_label("Name (optional)").fill("my method")
-        form.get_by_role("button", name="Start").click()
-        expect(page.locator("#runs tbody")).to_contain_text("my method")
-        (folder,) = records.glob("my-method-*")
-        wait_until(lambda: Record(folder).is_finished)
+        spec = json.loads((folder / "spec.json").read_text())
+        assert (spec["stream"]["split"], spec["learner"]["name"][-8:]) == ([8, 3, 3], ".py:Mine")
 
 
 def test_an_error_is_shown(browser: Browser, shared_studio: Studio) -> None:
@@ -231,6 +217,8 @@ def test_environments_are_shown(browser: Browser, vase_studio: Studio) -> None:
     with open_page(browser, vase_studio, "#/vase") as page:
         expect(page.locator("#chart-environment")).to_have_attribute("data-points", re.compile("[1-9]"))
         expect(page.locator("#environments tbody tr")).to_have_count(n_environments)
+        expect(page.locator("#inferred tbody tr")).to_have_count(2)
+        expect(page.locator(".legend")).to_contain_text("inverted-sprites, environment 1")
         page.get_by_role("button", name="environment 1").click()
         expect(page.get_by_role("heading", name="Latent traversals in environment 1")).to_be_visible()
         image = page.locator(".thumbnails img").first
@@ -241,6 +229,12 @@ def test_environments_are_shown(browser: Browser, vase_studio: Studio) -> None:
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Latent traversals in environment 0")).to_be_visible()
         expect(page.get_by_role("button", name="environment 0")).to_be_focused()
+
+
+def test_a_learner_without_a_classifier_has_no_score_matrix(browser: Browser, vase_studio: Studio) -> None:
+    with open_page(browser, vase_studio, "#/runs?record=vase") as page:
+        expect(page.get_by_text("This learner does not classify images")).to_be_visible()
+        expect(page.locator(".colour-bar")).to_be_hidden()
 
 
 def test_empty_pages_state_what_to_do(browser: Browser, tmp_path: Path) -> None:

@@ -55,6 +55,19 @@ def test_images_are_dropped_pasted_and_cleared(browser: Browser, shared_studio: 
         expect(page.locator(".prediction")).to_be_visible()
 
 
+def test_an_untouched_exemplar_is_asked_as_it_is_stored(browser: Browser, shared_studio: Studio) -> None:
+    memory = shared_studio.get("/api/memory", record="dcl").json()["classes"]
+    stored = [
+        shared_studio.get("/api/memory/image.png", record="dcl", label=each["label"]).content
+        for each in memory
+    ]
+    with open_page(browser, shared_studio, "#/try?record=dcl") as page:
+        page.get_by_role("button", name="Random exemplar").click()
+        asked = page.locator("section li img").get_attribute("src") or ""
+        assert base64.b64decode(asked.removeprefix("data:image/png;base64,")) in stored
+        expect(page.get_by_text("Novelty 0.00")).to_be_visible()
+
+
 def test_an_unknown_thing_is_taught_and_tested_in_three_poses(browser: Browser, studio: Studio) -> None:
     with open_page(browser, studio, "#/try?record=dcl") as page:
         draw_shape(page)

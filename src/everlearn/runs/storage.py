@@ -19,6 +19,8 @@ from everlearn.serialization import Tree, pack, unpack
 RESTORE = "restore the record from a backup"
 KEPT = 2
 FORMAT = 1
+LAST_BYTES = 1 << 12
+"""Bytes that are read first from the end of a log; most readers need its last line only."""
 
 
 class Mark(TypedDict):
@@ -95,15 +97,15 @@ def read_log(path: Path) -> Iterator[dict[str, Any]]:
                 yield _parse(line, f"{path}, line {number},")
 
 
-def read_log_reversed(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a log, last first; reads only as much of the file as is needed."""
+def read_log_reversed(path: Path, begin: int = 0) -> Iterator[dict[str, Any]]:
+    """The objects of a log after its first `begin` bytes, last first; reads only as much as is needed."""
     if not path.exists():
         return
     with path.open("rb") as log:
         end, rest = log.seek(0, os.SEEK_END), b""
-        is_tail = True
-        while end > 0:
-            start = max(0, end - files.CHUNK_BYTES)
+        is_tail, size = True, LAST_BYTES
+        while end > begin:
+            start, size = max(begin, end - min(size, files.CHUNK_BYTES)), 2 * size
             log.seek(start)
             first, *complete = (log.read(end - start) + rest).split(b"\n")
             for line in reversed(complete[:-1] if is_tail else complete):

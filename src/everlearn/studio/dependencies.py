@@ -10,7 +10,7 @@ from fastapi import Depends, Query, Request
 from everlearn.errors import BadInput
 from everlearn.runs import Record
 from everlearn.studio.image_decoder import ImageDecoder
-from everlearn.studio.live_curves import SharedCurves
+from everlearn.studio.live_curves import POLL_INTERVAL, SharedCurves
 from everlearn.studio.memory_editor import SessionCache
 from everlearn.studio.record_index import RecordIndex
 from everlearn.studio.sprites import WHITE, Sprite
@@ -33,7 +33,7 @@ class Dependencies:
 
     def shared_curves(self, record: Record) -> SharedCurves:
         """The curves of a record, which all clients that follow it share."""
-        shared = self.curves.get(record.folder) or SharedCurves(record)
+        shared = self.curves.get(record.folder) or SharedCurves(record, POLL_INTERVAL)
         return self.curves.setdefault(record.folder, shared)
 
     def warm_up(self) -> None:

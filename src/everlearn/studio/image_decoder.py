@@ -11,6 +11,7 @@ import time
 from typing import IO
 
 import numpy as np
+from PIL.Image import Resampling
 
 from everlearn.errors import BadInput
 from everlearn.streams.images.decode import fitted
@@ -141,7 +142,8 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
         >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
         (8, 8)
     """
-    return fitted(canvas_pixels(body), shape)
+    # Means over blocks give back an exemplar that the page has enlarged.
+    return fitted(canvas_pixels(body), shape, Resampling.BOX)
 
 
 def canvas_pixels(body: bytes) -> Images:

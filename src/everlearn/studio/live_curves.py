@@ -4,6 +4,7 @@ import bisect
 import json
 import math
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import BadInput
+from everlearn.files import lock_holder
+from everlearn.runs.events import RunEnded
 from everlearn.runs.progress import tasks_trained
 from everlearn.runs.run_record import EVENTS, SCORES, SECONDS, Record
 
@@ -29,9 +32,11 @@ CURVES = {
 """Curves and their axis labels."""
 TOTALS = ("images", "flops", "total_seconds")
 """Totals since the start of a run, over which curves can be plotted instead of tasks."""
+POLL_INTERVAL = 0.1
+"""Seconds between two reads of records that may be growing."""
 N_COLUMNS = 1000
 """Pixel columns of a plot."""
-MAX_HELD = 16 * N_COLUMNS
+MAX_HELD = 8 * N_COLUMNS
 """Points of a live curve before it is downsampled, so that memory does not grow with the length of a run."""
 BLOCK_BYTES = 1 << 18
 """Bytes of a log that are parsed at a time; as Python objects they take ten times as much."""
@@ -53,42 +58,57 @@ class LiveCurves:
     """New points of a record that may be growing, for one client."""
 
     def __init__(self, record: Record, shared: "SharedCurves | None" = None) -> None:
-        self.record = record
-        self._shared = shared or SharedCurves(record)
+        self.shared = shared or SharedCurves(record)
         self._generation: int | None = None
         self._n_sent: Counter[str] = Counter()
 
     def update(self) -> tuple[bool, Curves]:
-        """Whether all curves start again, and the new points, downsampled."""
-        generation, curves = self._shared.since(self._generation, self._n_sent)
-        restarts = self._generation not in (None, generation)
-        if generation != self._generation:
-            self._generation, self._n_sent = generation, Counter()
+        """Whether all curves start again, and the new points.
+
+        Whole curves are downsampled. New points are not, even if a slow client has many to catch up with.
+        """
+        generation, curves = self.shared.since(self._generation, self._n_sent)
+        before, self._generation = self._generation, generation
+        if before != generation:
+            self._n_sent = Counter()
         self._n_sent.update({name: len(points) for name, points in curves.items()})
-        return restarts, {name: downsample(points) for name, points in curves.items()}
+        if before != generation:
+            curves = {name: downsample(points) for name, points in curves.items()}
+        return before not in (None, generation), curves
 
 
 class SharedCurves:
     """The points of a record that may be growing, read once for all clients.
 
     Long curves are downsampled, and all curves start again when a log was truncated. Each time, another
-    generation of points begins.
+    generation of points begins. The logs are read again after `min_interval` seconds at the earliest.
     """
 
-    def __init__(self, record: Record) -> None:
-        self._reader = CurveReader(record)
-        self._lock = threading.Lock()
+    def __init__(self, record: Record, min_interval: float = 0.0) -> None:
+        self.record, self.is_running = record, False
+        self._reader, self._lock = CurveReader(record), threading.Lock()
         self._generation, self._curves, self._error = 0, Curves(), ""
+        self._min_interval, self._read_at = min_interval, -math.inf
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last event that was read is the end of the run."""
+        return self._reader.is_finished
 
     def since(self, generation: int | None, n_sent: Mapping[str, int]) -> tuple[int, Curves]:
         """The present generation, and the points after those sent; all points to a client of an older one."""
         with self._lock:
-            self._refresh()
+            if time.monotonic() >= self._read_at + self._min_interval:
+                self._read_at = time.monotonic()
+                self._refresh()
+            if self._error:
+                raise BadInput(self._error)
             known = n_sent if generation == self._generation else {}
             new = {name: points[known.get(name, 0) :] for name, points in self._curves.items()}
             return self._generation, {name: points for name, points in new.items() if points}
 
     def _refresh(self) -> None:
+        self.is_running = lock_holder(self.record.folder) is not None
         if self._reader.was_truncated:
             self._reader.restart()
             self._curves, self._error = {}, ""
@@ -100,14 +120,12 @@ class SharedCurves:
             self._generation += 1
 
     def _new_points(self) -> Curves:
-        """The new points; after an error of a log, this error for every client until the log is replaced."""
-        if self._error:
-            raise BadInput(self._error)
+        """The new points; none after an error of a log, which every client sees until the log is replaced."""
         try:
-            return self._reader.read(MAX_HELD)
+            return {} if self._error else self._reader.read(MAX_HELD)
         except BadInput as error:
             self._error = str(error)
-            raise
+            return {}
 
 
 class CurveReader:
@@ -137,6 +155,7 @@ class CurveReader:
 
     def restart(self) -> None:
         """Read from the start again."""
+        self.is_finished = False
         self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}
@@ -149,7 +168,8 @@ class CurveReader:
             self._total["seconds"] += line["seconds"]
             x = line["task"] + 1
             return {"seconds": (x, line["seconds"]), "total_seconds": (x, self._total["seconds"])}
-        if line["event"] == "train-step" and line["losses"]:
+        self.is_finished = line["event"] == RunEnded.kind
+        if line["event"] == "train-step" and line["losses"] and not line["losses"].get("skipped"):
             # The first loss of a learner is the one that it minimizes.
             x = tasks_trained(line, self.record.spec["epochs"])
             return {"loss": (x, next(iter(line["losses"].values())))}

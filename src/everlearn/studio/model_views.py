@@ -1,9 +1,11 @@
 """What pages show of a trained learner: matching of an image with exemplars, environments and traversals."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from everlearn import learners
@@ -12,6 +14,7 @@ from everlearn.evaluation.latents import decode_images, traverse
 from everlearn.learners import EditsMemory, Generates, InfersEnvironment, Learner, MatchesExemplars
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import to_tensor
+from everlearn.networks.divergences import bernoulli_entropy, bernoulli_nll
 from everlearn.networks.pose import from_canonical, poses_from_factors, to_canonical, to_uint8
 from everlearn.rng import FloatArray
 from everlearn.runs import Record, RunState
@@ -30,6 +33,10 @@ ENVIRONMENT_CURVES = ("environment", "active_latents", "capacity", "reconstructi
 TRAVERSAL_VALUES = np.linspace(-2.5, 2.5, 11)
 """Values of a latent; nearly all of N(0, 1) is between the ends."""
 MAX_TRAVERSALS = 12
+N_INFERRED = 64
+"""Test images of each task whose environment is inferred."""
+MIN_PROBABILITY = 1e-6
+"""Smallest probability of a pixel, which bounds its reconstruction error."""
 
 
 @runtime_checkable
@@ -64,24 +71,29 @@ def _has_capability(name: str, capability: type) -> bool:
     return name in learners.names() and issubclass(learners.learner_class(name), capability)
 
 
-def recognition(learner: Learner, image: Images) -> dict[str, Any]:
+def recognition(
+    learner: Learner, image: Images, class_name: Callable[[int], str] | None = None
+) -> dict[str, Any]:
     """The prediction for an image, its novelty score, its normalised pose, and the best candidates."""
     if not isinstance(learner, MatchesExemplars) or not isinstance(learner, EditsMemory):
         raise BadInput("this learner does not match exemplars; choose a record of dcl")
     if not len(learner.memory):
         raise BadInput("the memory of this learner is empty; add a class on the memory page first")
-    images = image[None]
+    images, name = image[None], class_name or learner.memory.name
     label, novelty = int(learner.predict(images)[0]), float(learner.novelty(images)[0])
     factors = learner.estimate(images)
     normalised = to_canonical(to_tensor(images), poses_from_factors(factors))
     return {
         "label": label,
-        "name": learner.memory.name(label),
+        "name": name(label),
         "novelty": novelty,
         "factors": dict(zip(("scale", "angle", "x", "y"), factors.array()[0].tolist(), strict=True)),
         "input": data_url(image),
         "normalised": data_url(to_uint8(normalised)[0]),
-        "candidates": _candidates(learner, learner.memory, images, poses_from_factors(factors)),
+        "candidates": [
+            {**each, "name": name(each["label"])}
+            for each in _candidates(learner, learner.memory, images, poses_from_factors(factors))
+        ],
     }
 
 
@@ -95,8 +107,7 @@ def _candidates(
     for residual, row in sorted(zip(residuals.tolist(), rows[0].tolist(), strict=True)):
         label, exemplar = int(memory.labels[row]), memory.images[row]
         shown = _aligned(exemplar, images[0], poses) if len(candidates) < N_ALIGNED else {}
-        about = {"label": label, "name": memory.name(label), "residual": residual}
-        candidates.append({**about, "image": data_url(exemplar), **shown})
+        candidates.append({"label": label, "residual": residual, "image": data_url(exemplar), **shown})
     return candidates
 
 
@@ -143,6 +154,7 @@ def environment_table(run: RunState) -> dict[str, Any]:
             "n_used": int(each.used.sum()),
             "active": np.flatnonzero(each.active).tolist(),
             "used": np.flatnonzero(each.used & each.active).tolist(),
+            "kl": each.kl.tolist(),
             "capacity": each.capacity,
             "error": each.nll,
         }
@@ -151,7 +163,34 @@ def environment_table(run: RunState) -> dict[str, Any]:
     tasks = [run.stream.task(index) for index in range(max(1, run.n_tasks_done))]
     names = [task.name or f"task {index + 1}" for index, task in enumerate(tasks)]
     current = changes[-1][1] if changes else 0
-    return {"environments": rows, "current": current, "tasks": names, "changes": changes or []}
+    inferred = [_inferred(learner, task.test.images[:N_INFERRED]) for task in tasks]
+    about = {"tasks": names, "changes": changes or [], "inferred": inferred}
+    return {"environments": rows, "current": current, **about}
+
+
+def _inferred(learner: EnvironmentModel, images: Images) -> dict[str, Any]:
+    """How many images of a task belong to each environment, image by image, and that of all together."""
+    n = len(learner.environment_info())
+    errors, probabilities = reconstruction_errors(learner, images), learner.environment_probabilities(images)
+    return {
+        "by_error": np.bincount(errors.argmin(1), minlength=n).tolist(),
+        "by_classifier": np.bincount(probabilities.argmax(1), minlength=n).tolist(),
+        "batch": learner.infer_environment(images),
+    }
+
+
+def reconstruction_errors(learner: EnvironmentModel, images: Images) -> FloatArray:
+    """Reconstruction error of images in every environment, (n, n_environments), above its lower bound.
+
+    It separates environments even after a short run, when the classifier q(s | x) is still uncertain.
+    """
+    pixels, latents = torch.from_numpy(images / 255), learner.encode(images)
+    decoded = (
+        torch.from_numpy(learner.decode(latents * each.active, index)).double()
+        for index, each in enumerate(learner.environment_info())
+    )
+    errors = [bernoulli_nll(torch.logit(each, MIN_PROBABILITY), pixels) for each in decoded]
+    return (torch.stack(errors, 1) - bernoulli_entropy(pixels)[:, None]).numpy()
 
 
 def task_image(run: RunState, task: int, index: int) -> Images:
@@ -173,12 +212,13 @@ def reconstructions(
     Args:
         learner: the learner.
         image: (H, W) or (H, W, 3), in the learner's image shape.
-        environment: of the traversals; None for the most probable one.
+        environment: of the traversals; None for the one with the smallest reconstruction error.
         changed: a latent and the value to set it to before it is decoded.
     """
     known = learner.environment_info()
     probabilities = learner.environment_probabilities(image[None])[0]
-    selected = int(probabilities.argmax()) if environment is None else environment
+    errors = reconstruction_errors(learner, image[None])[0]
+    selected = int(errors.argmin()) if environment is None else environment
     if selected >= len(known):
         raise NotFound(f"there is no environment {selected}; the learner has inferred {len(known)}")
     latents = learner.encode(image[None])
@@ -193,6 +233,7 @@ def reconstructions(
             {
                 "environment": index,
                 "probability": float(probabilities[index]),
+                "error": float(errors[index]),
                 "image": data_url(decode_images(learner, latents * each.active, index)[0]),
             }
             for index, each in enumerate(known)

@@ -41,23 +41,25 @@ PRESETS = {
     ),
     "vase": Preset(
         "Environments",
-        "VASE finds out without labels when the kind of images changes.",
+        "VASE finds out without labels when inverted shapes that move are followed by others that do not.",
         "vase",
         "environments",
-        40,
+        35,
         "environments",
         {
             "epochs": 4,
-            "stream.sequence": ["sprites", "inverted-sprites"],
+            "stream.sequence": ["moving-inverted-sprites", "sprites"],
             "stream.image_size": 32,
             "stream.images_per_stage": 8000,
             "stream.n_shapes": 5,
             "stream.images_per_shape": 2000,
             "learner.size": "tiny",
-            "learner.n_latents": 8,
+            "learner.n_latents": 10,
             "learner.learning_rate": 0.002,
-            "learner.capacity_step": 0.05,  # C reaches its limit at the end of a task
-            "learner.cooldown": 100,
+            "learner.capacity_step": 0.05,
+            "learner.max_capacity": 10.0,  # a larger C spreads the factors over all latents
+            "learner.usage_min_kl": 0.5,
+            "learner.cooldown": 450,  # a task has 500 batches
             "learner.kappa": 2.0,  # in so short a run errors vary more
         },
     ),
@@ -74,9 +76,9 @@ PRESETS = {
         "DCL learns the poses of your things from one photo each, three things per task.",
         "dcl",
         "folder",
-        6,
+        12,
         "my photos",
-        {"stream.classes_per_task": 3, "stream.n_poses": 500},
+        {"stream.classes_per_task": 3, "stream.n_poses": 500, "epochs": 12},  # few tasks need more
         "stream.data",
     ),
     "data": Preset(

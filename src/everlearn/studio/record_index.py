@@ -24,6 +24,7 @@ from everlearn.runs.run_record import (
 )
 from everlearn.runs.storage import read_log_reversed
 from everlearn.studio.curve_groups import group_key
+from everlearn.studio.finished_tasks import FinishedTasks
 from everlearn.studio.record_notes import NOTES, read_notes
 from everlearn.studio.security import NotFound
 from everlearn.studio.trash import TRASH, Trash
@@ -43,6 +44,7 @@ class RecordIndex:
         self.trash = Trash(self.root)
         self._others: dict[str, Path] = {}  # records of other folders that the user has opened
         self._cache: dict[str, tuple[Stamp, Summary]] = {}
+        self._finished_tasks: dict[str, FinishedTasks] = {}  # of runs that have not ended
         self._lock = threading.Lock()
         self._read_at = -math.inf
 
@@ -117,6 +119,9 @@ class RecordIndex:
     def _read(self) -> None:
         names = [*sorted(_record_names(self.root, MAX_DEPTH)), *self._others]
         self._cache = {name: self._summary(name) for name in names}
+        unfinished = [name for name, (_, summary) in self._cache.items() if not summary.get("finished")]
+        known = self._finished_tasks
+        self._finished_tasks = {name: known[name] for name in unfinished if name in known}
 
     def _is_running(self, summary: Summary) -> bool:
         """Whether a process holds the lock; finished runs have none, so that their files are not opened."""
@@ -138,7 +143,16 @@ class RecordIndex:
         cached = self._cache.get(name)
         if cached is not None and cached[0] == stamp:
             return cached
-        return stamp, _summarize(name, Record(path))
+        return stamp, self._summarize(name, Record(path))
+
+    def _summarize(self, name: str, record: Record) -> Summary:
+        """What the list of runs shows; for a damaged record, the error."""
+        tasks = self._finished_tasks.setdefault(name, FinishedTasks(record.folder / EVENTS))
+        try:
+            notes = asdict(read_notes(record.folder))
+            return {"record": name, "name": record.name, **notes, **_state(record, tasks), "error": None}
+        except (BadInput, KeyError, TypeError) as error:
+            return {"record": name, "name": "", "learner": "?", "error": f"this record is damaged: {error}"}
 
 
 def _record_names(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
@@ -154,16 +168,7 @@ def _record_names(folder: Path, depth: int, prefix: str = "") -> Iterator[str]:
             yield from _record_names(folder / name, depth - 1, f"{prefix}{name}/")
 
 
-def _summarize(name: str, record: Record) -> Summary:
-    """What the list of runs shows; for a damaged record, the error."""
-    try:
-        notes = asdict(read_notes(record.folder))
-        return {"record": name, "name": record.name, **notes, **_state(record), "error": None}
-    except (BadInput, KeyError, TypeError) as error:
-        return {"record": name, "name": "", "learner": "?", "error": f"this record is damaged: {error}"}
-
-
-def _state(record: Record) -> Summary:
+def _state(record: Record, finished_tasks: FinishedTasks) -> Summary:
     spec, last = record.spec, record.last_event or {"event": None}
     is_finished = last["event"] == "run-ended"
     score = next((row for row in read_log_reversed(record.folder / SCORES) if row["n_batches"] is None), None)
@@ -174,7 +179,7 @@ def _state(record: Record) -> Summary:
         "stream": f"{spec['stream']['stream']} {spec['stream'].get('scenario', '')}".strip(),
         "seed": spec["seed"],
         "group": group_key(spec),
-        "n_tasks": last["n_tasks"] if is_finished else record.n_tasks_done,
+        "n_tasks": last["n_tasks"] if is_finished else finished_tasks.count(),
         "n_tasks_planned": spec["n_tasks"],
         "finished": is_finished,
         "accuracy": sum(accuracies) / len(accuracies) if accuracies else None,

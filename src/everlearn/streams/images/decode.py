@@ -52,12 +52,14 @@ def rgba_of(image: Image.Image) -> Pixels:
     return np.array(upright.convert("RGBA"))
 
 
-def fitted(rgba: Pixels, shape: tuple[int, ...]) -> Pixels:
+def fitted(
+    rgba: Pixels, shape: tuple[int, ...], resampling: Image.Resampling = Image.Resampling.BICUBIC
+) -> Pixels:
     """An image on black, fitted into (H, W) gray or (H, W, 3) colour with its aspect ratio kept."""
     image = Image.fromarray(rgba)
     black = Image.new("RGBA", image.size, (0, 0, 0, OPAQUE))
     flat = Image.alpha_composite(black, image).convert("RGB" if len(shape) == 3 else "L")
-    return np.array(ImageOps.pad(flat, (shape[1], shape[0])), np.uint8)
+    return np.array(ImageOps.pad(flat, (shape[1], shape[0]), resampling), np.uint8)
 
 
 def premultiplied(rgba: Pixels) -> Pixels:

@@ -66,7 +66,9 @@ export class ImageCanvas {
     this.clear();
     const zoom = SIDE / Math.max(image.width, image.height);
     const [width, height] = [image.width * zoom, image.height * zoom];
-    this.original.getContext("2d").drawImage(image, (SIDE - width) / 2, (SIDE - height) / 2, width, height);
+    const context = this.original.getContext("2d");
+    context.imageSmoothingEnabled = zoom < 1; // an exemplar that is enlarged must not be blurred
+    context.drawImage(image, (SIDE - width) / 2, (SIDE - height) / 2, width, height);
     this.isBlank = false;
     this.update();
   }

@@ -1,6 +1,7 @@
 // The memory page: the exemplars of a learner by class, to search, add, rename and forget.
 
 import { get, post, url } from "./api.js";
+import { format } from "./chart_render.js";
 import { classTitle, confirmed, errorBox, fill, h, prompted, showStatus } from "./dom.js";
 import { DRAWING_TOOLS, ImageCanvas, toolbar } from "./image_canvas.js";
 import { showMemoryPage } from "./record_select.js";
@@ -61,7 +62,7 @@ class MemoryPage {
     const matches = ({ label, name }) => name.toLowerCase().includes(query) || String(label) === query;
     const matching = classes.filter(matches);
     const part = matching.length === classes.length ? "" : `${matching.length} of `;
-    this.count.textContent = `${part}${classes.length} classes, ${bytes.toLocaleString("en")} bytes`;
+    this.count.textContent = `${part}${classes.length} classes, ${format(bytes, "B")} of exemplars`;
     fill(
       this.gallery,
       matching.slice(0, this.nShown).map((each) => this.tile(each)),

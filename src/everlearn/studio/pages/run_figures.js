@@ -202,10 +202,13 @@ export class RunFigures {
   async drawScores() {
     const names = this.plotted;
     if (!names.length) return;
-    if (!names.includes(this.scoresOf)) this.scoresOf = names[0];
+    const hasScores = (name) => this.summary(name).accuracy != null;
+    if (!names.includes(this.choice)) this.choice = undefined;
+    this.scoresOf = this.choice ?? names.find(hasScores) ?? names[0];
     const record = this.scoresOf;
     const scores = await this.attempt(() => get("records/scores", { record }));
-    if (scores && record === this.scoresOf) this.showScores(scores, names);
+    const isFinished = Boolean(this.summary(record).finished);
+    if (scores && record === this.scoresOf) this.showScores({ ...scores, isFinished }, names);
   }
 
   title(name) {
@@ -213,7 +216,7 @@ export class RunFigures {
   }
 
   showScores(scores, names) {
-    const onchange = (event) => ((this.scoresOf = event.target.value), this.drawScores());
+    const onchange = (event) => ((this.choice = event.target.value), this.drawScores());
     const option = (name) => h("option", { value: name, selected: name === this.scoresOf }, this.title(name));
     const select = { "aria-label": "Run whose score matrix is shown", onchange };
     const title = h("span", {}, "Score matrix ", names.length > 1 ? h("select", select, names.map(option)) : "");

@@ -12,6 +12,7 @@ const VIRIDIS = [
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const HINT = "Point at a cell, or use the arrow keys, to read its value.";
 const EMPTY = "No evaluation yet; each task adds a row.";
+const NO_SCORES = "This learner does not classify images; the leaderboard has the probes of its latents.";
 const MIN_CELL_WITH_TEXT = 26;
 const LIGHT_FROM = 0.55;
 
@@ -28,9 +29,10 @@ class ScoreMatrix {
     this.canvas = h("canvas", { className: "matrix", tabIndex: 0, role: "img" });
     this.value = h("p", { "aria-live": "polite" }, HINT);
     const axis = (className, text) => h("span", { className, "aria-hidden": "true" }, text);
-    const below = h("div", { className: "below" }, this.value, colourBar());
-    const parts = [axis("rows", "after task →"), this.canvas, axis("columns", "accuracy on task →"), below];
-    this.element = h("div", { className: "matrix-grid" }, parts);
+    const [rows, columns, bar] = [axis("rows", "after task →"), axis("columns", "accuracy on task →"), colourBar()];
+    this.shown = [this.canvas, rows, columns, bar];
+    const below = h("div", { className: "below" }, this.value, bar);
+    this.element = h("div", { className: "matrix-grid" }, rows, this.canvas, columns, below);
     this.listen();
   }
 
@@ -38,11 +40,11 @@ class ScoreMatrix {
     return Math.max(1, this.rows.length);
   }
 
-  update({ rows, n_tasks }) {
+  update({ rows, n_tasks, isFinished = false }) {
     Object.assign(this, { rows, nTasks: n_tasks });
     this.canvas.setAttribute("aria-label", `Score matrix of ${n_tasks} tasks; arrow keys read its cells`);
-    this.canvas.hidden = !rows.length;
-    if (!this.cell) this.value.textContent = rows.length ? HINT : EMPTY;
+    this.shown.forEach((each) => (each.hidden = !rows.length));
+    if (!this.cell) this.value.textContent = rows.length ? HINT : isFinished ? NO_SCORES : EMPTY;
     this.draw();
   }
 

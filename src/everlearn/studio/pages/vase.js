@@ -12,11 +12,18 @@ const CHARTS = {
   environment: { title: "Inferred environment", steps: true, formatY: wholeNumber },
   active_latents: { title: "Active latents", steps: true },
   capacity: { title: "Capacity", steps: true },
-  reconstruction: { title: "Reconstruction error", zero: false },
+  reconstruction: { title: "Reconstruction error, with the entropy of the pixels", zero: false },
 };
 const COLUMNS = ["Environment", "Batches", "Active latents", "Used latents", "Capacity", "Reconstruction error"];
 const ABOUT =
   "The environments that the learner has inferred without labels, the latents that each uses, and an image reconstructed in each.";
+const ENVIRONMENTS = "The reconstruction error in tables and below images is that above the entropy of the pixels.";
+const INFERRED =
+  "How many test images of each task the learner assigns to each environment: one by one, by the smallest reconstruction error or by its classifier q(s | x), and all of them as one batch, as in training.";
+const LATENTS =
+  "KL divergence of each latent from the prior: how much of the image it encodes. A latent that several environments use is shared, one that a single environment uses is its own.";
+const SELECTED =
+  "The environment with the smallest reconstruction error is selected. The classifier q(s | x) has seen few batches after a short run and can be wrong.";
 const TRAVERSALS = "Each row varies one latent from low to high and keeps the others fixed.";
 
 export function show(content, query) {
@@ -75,9 +82,15 @@ class VasePage {
       timeline(model),
       charts(model.curves),
       environmentTable(model),
+      h("p", {}, ENVIRONMENTS),
+      h("h2", {}, "Inferred environments"),
+      h("p", {}, INFERRED),
+      inferredTable(model),
       h("h2", {}, "Latents of each environment"),
+      h("p", {}, LATENTS),
       sharedLatents(model),
       h("h2", {}, "Reconstruction in every environment"),
+      h("p", {}, SELECTED),
       h("div", { className: "side" }, this.controls(), this.answer),
     );
     await this.loadImage();
@@ -152,15 +165,15 @@ class VasePage {
 }
 
 /** A reconstruction, as a button that selects its environment for the traversals. */
-function reconstruction({ environment, probability, image }, isSelected, select) {
+function reconstruction({ environment, probability, error, image }, isSelected, select) {
   const button = { className: "plain", "aria-pressed": String(isSelected), onclick: () => select(environment) };
   const alt = `Reconstruction in environment ${environment}`;
   return h(
     "li",
     { className: isSelected ? "selected" : "" },
     h("button", button, h("img", { src: image, alt }), `environment ${environment}`),
-    h("br", {}),
-    `probability ${probability.toFixed(2)}`,
+    h("small", {}, `error ${error.toFixed(1)}`),
+    h("small", {}, `q(s | x) ${probability.toFixed(2)}`),
   );
 }
 
@@ -183,7 +196,20 @@ function timeline({ tasks, changes, n_batches }) {
     const label = `${title}: ${parts.map(({ name }) => name).join(", then ")}`;
     return [h("span", {}, title), h("div", { role: "img", "aria-label": label }, parts.map(segment))];
   };
-  return h("div", { className: "timeline" }, row("Trained on", truth), row("Inferred", inferred));
+  const rows = h("div", { className: "timeline" }, row("Trained on", truth), row("Inferred", inferred));
+  return h("div", {}, rows, colourKey(tasks, changes));
+}
+
+/** What the colours of the timeline stand for. */
+function colourKey(tasks, changes) {
+  const n = Math.max(tasks.length, ...changes.map(([, index]) => index + 1));
+  const item = (i) => {
+    const task = tasks[i] && tasks.indexOf(tasks[i]) === i ? `${tasks[i]}, ` : "";
+    const square = h("span", { className: "swatch" });
+    square.style.background = `var(--line-${i % 8})`;
+    return h("li", {}, square, `${task}environment ${i}`);
+  };
+  return h("ul", { className: "legend" }, Array.from({ length: n }, (_, i) => item(i)));
 }
 
 function segment({ share, index, name }) {
@@ -193,16 +219,39 @@ function segment({ share, index, name }) {
   return part;
 }
 
+/** How test images of each task are assigned to environments. */
+function inferredTable({ environments, tasks, inferred }) {
+  const names = environments.map(({ index }) => `environment ${index}`);
+  const counts = (values) => values.map((count, i) => (count ? `${names[i]}: ${count}` : "")).filter(Boolean).join(", ");
+  const rows = inferred.map(({ by_error, by_classifier, batch }, i) => [
+    `${i + 1}: ${tasks[i]}`,
+    counts(by_error),
+    counts(by_classifier),
+    names[batch] ?? "a new one",
+  ]);
+  return dataTable("inferred", "Inferred environments", ["Task", "By error", "By classifier", "As one batch"], rows);
+}
+
 /** Which latents each environment uses; a latent in several rows is shared. */
 function sharedLatents({ environments }) {
   const all = [...new Set(environments.flatMap(({ used }) => used))].sort((a, b) => a - b);
   const count = (latent) => environments.filter(({ used }) => used.includes(latent)).length;
-  const head = h("tr", {}, h("th", { scope: "col", className: "name" }, "Environment"), all.map((latent) => h("th", { scope: "col" }, String(latent)))); // prettier-ignore
-  const row = ({ index, used }) =>
-    h("tr", {}, h("th", { scope: "row", className: "name" }, String(index)), all.map((latent) => h("td", {}, used.includes(latent) ? (count(latent) > 1 ? "shared" : "own") : "–"))); // prettier-ignore
-  const table = h("table", { id: "latents" }, h("thead", {}, head), h("tbody", {}, environments.map(row)));
-  const region = { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Latents of each environment" };
-  return h("div", region, table);
+  const cell = ({ used, kl }) => (latent) => [
+    kl[latent].toFixed(2),
+    h("small", {}, used.includes(latent) ? (count(latent) > 1 ? "shared" : "own") : "not used"),
+  ];
+  const rows = environments.map((each) => [String(each.index), ...all.map(cell(each))]);
+  return dataTable("latents", "Latents of each environment", ["Environment", ...all.map((i) => `latent ${i}`)], rows);
+}
+
+/** A table whose first column names the rows; it scrolls if it is wide. */
+function dataTable(id, label, titles, rows) {
+  const name = (i) => (i ? {} : { className: "name" });
+  const head = titles.map((title, i) => h("th", { scope: "col", ...name(i) }, title));
+  const cells = (row) => row.map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row", ...name(i) }, cell));
+  const body = rows.map((row) => h("tr", {}, cells(row)));
+  const table = h("table", { id }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body));
+  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
 }
 
 function charts(curves) {
@@ -216,16 +265,9 @@ function charts(curves) {
 }
 
 function environmentTable({ environments, current }) {
-  const cells = ({ index, n_batches, n_active, n_used, capacity, error }) => [
+  const rows = environments.map(({ index, n_batches, n_active, n_used, capacity, error }) => [
     `${index}${index === current ? " (current)" : ""}`,
-    n_batches,
-    n_active,
-    n_used,
-    capacity.toFixed(1),
-    error.toFixed(1),
-  ];
-  const row = (each) => h("tr", {}, cells(each).map((cell) => h("td", {}, String(cell))));
-  const head = h("tr", {}, COLUMNS.map((title) => h("th", { scope: "col" }, title)));
-  const table = h("table", { id: "environments" }, h("thead", {}, head), h("tbody", {}, environments.map(row)));
-  return h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Environments" }, table);
+    ...[n_batches, n_active, n_used, capacity.toFixed(1), error.toFixed(1)].map(String),
+  ]);
+  return dataTable("environments", "Environments", COLUMNS, rows);
 }

@@ -150,7 +150,7 @@ class Side {
     this.matrix.update({ rows, n_tasks: this.rows.length });
     const scores = (this.rows[n - 1] ?? []).filter((score) => score !== null);
     const mean = scores.reduce((sum, score) => sum + score, 0) / (scores.length || 1);
-    this.accuracy.textContent = `${Math.round(100 * mean)} % right on all ${n} tasks`;
+    this.accuracy.textContent = `${Math.round(100 * mean)} % right on ${n > 1 ? `all ${n} tasks` : "one task"}`;
     this.first.textContent = `The first task: ${Math.round(100 * (scores[0] ?? 0))} %, at first ${Math.round(100 * (this.rows[0]?.[0] ?? 0))} %.`;
   }
 }

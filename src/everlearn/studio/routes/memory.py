@@ -34,7 +34,7 @@ def classes(deps: Deps, record: OneRecord) -> dict[str, Any]:
     with deps.sessions.open(record) as session:
         memory = session.memory
         rows = [
-            {"label": label, "name": memory.name(label), "n_images": len(memory.images_of(label))}
+            {"label": label, "name": session.class_name(label), "n_images": len(memory.images_of(label))}
             for label in memory.classes()
         ]
         is_running = lock_holder(record.folder) is not None

@@ -23,7 +23,8 @@ SpriteQuery = Annotated[Sprite, Query()]
 def recognition(deps: Deps, record: OneRecord, body: Body) -> dict[str, Any]:
     """The prediction for the pixels of a canvas, and the exemplars it is based on."""
     with deps.sessions.open(record) as session:
-        return views.recognition(session.learner, from_canvas(body, session.learner.image_shape))
+        image = from_canvas(body, session.learner.image_shape)
+        return views.recognition(session.learner, image, session.class_name)
 
 
 @router.get("/environments/records")

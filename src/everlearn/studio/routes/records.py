@@ -13,7 +13,6 @@ from starlette.responses import StreamingResponse
 
 from everlearn.errors import BadInput, unknown
 from everlearn.evaluation.scores import mean_table
-from everlearn.files import lock_holder
 from everlearn.reports import compare, image_sheet
 from everlearn.runs import Record, RunSpec
 from everlearn.studio.curve_groups import Axis, CurveView
@@ -28,10 +27,8 @@ from everlearn.studio.downloads import (
     scores_latex,
 )
 from everlearn.studio.image_decoder_child import encode_png
-from everlearn.studio.live_curves import CURVES, LiveCurves, crop, downsample, read_curves
+from everlearn.studio.live_curves import CURVES, POLL_INTERVAL, LiveCurves, crop, downsample, read_curves
 
-POLL_INTERVAL = 0.1
-"""Seconds between two reads of records that may be growing."""
 N_TASK_IMAGES = 9
 """Images that show what a task is about."""
 MEDIA_TYPES = {
@@ -93,10 +90,10 @@ async def live_curves(request: Request, deps: Deps, records: SeveralRecords) -> 
 
 def _update(name: str, curves: LiveCurves, states: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
     """The message about a record, if anything has changed."""
-    record, before = curves.record, states.get(name)
+    shared, before = curves.shared, states.get(name)
     try:
         restarts, points = curves.update()
-        states[name] = {"running": lock_holder(record.folder) is not None, "finished": record.is_finished}
+        states[name] = {"running": shared.is_running, "finished": shared.is_finished}
     except BadInput as error:
         restarts, points, states[name] = False, {}, {"error": str(error)}
     if not points and not restarts and states[name] == before:
