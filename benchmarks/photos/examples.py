@@ -75,7 +75,8 @@ def _draw(examples: Sequence[Example], product: Product, path: Path) -> None:
     """Each query beside the exemplar of the best class."""
     rows = -(-len(examples) // COLUMNS)
     figure = Figure(figsize=(3.4 * COLUMNS, 2.5 * rows), layout="constrained", dpi=80)
-    for part, example in zip(figure.subfigures(rows, COLUMNS).flat, examples, strict=False):
+    parts = figure.subfigures(rows, COLUMNS, squeeze=False)
+    for part, example in zip(parts.ravel(), examples, strict=False):
         part.suptitle(example.title, fontsize=9, x=0.02, ha="left")
         asked, stored = part.subplots(1, 2)
         asked.imshow(example.image)

@@ -200,9 +200,11 @@ def fold_normalization(net: nn.Module) -> None:
         True
     """
     for layer in list(net.modules()):
-        if isinstance(layer, nn.Sequential) and len(layer) > 1 and isinstance(layer[1], BatchNorm2d):
-            layer[0] = fuse_conv_bn_eval(layer[0], layer[1])
-            del layer[1]
+        if isinstance(layer, nn.Sequential) and len(layer) > 1:
+            conv, norm = layer[0], layer[1]
+            if isinstance(conv, SamePadConv2d) and isinstance(norm, BatchNorm2d):
+                layer[0] = fuse_conv_bn_eval(conv, norm)
+                del layer[1]
 
 
 class _Normalize(nn.Module):
