@@ -44,6 +44,8 @@ COMMANDS = {
     "run": ("run:run", "Train a learner on a stream."),
     "resume": ("run:resume", "Resume a run."),
     "sweep": ("sweep:sweep", "Run many runs in parallel."),
+    "benchmark": ("benchmark:benchmark", "Run the suite of the leaderboard with a learner."),
+    "leaderboard": ("benchmark:leaderboard", "List the score cards of all learners."),
     "reproduce": ("reproduce:reproduce", "Reproduce the figures of a paper."),
     "list": ("records:list_", "List the records in a folder, or the classes of a memory."),
     "show": ("records:show", "Show the results of a run."),
