@@ -28,7 +28,7 @@ def benchmark(
     /,
     *,
     learner: str,
-    set: Assignments = (),  # noqa: A002  # the name of the option
+    set: Assignments = (),
     size: str = "small",
     seeds: OptionalInt = None,
     workers: OptionalInt = None,

@@ -12,7 +12,7 @@ from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import DASH, Format, format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.papers.experiment import Check, Groups, Verdict
-from everlearn.reports.comparison import Column
+from everlearn.reports.comparison_columns import Column
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 

@@ -62,7 +62,10 @@ class Leaderboard:
             for title, keys in TABLES.items() if cards else ():
                 known = cards[0].measures
                 head = ["learner", "supervision", "seeds", *(known[key].heading for key in keys)]
-                yield f"{title}, size {size}", [head, *([*_about(card), *_cells(card, keys)] for card in cards)]
+                yield (
+                    f"{title}, size {size}",
+                    [head, *([*_about(card), *_cells(card, keys)] for card in cards)],
+                )
 
     def _columns(self) -> Iterator[str]:
         """What each column is, for the first size that has cards."""

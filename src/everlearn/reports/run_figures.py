@@ -91,6 +91,42 @@ def cost(groups: Groups, style: FigureStyle) -> Figure:
     return figure
 
 
+def accuracy_bytes(groups: Groups, style: FigureStyle) -> Figure:
+    """Average accuracy at the end against bytes of weights and memory; a line joins settings of a learner."""
+    return _against(groups, style, "bytes", "bytes of weights and memory")
+
+
+def accuracy_flops(groups: Groups, style: FigureStyle) -> Figure:
+    """Average accuracy at the end against FLOPs of training; a line joins settings of a learner."""
+    return _against(groups, style, "flops", "FLOPs of training")
+
+
+def _against(groups: Groups, style: FigureStyle, measure: str, label: str) -> Figure:
+    """Accuracy with its margin over seeds against a cost, on a logarithmic axis."""
+    lines: dict[str, list[tuple[Interval, Interval]]] = {}
+    for each in groups:
+        x, y = each.intervals[measure], each.intervals["average_accuracy"]
+        if x and y and x.mean > 0:
+            lines.setdefault(str(each.runs[0].record.spec["learner"]["name"]), []).append((x, y))
+    if not lines:
+        raise NothingToDraw(f"none of these runs has an accuracy and {label}")
+    figure, (axes,) = canvas(1)
+    axes.set_xscale("log")
+    for number, points in enumerate(lines.values()):
+        xs, ys = zip(*sorted(points, key=lambda point: point[0].mean), strict=True)
+        x, y = [each.mean for each in xs], [each.mean for each in ys]
+        margins = [each.margin if each.n > 1 else 0.0 for each in ys]
+        low = [max(0.0, mean - margin) for mean, margin in zip(y, margins, strict=True)]
+        high = [min(1.0, mean + margin) for mean, margin in zip(y, margins, strict=True)]
+        axes.plot(x, y, color=style.color(number), linestyle=style.linestyle(number), marker="o")
+        axes.vlines(x, low, high, color=style.color(number), linewidth=0.8)
+    axes.grid(axis="y")
+    axes.set_xlabel(label)
+    unit_y_axis(axes, "average accuracy")
+    label_lines(axes, list(lines), style)
+    return figure
+
+
 def within_tasks(groups: Groups, style: FigureStyle) -> Figure:
     """Accuracy within tasks: on the task being learned, and on earlier tasks."""
     if not any(run.has_within_task_scores for each in groups for run in each.runs):
@@ -131,6 +167,8 @@ RUN_FIGURES: dict[str, Drawing] = {
     "forgetting": forgetting,
     "scores": scores,
     "cost": cost,
+    "accuracy-bytes": accuracy_bytes,
+    "accuracy-flops": accuracy_flops,
     "within-tasks": within_tasks,
     "factors": factors,
 }

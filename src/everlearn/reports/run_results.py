@@ -157,7 +157,22 @@ class RunResults:
             "flops": self.cost.flops,
             "weights_bytes": self.cost.weight_bytes,
             "memory_bytes": self.cost.memory_bytes,
+            "bytes": self.cost.weight_bytes + self.cost.memory_bytes,
+            **self._answer_cost(),
         }
+
+    def _answer_cost(self) -> dict[str, float]:
+        """FLOPs and milliseconds of a prediction; without the protocol, milliseconds of the evaluations."""
+        measured = self.protocol_results.get("answer-cost")
+        if measured is not None:
+            flops = measured["flops"]
+            return {
+                "answer_flops": math.nan if flops is None else flops,
+                "answer_ms": measured["milliseconds"],
+            }
+        n_images = 0 if self.chance else sum(each.n_images for each in self.evaluations)
+        seconds = phase_seconds(self.record).get("evaluate", 0.0)
+        return {"answer_flops": math.nan, "answer_ms": 1000 * seconds / n_images if n_images else math.nan}
 
     def accuracy(self) -> Curve:
         """Mean accuracy on all tasks seen so far, over the number of tasks."""

@@ -149,7 +149,9 @@ class ScoreCard:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Heading, value and meaning (or why there is no value) of each score."""
-        pairs = ((measure, self.scores.get(key, Score((), NOT_RUN))) for key, measure in self.measures.items())
+        pairs = (
+            (measure, self.scores.get(key, Score((), NOT_RUN))) for key, measure in self.measures.items()
+        )
         return [(each.heading, score.text(each), score.reason or each.meaning) for each, score in pairs]
 
     def to_json(self) -> dict[str, Any]:
@@ -174,9 +176,7 @@ class ScoreCard:
         return folder / CARD
 
 
-def make_card(
-    entry: Entry, root: Path, n_seeds: int, failures: Mapping[str, str] | None = None
-) -> ScoreCard:
+def make_card(entry: Entry, root: Path, n_seeds: int, failures: Mapping[str, str] | None = None) -> ScoreCard:
     """The score card of an entry from its records; `failures` are reasons by the folder of a record."""
     jobs = entry.jobs(root, n_seeds)
     finished = {

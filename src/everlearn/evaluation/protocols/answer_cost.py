@@ -33,7 +33,7 @@ class AnswerCost(base.Protocol[AnswerCostResult]):
     n_images: base.NImages = 1000
     """Test images that are predicted, once each; a learner may remember its answers."""
     n_batches: Annotated[int, Field(ge=3, le=1000)] = 5
-    """Equal batches of them: the first warms up, the last is counted, the fastest other one gives the time."""
+    """Equal batches: the first warms up, the last is counted, the fastest of the others gives the time."""
 
     def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AnswerCostResult:
         sample = stream.eval_sample(n_tasks, self.n_images)
