@@ -43,6 +43,7 @@ COMMANDS = {
     "stream": ("streams:app", "Show, export and fingerprint streams."),
     "run": ("run:run", "Train a learner on a stream."),
     "resume": ("run:resume", "Resume a run."),
+    "budget": ("budget:budget", "Find the settings with which a learner meets a budget."),
     "sweep": ("sweep:sweep", "Run many runs in parallel."),
     "benchmark": ("benchmark:benchmark", "Run the suite of the leaderboard with a learner."),
     "leaderboard": ("benchmark:leaderboard", "List the score cards of all learners."),
