@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from everlearn.evaluation.formatting import LEGEND
 from everlearn.reports.score_card import MEASURED, NOT_RUN, Score, ScoreCard
-from everlearn.runs.sweep.suite import SIZES
+from everlearn.runs.sweep.suite import SIZES, SUITE
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -27,7 +27,18 @@ class Leaderboard:
 
     def of_size(self, size: str) -> list[ScoreCard]:
         """The cards of a size, best first."""
-        return sorted((card for card in self.cards if card.size == size), key=_rank)
+        return sorted((card for card in self.cards if card.size == size and card.suite == SUITE), key=_rank)
+
+    def columns(self) -> dict[str, list[dict[str, Any]]]:
+        """The columns of each size that has cards, as JSON values."""
+        known = {size: cards[0].measures for size in SIZES if (cards := self.of_size(size))}
+        return {
+            size: [
+                {"key": key, "heading": each.heading, "meaning": each.meaning, "is_cost": each.is_cost}
+                for key, each in measures.items()
+            ]
+            for size, measures in known.items()
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each card as JSON values, for sortable tables: each score has a text and a number."""
@@ -40,7 +51,10 @@ class Leaderboard:
         from rich.table import Table
 
         parts: list[Any] = []
-        for heading, (head, *body) in self._tables():
+        for heading, rows in self._tables():
+            head, *body = (
+                [name, *cells] for name, _, *cells in rows
+            )  # without the supervision, which is wide
             table = Table(*head, box=SIMPLE_HEAD, pad_edge=False, title=heading, title_justify="left")
             for row in body:
                 table.add_row(*row)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,12 +162,14 @@ class ScoreCard:
     def from_json(cls, values: Mapping[str, Any]) -> "ScoreCard":
         """The card that `to_json` wrote."""
         try:
-            scores = {key: Score(**score) for key, score in values["scores"].items()}
+            scores = {
+                key: Score(tuple(map(float, each["values"])), str(each["status"]), str(each["reason"]))
+                for key, each in values["scores"].items()
+            }
             card = cls(**{**values, "scores": scores})
-        except (KeyError, TypeError, AttributeError) as error:
+            return replace(card, name=str(card.name), seeds=tuple(map(int, card.seeds)))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise BadInput(f"this is no score card ({error}); repeat `everlearn benchmark`") from None
-        get_size(card.size)
-        return card
 
     def write(self, folder: Path) -> Path:
         """Write the card to its folder."""
@@ -223,5 +225,11 @@ def _score(
 
 def read_cards(folder: Path) -> list[ScoreCard]:
     """All score cards of a folder that `everlearn benchmark` wrote to, by size and name."""
-    paths = sorted(folder.glob(f"*/*/{CARD}"))
-    return [ScoreCard.from_json(read_json(path.read_text("utf-8"), str(path))) for path in paths]
+    return [_read(path) for path in sorted(folder.glob(f"*/*/{CARD}"))]
+
+
+def _read(path: Path) -> ScoreCard:
+    try:
+        return ScoreCard.from_json(read_json(path.read_text("utf-8"), str(path)))
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no score card; repeat `everlearn benchmark`") from None

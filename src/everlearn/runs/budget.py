@@ -145,8 +145,8 @@ class Costs:
         flops, images = budget.flops or math.inf, budget.images or math.inf
         if once > flops or self.n_images > images:
             raise BadInput(
-                f"one epoch takes {format_amount(once)} FLOPs and {format_amount(self.n_images)} images, more "
-                "than the budget; raise it, or reduce the tasks or their images"
+                f"one epoch takes {format_amount(once)} FLOPs and {format_amount(self.n_images)} images, "
+                "more than the budget; raise it, or reduce the tasks or their images"
             )
         steps = (flops - other) / (once - other) if once > other else math.inf
         return int(min(steps, images / self.n_images, MAX_EPOCHS))
@@ -219,7 +219,7 @@ class Costs:
     def _train(
         self, state: RunState, tasks: Iterator[Task], n_tasks: int, n_images: int | None = None
     ) -> Iterator[Usage]:
-        """Train on the first images of each task, or all of them; what a task begins and ends with is whole."""
+        """Train on the first images of each task, or all; `begin` and `end` get the whole task."""
         learner = state.learner
         for task in tasks:
             view, start = task.for_learner(), learner.flops

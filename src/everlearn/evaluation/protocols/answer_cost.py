@@ -10,6 +10,9 @@ from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import predict
 from everlearn.streams import Batch, Stream
 
+MIN_BATCHES = 3
+"""One to warm up, one to measure the time, one to count operations."""
+
 
 class AnswerCostResult(base.Result):
     """What the prediction of one label costs."""
@@ -32,14 +35,15 @@ class AnswerCost(base.Protocol[AnswerCostResult]):
 
     n_images: base.NImages = 1000
     """Test images that are predicted, once each; a learner may remember its answers."""
-    n_batches: Annotated[int, Field(ge=3, le=1000)] = 5
+    n_batches: Annotated[int, Field(ge=MIN_BATCHES, le=1000)] = 5
     """Equal batches: the first warms up, the last is counted, the fastest of the others gives the time."""
 
     def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AnswerCostResult:
         sample = stream.eval_sample(n_tasks, self.n_images)
-        if len(sample) < self.n_batches:
-            raise BadInput(f"{len(sample)} test images are not {self.n_batches} batches; raise n_images")
-        first, *timed, last = (sample[k :: self.n_batches] for k in range(self.n_batches))
+        n = min(self.n_batches, len(sample))
+        if n < MIN_BATCHES:
+            raise BadInput(f"{len(sample)} test images are too few; give at least {MIN_BATCHES}")
+        first, *timed, last = (sample[k::n] for k in range(n))
         predict(learner, first, stream)
         return AnswerCostResult(
             n_images=len(sample),
