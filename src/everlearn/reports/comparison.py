@@ -142,14 +142,15 @@ class Comparison:
         return import_optional("pandas", "pip install pandas").DataFrame(self.rows)
 
     def to_latex(self) -> str:
-        """The table of a terminal in LaTeX, with the rules of booktabs."""
+        """The table of a terminal in LaTeX, with the rules of booktabs, and its notes below."""
         columns = self.brief_columns()
         lines = [" & ".join(escape_latex(each.heading) for each in columns)]
         lines += [" & ".join(escape_latex(each.cell(group)) for each in columns) for group in self.groups]
         head, *body = (rf"{line} \\" for line in lines)
         sides = "l" + "r" * (len(columns) - 1)
         table = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
-        return "\n".join([*table, r"\end{tabular}"]) + "\n"
+        notes = [rf"\par{{\footnotesize {escape_latex(note)}}}" for note in self.notes]
+        return "\n".join([*table, r"\end{tabular}", *notes]) + "\n"
 
     def to_markdown(self) -> str:
         """The table of a terminal in Markdown, with its notes."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from everlearn.evaluation import formatting
 from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
-from everlearn.evaluation.intervals import MIN_FOR_INTERVAL, interval_over
+from everlearn.evaluation.intervals import MIN_FOR_INTERVAL, NOT_NEGATIVE, interval_over
 from everlearn.reports.groups import Group
 
 Section = Literal["run", "results", "cost"]
@@ -43,7 +43,7 @@ def max_delay(group: Group) -> str:
 
 def false_alarms(group: Group) -> str:
     """Falsely inferred environments per 10,000 batches."""
-    return format_score(interval_over([row["false_new_rate"] for row in detections(group)]))
+    return format_score(interval_over([row["false_new_rate"] for row in detections(group)], NOT_NEGATIVE))
 
 
 def used_latents(group: Group) -> str:
@@ -118,7 +118,6 @@ COLUMNS = (
     _column("memory", "bytes of stored data", "memory_bytes", formatting.format_bytes),
     _column("bytes", "bytes of parameters and stored data", "bytes", formatting.format_bytes),
     Column("answer", ANSWER, answer_cost, "cost"),
-    Column(EACH_SEED, "the accuracy of every seed, if there are fewer than 5", each_seed, "results"),
 )
 
 

@@ -103,23 +103,21 @@ def accuracy_flops(groups: Groups, style: FigureStyle) -> Figure:
 
 def _against(groups: Groups, style: FigureStyle, measure: str, label: str) -> Figure:
     """Accuracy with its margin over seeds against a cost, on a logarithmic axis."""
-    lines: dict[str, list[tuple[Interval, Interval]]] = {}
+    lines: dict[str, list[tuple[float, Interval]]] = {}
     for each in groups:
-        x, y = each.intervals[measure], each.intervals["average_accuracy"]
-        if x and y and x.mean > 0:
-            lines.setdefault(str(each.runs[0].record.spec["learner"]["name"]), []).append((x, y))
+        cost, score = each.intervals[measure], each.intervals["average_accuracy"]
+        if cost and score and cost.mean > 0:
+            name = str(each.runs[0].record.spec["learner"]["name"])
+            lines.setdefault(name, []).append((cost.mean, score))
     if not lines:
         raise NothingToDraw(f"none of these runs has an accuracy and {label}")
     figure, (axes,) = canvas(1)
     axes.set_xscale("log")
     for number, points in enumerate(lines.values()):
-        xs, ys = zip(*sorted(points, key=lambda point: point[0].mean), strict=True)
-        x, y = [each.mean for each in xs], [each.mean for each in ys]
-        margins = [each.margin if each.n > 1 else 0.0 for each in ys]
-        low = [max(0.0, mean - margin) for mean, margin in zip(y, margins, strict=True)]
-        high = [min(1.0, mean + margin) for mean, margin in zip(y, margins, strict=True)]
-        axes.plot(x, y, color=style.color(number), linestyle=style.linestyle(number), marker="o")
-        axes.vlines(x, low, high, color=style.color(number), linewidth=0.8)
+        points.sort(key=lambda point: point[0])
+        x, means = [point[0] for point in points], [score.mean for _, score in points]
+        axes.plot(x, means, color=style.color(number), linestyle=style.linestyle(number), marker="o")
+        axes.vlines(x, *_error_bars([score for _, score in points]), color=style.color(number), linewidth=0.8)
     axes.grid(axis="y")
     axes.set_xlabel(label)
     unit_y_axis(axes, "average accuracy")
@@ -180,3 +178,10 @@ def _names(groups: Groups) -> list[str]:
 
 def _sum(first: Interval | None, second: Interval | None) -> float | None:
     return None if first is None or second is None else first.mean + second.mean
+
+
+def _error_bars(scores: Sequence[Interval]) -> tuple[list[float], list[float]]:
+    """Ends of error bars within 0 and 1; of no length for a single seed."""
+    margins = [each.margin if each.n > 1 else 0.0 for each in scores]
+    pairs = [(each.mean, margin) for each, margin in zip(scores, margins, strict=True)]
+    return [max(0.0, y - margin) for y, margin in pairs], [min(1.0, y + margin) for y, margin in pairs]

@@ -78,7 +78,7 @@ SIZES = {
         ),
         Size(
             "full", "500 tasks of 10 shapes at 64 px, 600 training images each, seen once", (10, 100, 500),
-            10, 10, 3, 100, {"evaluation.n_images": 5000},
+            10, 10, 3, 100, {"evaluation.n_images": 5000, "evaluation.n_final_images": 50_000},
         ),
     )
 }  # fmt: skip
