@@ -243,9 +243,9 @@ def extrapolated_sum(values: list[float], n: int) -> float:
         >>> extrapolated_sum([1.0, 2.0, 4.0], 5)
         21.0
     """
-    slope = values[-1] - values[-2] if len(values) > 1 else 0.0
+    step = values[-1] - values[-2] if len(values) > 1 else 0.0
     rest = n - len(values)
-    return math.fsum(values) + rest * values[-1] + slope * rest * (rest + 1) / 2
+    return math.fsum(values) + rest * values[-1] + step * rest * (rest + 1) / 2
 
 
 def _parts(learner: Learner) -> list[Any]:
