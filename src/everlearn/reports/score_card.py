@@ -79,7 +79,7 @@ def measures(lengths: Sequence[int]) -> dict[str, Measure]:
             lambda run: run.cost.flops, format_amount, NOT_NEGATIVE, is_cost=True,
         ),
         "images": Measure(
-            "images", "training images that the stream gave in the long run; replayed ones are not counted", LONG,
+            "images", "training images of the stream in the long run, without replayed ones", LONG,
             lambda run: run.cost.images, format_amount, NOT_NEGATIVE, is_cost=True,
         ),
         "seconds": Measure(
