@@ -30,7 +30,7 @@ def test_markdown_gives_every_score_and_why_one_is_missing() -> None:
     lines = text.splitlines()
     (er,) = (line for line in lines if line.startswith("| er |") and "not applicable" in line)
     assert "0.505 ±0.007" in er
-    assert "- one-shot not applicable: er has no exemplar memory that can be edited" in lines
+    assert "- one-shot, not applicable, has no exemplar memory that can be edited: er, naive" in lines
     assert "±: standard deviation" in text
     tables = [line for line in lines if line.startswith("### ")]
     assert tables == ["### Scores, size small", "### Cost of the long run, size small"]

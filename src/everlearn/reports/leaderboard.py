@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from everlearn.evaluation.formatting import LEGEND
-from everlearn.reports.score_card import MEASURED, NOT_RUN, Score, ScoreCard
+from everlearn.reports.score_card import MEASURED, NOT_APPLICABLE, NOT_RUN, Score, ScoreCard
 from everlearn.runs.sweep.suite import SIZES, SUITE
 
 if TYPE_CHECKING:
@@ -89,20 +89,23 @@ class Leaderboard:
             yield "\n".join([f"Columns, size {size} ({SIZES[size].description}):", "", *lines])
 
     def _reasons(self) -> Iterator[str]:
-        """Why scores are missing, once for each reason."""
-        found = {
-            (score.status, card.measures[key].heading, score.reason): None
-            for card in self.cards
-            for key, score in card.scores.items()
-            if score.status != MEASURED and score.reason
-        }
+        """Why scores are missing, and of which learners."""
+        found: dict[str, dict[str, None]] = {}
+        for card in self.cards:
+            for key, score in card.scores.items():
+                if score.status != MEASURED and score.reason:
+                    # Reasons why something is not applicable start with the name of the class.
+                    is_named = score.status == NOT_APPLICABLE
+                    reason = score.reason.partition(" ")[2] if is_named else score.reason
+                    line = f"- {card.measures[key].heading}, {score.status}, {reason}"
+                    found.setdefault(line, {})[card.name] = None
         if found:
-            yield "\n".join(f"- {heading} {status}: {reason}" for status, heading, reason in sorted(found))
+            yield "\n".join(f"{line}: {', '.join(sorted(names))}" for line, names in sorted(found.items()))
 
 
 def _rank(card: ScoreCard) -> tuple[float, str]:
-    score = card.scores.get("long", Score())
-    return (-sum(score.values) / len(score.values) if score.values else 1.0, card.name)
+    mean = card.scores.get("long", Score()).mean
+    return (1.0 if mean is None else -mean, card.name)
 
 
 def _about(card: ScoreCard) -> list[str]:
@@ -115,12 +118,8 @@ def _cells(card: ScoreCard, keys: Sequence[str]) -> list[str]:
 
 def _row(card: ScoreCard) -> dict[str, Any]:
     scores = {
-        key: {"text": score.text(card.measures[key]), "value": _mean(score), "reason": score.reason}
+        key: {"text": score.text(card.measures[key]), "value": score.mean, "reason": score.reason}
         for key, score in card.scores.items()
     }
     about = {key: getattr(card, key) for key in ("name", "learner", "size", "supervision", "settings")}
     return {**about, "seeds": len(card.seeds), "scores": scores}
-
-
-def _mean(score: Score) -> float | None:
-    return sum(score.values) / len(score.values) if score.values else None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from everlearn import __version__, files
 from everlearn.errors import BadInput
 from everlearn.evaluation import formatting
-from everlearn.evaluation.formatting import DASH, Format, format_amount, format_score
+from everlearn.evaluation.formatting import Format, format_amount, format_score
 from everlearn.evaluation.intervals import NOT_NEGATIVE, SIGNED_UNIT, UNIT, Bounds, interval_over
 from everlearn.reports.run_results import RunResults
 from everlearn.runs.run_record import Record, has_record
@@ -36,6 +36,74 @@ class Measure(NamedTuple):
     is_cost: bool = False  # lower is better
 
 
+def _protocol(name: str, *keys: str | int) -> Read:
+    """Reads a number from the result of a protocol."""
+
+    def read(run: RunResults) -> float | None:
+        value: Any = run.protocol_results[name]
+        for key in keys:
+            value = value[key]
+        return None if value is None else float(value)
+
+    return read
+
+
+def _measure(name: str) -> Read:
+    return lambda run: run.measures()[name]
+
+
+OTHERS: Mapping[str, Measure] = {
+    "forgetting": Measure(
+        "forgetting", "mean drop of earlier tasks from their best, at the end", LONG,
+        _measure("forgetting"), bounds=SIGNED_UNIT, is_cost=True,
+    ),
+    "nuisances": Measure(
+        "nuisances", "accuracy at the end of a short run with noise, texture, lighting, occluder and "
+        "clutter", NUISANCES, _measure("average_accuracy"),
+    ),
+    "one_shot": Measure(
+        "one-shot", "accuracy on new classes that are stored from one image each, among all classes",
+        LONG, _protocol("one-shot", "shots", 0, "generalized"), protocol="one-shot",
+    ),
+    "open_set": Measure(
+        "open-set", "area under the ROC curve of novelty scores, new against known classes", LONG,
+        _protocol("open-set", "roc", "area"), protocol="open-set",
+    ),
+    "worst_case": Measure(
+        "worst case", "worst-case accuracy of a short run that is evaluated within tasks (stability gap)",
+        WITHIN_TASKS, _measure("worst_case_accuracy"),
+    ),
+    "bytes": Measure(
+        "bytes", "weights and memory at the end of the long run", LONG,
+        _measure("bytes"), formatting.format_bytes, NOT_NEGATIVE,
+        is_cost=True,
+    ),
+    "flops": Measure(
+        "FLOPs", "floating-point operations of training in the long run", LONG,
+        _measure("flops"), format_amount, NOT_NEGATIVE, is_cost=True,
+    ),
+    "images": Measure(
+        "images", "training images of the stream in the long run, without replayed ones", LONG,
+        _measure("images"), format_amount, NOT_NEGATIVE, is_cost=True,
+    ),
+    "seconds": Measure(
+        "time", "duration of the long run on its machine", LONG, _measure("seconds"),
+        formatting.format_duration, NOT_NEGATIVE, is_cost=True,
+    ),
+    "answer_flops": Measure(
+        "answer FLOPs", "floating-point operations of one prediction in torch", LONG,
+        _protocol("answer-cost", "flops"), format_amount, NOT_NEGATIVE, "answer-cost",
+        is_cost=True,
+    ),
+    "answer_ms": Measure(
+        "answer ms", "milliseconds of one prediction in a batch, on its machine", LONG,
+        _protocol("answer-cost", "milliseconds"), formatting.format_error, NOT_NEGATIVE,
+        "answer-cost", is_cost=True,
+    ),
+}  # fmt: skip
+"""All measures but the accuracies of the long run."""
+
+
 def measures(lengths: Sequence[int]) -> dict[str, Measure]:
     """All rows of a score card by key; the long run is scored after these numbers of tasks.
 
@@ -43,68 +111,16 @@ def measures(lengths: Sequence[int]) -> dict[str, Measure]:
         >>> [each.heading for each in measures((10, 100, 500)).values()][:4]
         ['10 tasks', '100 tasks', '500 tasks', 'forgetting']
     """
-    mean = "mean accuracy on all classes so far after {} tasks"
-    return {
-        **{
-            key: Measure(f"{n} tasks", mean.format(n), LONG, _accuracy_after(n))
-            for key, n in zip(("short", "middle", "long"), lengths, strict=True)
-        },
-        "forgetting": Measure(
-            "forgetting", "mean drop of earlier tasks from their best, at the end", LONG,
-            lambda run: run.measures()["forgetting"], bounds=SIGNED_UNIT, is_cost=True,
-        ),
-        "nuisances": Measure(
-            "nuisances", "accuracy at the end of a short run with noise, texture, lighting, occluder and "
-            "clutter", NUISANCES, lambda run: run.measures()["average_accuracy"],
-        ),
-        "one_shot": Measure(
-            "one-shot", "accuracy on new classes that are stored from one image each, among all classes",
-            LONG, lambda run: _protocol(run, "one-shot")["shots"][0]["generalized"], protocol="one-shot",
-        ),
-        "open_set": Measure(
-            "open-set", "area under the ROC curve of novelty scores, new against known classes", LONG,
-            lambda run: _protocol(run, "open-set")["roc"]["area"], protocol="open-set",
-        ),
-        "worst_case": Measure(
-            "worst case", "worst-case accuracy of a short run that is evaluated within tasks (stability gap)",
-            WITHIN_TASKS, lambda run: run.measures()["worst_case_accuracy"],
-        ),
-        "bytes": Measure(
-            "bytes", "weights and memory at the end of the long run", LONG,
-            lambda run: run.cost.weight_bytes + run.cost.memory_bytes, formatting.format_bytes, NOT_NEGATIVE,
-            is_cost=True,
-        ),
-        "flops": Measure(
-            "FLOPs", "floating-point operations of training in the long run", LONG,
-            lambda run: run.cost.flops, format_amount, NOT_NEGATIVE, is_cost=True,
-        ),
-        "images": Measure(
-            "images", "training images of the stream in the long run, without replayed ones", LONG,
-            lambda run: run.cost.images, format_amount, NOT_NEGATIVE, is_cost=True,
-        ),
-        "seconds": Measure(
-            "time", "duration of the long run on its machine", LONG, lambda run: run.seconds,
-            formatting.format_duration, NOT_NEGATIVE, is_cost=True,
-        ),
-        "answer_flops": Measure(
-            "answer FLOPs", "floating-point operations of one prediction in torch", LONG,
-            lambda run: _protocol(run, "answer-cost")["flops"], format_amount, NOT_NEGATIVE, "answer-cost",
-            is_cost=True,
-        ),
-        "answer_ms": Measure(
-            "answer ms", "milliseconds of one prediction in a batch, on its machine", LONG,
-            lambda run: _protocol(run, "answer-cost")["milliseconds"], formatting.format_error, NOT_NEGATIVE,
-            "answer-cost", is_cost=True,
-        ),
-    }  # fmt: skip
+    meaning = "mean accuracy on all classes so far after {} tasks"
+    accuracies = {
+        key: Measure(f"{n} tasks", meaning.format(n), LONG, _accuracy_after(n))
+        for key, n in zip(("short", "middle", "long"), lengths, strict=True)
+    }
+    return {**accuracies, **OTHERS}
 
 
 def _accuracy_after(n_tasks: int) -> Read:
     return lambda run: run.accuracy().get(n_tasks)
-
-
-def _protocol(run: RunResults, name: str) -> Mapping[str, Any]:
-    return run.protocol_results[name]
 
 
 @dataclass(frozen=True)
@@ -119,11 +135,12 @@ class Score:
         """Mean and margin over seeds, or why there are none."""
         if self.status != MEASURED:
             return self.status
-        return measure.form(self.mean(measure)) if self.values else DASH
+        return measure.form(interval_over(self.values, measure.bounds))
 
-    def mean(self, measure: Measure) -> Any:
-        """Mean over seeds with its interval; None without values."""
-        return interval_over(self.values, measure.bounds)
+    @property
+    def mean(self) -> float | None:
+        """Mean over seeds; None without values."""
+        return math.fsum(self.values) / len(self.values) if self.values else None
 
 
 @dataclass(frozen=True)

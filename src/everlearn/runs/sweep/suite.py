@@ -62,23 +62,28 @@ SIZES = {
     each.name: each
     for each in (
         Size(
-            "smoke", "tests that a learner runs; its scores say nothing", (2, 3, 4), 2, 1, 1, 2,
-            {
+            name="smoke",
+            description="tests that a learner runs; its scores say nothing",
+            lengths=(2, 3, 4), n_short=2, every_n_batches=1, n_seeds=1, n_new=2,
+            settings={
                 "stream.image_size": 16, "stream.classes_per_task": 2, "stream.split": (8, 4, 4),
                 "stream.factor_values": 2, "batch_size": 8, "evaluation.n_images": 30,
             },
         ),
         Size(
-            "small", "20 tasks of 5 shapes at 32 px, 150 training images each, seen once", (5, 10, 20), 5, 5,
-            3, 20,
-            {
+            name="small",
+            description="20 tasks of 5 shapes at 32 px, 150 training images each, seen once",
+            lengths=(5, 10, 20), n_short=5, every_n_batches=5, n_seeds=3, n_new=20,
+            settings={
                 "stream.image_size": 32, "stream.classes_per_task": 5, "stream.split": (150, 15, 20),
                 "batch_size": 32, "evaluation.n_images": 2000,
             },
         ),
         Size(
-            "full", "500 tasks of 10 shapes at 64 px, 600 training images each, seen once", (10, 100, 500),
-            10, 10, 3, 100, {"evaluation.n_images": 5000, "evaluation.n_final_images": 50_000},
+            name="full",
+            description="500 tasks of 10 shapes at 64 px, 600 training images each, seen once",
+            lengths=(10, 100, 500), n_short=10, every_n_batches=10, n_seeds=3, n_new=100,
+            settings={"evaluation.n_images": 5000, "evaluation.n_final_images": 50_000},
         ),
     )
 }  # fmt: skip
