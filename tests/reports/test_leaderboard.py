@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+from dataclasses import replace
 
 from everlearn.reports.leaderboard import Leaderboard
 
@@ -19,9 +22,16 @@ def test_cards_are_ordered_by_accuracy_within_a_size() -> None:
     ]
 
 
-def test_other_suites_are_not_listed() -> None:
-    from dataclasses import replace
+def test_cards_are_read_without_torch() -> None:
+    program = (
+        "import sys; from pathlib import Path; from everlearn.reports.leaderboard import Leaderboard; "
+        "from everlearn.reports.score_card import read_cards; Leaderboard(read_cards(Path('.'))).rows(); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
+
+def test_other_suites_are_not_listed() -> None:
     assert Leaderboard([replace(card_of("er", 0.5), suite="v0")]).rows() == []
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.evaluation import protocols
 from everlearn.runs.run_record import folder_name
-from everlearn.runs.spec import RunSpec
-from everlearn.runs.sweep.jobs import Job
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # score cards are read without torch
     from everlearn.learners import Learner
+    from everlearn.runs.spec import RunSpec
+    from everlearn.runs.sweep.jobs import Job
 
 SUITE = "v1"
 """Version of the suite; scores of different versions are not comparable."""
@@ -124,8 +124,10 @@ class Entry:
         words = (f"{name} {value}" for name, value in self.settings.items())
         return self.name or ", ".join([self.learner.rpartition(":")[2], *words])
 
-    def spec(self, run: str, seed: int = 0) -> RunSpec:
+    def spec(self, run: str, seed: int = 0) -> "RunSpec":
         """The specification of a run; the seed is also that of the stream."""
+        from everlearn.runs.spec import RunSpec
+
         own = {f"learner.{name}": value for name, value in self.settings.items()}
         seeds = {"seed": seed, "stream.seed": seed}
         return RunSpec.make(learner=self.learner, settings={**self.size.run_settings()[run], **own, **seeds})
@@ -134,15 +136,17 @@ class Entry:
         """The folder of the score card and the runs."""
         return root / self.size.name / folder_name(self.title, self.spec(LONG).hash)
 
-    def jobs(self, root: Path, n_seeds: int) -> list[Job]:
+    def jobs(self, root: Path, n_seeds: int) -> "list[Job]":
         """All runs; none for a learner without labels, which has no accuracy."""
         check_range("seeds", n_seeds, 1, MAX_SEEDS)
         if not self.is_classifier:
             return []
         return [self.job(run, seed, root) for seed in range(n_seeds) for run in self.size.run_settings()]
 
-    def job(self, run: str, seed: int, root: Path) -> Job:
+    def job(self, run: str, seed: int, root: Path) -> "Job":
         """A run of a seed, with the protocols that the learner can be evaluated on."""
+        from everlearn.runs.sweep.jobs import Job
+
         missing = self.not_applicable()
         chosen = (self.size.protocol(name) for name in PROTOCOLS if run == LONG and name not in missing)
         folder = self.folder(root) / "runs" / f"{run}-seed-{seed}"
