@@ -17,6 +17,8 @@ from everlearn.reports.run_results import RunResults
 Groups = Sequence[Group]
 Drawing = Callable[[Groups, FigureStyle], Figure]
 
+MARKERS = (("o", "●"), ("s", "■"), ("^", "▲"), ("D", "◆"))
+"""Markers of points, and their characters in labels."""
 MAX_COLUMNS = 4
 """Score tables in a row."""
 MAX_TEXT_CELLS = 24
@@ -111,17 +113,22 @@ def _against(groups: Groups, style: FigureStyle, measure: str, label: str) -> Fi
             lines.setdefault(name, []).append((cost.mean, score))
     if not lines:
         raise NothingToDraw(f"none of these runs has an accuracy and {label}")
-    figure, (axes,) = canvas(1)
+    figure, (axes,) = canvas(1, panel_height=max(2.6, 1.1 * plot.LABEL_HEIGHT * len(lines)))
     axes.set_xscale("log")
+    markers = [MARKERS[i // len(style.colors) % len(MARKERS)] for i in range(len(lines))]
     for number, points in enumerate(lines.values()):
         points.sort(key=lambda point: point[0])
         x, means = [point[0] for point in points], [score.mean for _, score in points]
-        axes.plot(x, means, color=style.color(number), linestyle=style.linestyle(number), marker="o")
+        axes.plot(x, means, color=style.color(number), marker=markers[number][0])
         axes.vlines(x, *_error_bars([score for _, score in points]), color=style.color(number), linewidth=0.8)
     axes.grid(axis="y")
     axes.set_xlabel(label)
     unit_y_axis(axes, "average accuracy")
-    label_lines(axes, list(lines), style)
+    are_marked = len(lines) > len(style.colors)  # colors repeat
+    names = [
+        f"{glyph} {name}" if are_marked else name for name, (_, glyph) in zip(lines, markers, strict=True)
+    ]
+    label_lines(axes, names, style)
     return figure
 
 
