@@ -4,12 +4,14 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.learners import ER, NCM, CWRStar, Naive
-from everlearn.networks import module_state
+from everlearn.learners.averaging import AveragedNet
+from everlearn.networks import module_state, to_tensor
 from everlearn.serialization import digest
 from everlearn.streams import sprites
 from tests.learners.toy import FLAT, batch_of, view_of
 
 TASKS = [sprites(image_size=16, classes_per_task=9, factor_values=2).task(k) for k in range(2)]
+FEW = [sprites(image_size=16, classes_per_task=3, factor_values=2).task(k) for k in range(2)]
 
 
 def test_average_is_the_exponential_mean_of_the_weights() -> None:
@@ -77,3 +79,51 @@ def test_consolidated_weights_are_not_averaged() -> None:
     assert CWRStar.settings["average"].default == 0
     with pytest.raises(BadInput, match="average"):
         CWRStar(image_shape=(16, 16), average=0.5)
+
+
+def test_weights_and_statistics_are_averaged() -> None:
+    learner = Naive.tiny()
+    learner.learn(FEW[0].train[:16])
+    copy = AveragedNet(learner.net)
+    copy.update()
+    before = {name: each.clone() for name, each in learner.net.state_dict().items()}
+    learner.learn(FEW[0].train[16:32])
+    copy.average(0.25)
+    assert copy.net is not None
+    for name, average in copy.net.state_dict().items():
+        if average.is_floating_point():
+            expected = 0.75 * before[name] + 0.25 * learner.net.state_dict()[name]
+            torch.testing.assert_close(average, expected)
+
+
+def test_new_labels_are_copied_and_the_others_are_not() -> None:
+    learner = Naive.tiny()
+    learner.learn(FEW[0].train[:16])
+    copy = AveragedNet(learner.net)
+    copy.update()
+    then = learner.net.head.weight[:3].detach().clone()
+    for batch in FEW[1].train.batches(8):
+        learner.learn(batch)
+    learner.add_labels(np.arange(100, 140))  # a head of another size
+    copy.add_labels()
+    assert copy.net is not None
+    assert copy.net.head.labels == learner.net.head.labels
+    torch.testing.assert_close(copy.net.head.weight[:3], then)
+    torch.testing.assert_close(copy.net.head.weight[3:], learner.net.head.weight[3:].detach())
+    assert not copy(to_tensor(FEW[0].test.images)).requires_grad
+
+
+def test_statistics_can_follow_images_instead() -> None:
+    learner = Naive.tiny()
+    learner.learn(FEW[0].train[:16])
+    copy, images = AveragedNet(learner.net), to_tensor(FEW[0].train.images)
+    copy.update()
+    assert copy.net is not None
+    before = {name: each.clone() for name, each in copy.net.named_buffers()}
+    learner.learn(FEW[0].train[16:32])
+    copy.average(0.25, statistics=False)
+    assert all(torch.equal(before[name], each) for name, each in copy.net.named_buffers())
+    for _ in range(60):
+        logits = copy.in_training(images)
+    assert not copy.net.training
+    torch.testing.assert_close(copy(images), logits, atol=0.02, rtol=0)

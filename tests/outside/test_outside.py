@@ -143,3 +143,10 @@ def test_sweep_on_ray(environment: Environment, tmp_path: Path) -> None:
     assert remote["finished"] == local["finished"] == 4
     digests = [[each.digest for each in list_records(tmp_path / name)] for name in ("local", "ray")]
     assert digests[0] == digests[1]
+
+
+def test_learner_gets_a_score_card(environment: Environment, tmp_path: Path) -> None:
+    words = ("benchmark", "board", "--learner", "outside-ace", "--size", "smoke", "--workers", "1")
+    card = environment.json(*words, cwd=tmp_path)
+    assert card["name"] == card["learner"] == "outside-ace"
+    assert card["scores"]["long"]["status"] == "measured"

@@ -52,6 +52,15 @@ def test_verdicts(check: Check, series: tuple[Seeds, ...], holds: bool) -> None:
     assert check(groups(*series)).holds is holds
 
 
+def test_differences_are_paired_by_seeds() -> None:
+    a, b = groups((0.6, 0.9), (0.5, 0.5)).values()
+    b.runs[0].__dict__["seeds"] = (1, 1)
+    b.runs[1].__dict__["seeds"] = (2, 2)
+    gap = VALUE.difference(a, b)
+    assert gap is not None
+    assert (gap.mean, gap.n) == (pytest.approx(0.4), 1)
+
+
 @pytest.mark.parametrize(
     ("check", "series", "observed"),
     [

@@ -59,6 +59,25 @@ def test_differences_are_paired_by_seeds(runs: dict[str, Record]) -> None:
     assert comparison.notes[0].startswith("Δ first: accuracy minus that of the first row")
 
 
+def test_every_seed_is_given_where_there_are_few(runs: dict[str, Record]) -> None:
+    comparison = compare([runs["er-0"], runs["er-1"], runs["naive"]])
+    (er,) = (row for row in comparison.rows if row["learner"] == "er")
+    values = ", ".join(f"{value:.3f}" for value in er["accuracies"])
+    assert f"er: accuracy of each seed {values}." in comparison.notes
+    assert sum("accuracy of each seed" in note for note in comparison.notes) == 1
+    assert values in comparison.to_latex()
+
+
+def test_costs_are_columns(runs: dict[str, Record]) -> None:
+    comparison = compare([runs["naive"]])
+    (row,) = comparison.rows
+    assert row["bytes"] == row["weights_bytes"] + row["memory_bytes"]
+    assert row["answer_flops"] is None
+    assert row["answer_ms"] > 0
+    headings = [column.heading for column in comparison.brief_columns()]
+    assert headings[-4:] == ["images", "FLOPs", "bytes", "answer"]
+
+
 def test_single_seed_has_no_interval(runs: dict[str, Record]) -> None:
     (row,) = compare([runs["naive"]]).rows
     assert row["average_accuracy"] is not None

@@ -104,7 +104,7 @@ def test_figures_without_data_are_left_out(
     runs: dict[str, Record], unfinished: Record, tmp_path: Path
 ) -> None:
     alone = html([unfinished], tmp_path / "alone.html").read_text("utf-8")
-    assert alone.count("<svg") == 3  # accuracy, scores and cost
+    assert alone.count("<svg") == 5  # accuracy, scores, cost, accuracy against bytes and FLOPs
     assert "with care" not in alone
     both = html([unfinished, runs["nearest"]], tmp_path / "both.html").read_text("utf-8")
     assert "their numbers of tasks differ" in both

@@ -48,6 +48,19 @@ def test_task_ticks_are_integers(tmp_path: Path) -> None:
         assert all(tick == round(tick) for tick in ticks)
 
 
+@pytest.mark.parametrize(("kind", "measure"), [("accuracy-bytes", "bytes"), ("accuracy-flops", "flops")])
+def test_accuracy_against_a_cost(runs: dict[str, Record], kind: str, measure: str) -> None:
+    groups = group([runs[name] for name in ("naive", "er-0", "er-1", "er-small")])
+    with use_style(LIGHT):
+        (axes,) = RUN_FIGURES[kind](groups, LIGHT).axes
+    assert {text.get_text() for text in axes.texts} == {"er", "naive"}
+    drawn = {(x, y) for line in axes.get_lines() for x, y in zip(*line.get_data(), strict=True)}
+    expected = [(each.intervals[measure], each.intervals["average_accuracy"]) for each in groups]
+    assert drawn == {(x.mean, y.mean) for x, y in expected if x and y}
+    ends = [y for bars in axes.collections for segment in bars.get_segments() for y in segment[:, 1]]
+    assert all(0 <= y <= 1 for y in ends)
+
+
 def test_bars_are_costs(runs: dict[str, Record]) -> None:
     groups = group([runs["naive"], runs["er-0"], runs["nearest"]])
     with use_style(LIGHT):

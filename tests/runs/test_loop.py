@@ -10,6 +10,7 @@ from everlearn.learners.naive import Naive
 from everlearn.learners.nearest_mean_image import NearestMeanImage
 from everlearn.runs.events import EvaluationProgress, Event, TaskEnded
 from everlearn.runs.loop import RunState, run
+from everlearn.runs.spec import RunSpec
 from everlearn.serialization import Tree, pack, unpack
 from everlearn.streams import Batch, TaskView
 
@@ -58,6 +59,15 @@ def test_learner_gets_task_views_without_test_images(monkeypatch: pytest.MonkeyP
     assert [type(view) for view in views] == [TaskView] * 4
     assert [view.index for view in views] == [0, 0, 1, 1]
     assert not hasattr(views[0], "test")
+
+
+def test_last_evaluation_may_have_more_images() -> None:
+    spec = tiny("nearest", **{"evaluation.n_images": 2, "evaluation.n_final_images": 6})
+    scored = [event.to_json() for event in run(spec) if event.kind == "scored"]
+    assert [sum(event["n_images"]) for event in scored] == [2] * (len(scored) - 1) + [6]
+    without = tiny("nearest", **{"evaluation.n_images": 2})
+    assert "n_final_images" not in without.to_json()
+    assert RunSpec.from_json(spec.to_json()) == spec != without
 
 
 def test_costs_add_up() -> None:

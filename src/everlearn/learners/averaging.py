@@ -1,93 +1,71 @@
-"""Copies of a classifier whose weights are averaged over time."""
+"""The moving average of a classifier's weights."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from everlearn.learners.distillation import FrozenCopy, Teacher
-from everlearn.networks import IncrementalNet
+from everlearn.learners.distillation import Teacher
 
 
-class AveragedCopy(Teacher):
-    """A copy of a classifier that is moved towards it; there is none until `update`.
+class AveragedNet(Teacher):
+    """The moving average of a classifier's weights and of its running statistics; none until it is updated.
 
     Args:
-        live: the network to copy.
+        live: the network whose weights are averaged.
 
     Example:
-        >>> from everlearn.networks import make_backbone
-        >>> net = IncrementalNet(make_backbone("mlp", (4, 4), seed=0))
-        >>> copy = AveragedCopy(net)
-        >>> copy.update()
-        >>> _ = net.head.add_labels([7]), net.head.bias.data.fill_(8.0)
-        >>> copy.average(0.25)
-        >>> copy.net.head.labels, copy.net.head.bias[:2]
-        ([7], tensor([8., 2.]))
-    """
-
-    @torch.no_grad()
-    def average(self, share: float, *, statistics: bool = True) -> None:
-        """Move weights, and statistics if wanted, towards the network's by a share of the difference.
-
-        The weights of labels that the copy does not have yet are copied.
-        """
-        self.add_labels()
-        parts = [nn.Module.named_parameters] + [nn.Module.named_buffers] * statistics
-        for named in parts:
-            for (_, own), (_, current) in zip(named(self._copy), named(self.live), strict=True):
-                if own.is_floating_point():
-                    own.lerp_(current, share)
-
-    def in_training(self, images: Tensor) -> Tensor:
-        """Logits (n, n_labels) with the statistics of the images, which the copy's own follow."""
-        self._copy.train()
-        logits = self(images)
-        self._copy.eval()
-        return logits
-
-    @torch.no_grad()
-    def add_labels(self) -> None:
-        """Copy the weights of labels that the network has and the copy does not."""
-        own, live = self._copy.head, self.live.head
-        new = slice(len(own.labels), len(live.labels))
-        own.add_labels(live.labels)
-        own.requires_grad_(False)  # adding may replace parameters
-        own.weight[new], own.bias[new] = live.weight[new], live.bias[new]
-
-    @property
-    def _copy(self) -> IncrementalNet:
-        assert self.net is not None, "there is no copy yet"  # noqa: S101
-        return self.net
-
-
-class AveragedNet(FrozenCopy[IncrementalNet]):
-    """The exponential moving average of a classifier's weights and of its running statistics.
-
-    Example:
-        >>> from everlearn.networks import make_backbone
+        >>> from everlearn.networks import IncrementalNet, make_backbone
         >>> live = IncrementalNet(make_backbone("mlp", (16, 16), seed=0))
         >>> averaged = AveragedNet(live)
-        >>> averaged.add(0.75)  # a copy
-        >>> _ = live.head.bias.data.fill_(1.0)
-        >>> averaged.add(0.75)
-        >>> averaged.net.head.bias[:2]
-        tensor([0.2500, 0.2500])
+        >>> averaged.average(0.25)  # a copy
+        >>> _ = live.head.add_labels([7]), live.head.bias.data.fill_(1.0)
+        >>> averaged.average(0.25)
+        >>> averaged.net.head.labels, averaged.net.head.bias[:2]
+        ([7], tensor([0.2500, 0.2500]))
 
     Reference: Polyak and Juditsky 1992, "Acceleration of stochastic approximation by averaging".
     """
 
     @torch.no_grad()
-    def add(self, decay: float) -> None:
-        """Move the average towards the present weights: decay * average + (1 - decay) * weights."""
+    def average(self, share: float, *, statistics: bool = True) -> None:
+        """Move weights, and statistics if wanted, to the present ones by a share of the difference.
+
+        The first call copies the network. Weights of labels that `add_labels` did not copy start from zero.
+        """
         if self.net is None:
             return self.update()
-        head, live = self.net.head, self.live.head
-        if len(head.labels) < len(live.labels) or len(head.bias) != len(live.bias):
-            head.resize(len(live.bias))
-            head.add_labels(live.labels)
-            head.requires_grad_(False)
+        self._grow()
         averages, present = self.net.state_dict(), self.live.state_dict()
-        floats = [name for name, each in present.items() if each.is_floating_point()]
-        torch._foreach_lerp_([averages[n] for n in floats], [present[n] for n in floats], 1 - decay)
-        for name in present.keys() - floats:
+        names = present.keys() if statistics else dict(self.live.named_parameters()).keys()
+        floats = [name for name in names if present[name].is_floating_point()]
+        torch._foreach_lerp_([averages[n] for n in floats], [present[n] for n in floats], share)
+        for name in names - floats:
             averages[name].copy_(present[name])
         return None
+
+    @torch.no_grad()
+    def add_labels(self) -> None:
+        """Copy the weights of labels that the network has and the average does not."""
+        if self.net is None:
+            return self.update()
+        new = slice(self.n_labels, len(self.live.head.labels))
+        self._grow()
+        own, live = self.net.head, self.live.head
+        own.weight[new], own.bias[new] = live.weight[new], live.bias[new]
+        return None
+
+    def in_training(self, images: Tensor) -> Tensor:
+        """Logits (n, n_labels) with the statistics of the images, which those of the average follow."""
+        assert self.net is not None, "there is no average yet"  # noqa: S101
+        self.net.train()
+        logits = self(images)
+        self.net.eval()
+        return logits
+
+    def _grow(self) -> None:
+        """Give the head the labels and the size of the network's."""
+        assert self.net is not None  # noqa: S101
+        own, live = self.net.head, self.live.head
+        if len(own.labels) < len(live.labels) or len(own.bias) != len(live.bias):
+            own.resize(len(live.bias))
+            own.add_labels(live.labels)
+            own.requires_grad_(False)  # these may replace parameters

@@ -122,7 +122,7 @@ class Classifier(Learner):
         """Count an optimizer step, and add the new weights to their average."""
         self.n_steps += 1
         if self.average:
-            self.averaged.add(self.average)
+            self.averaged.average(1 - self.average)
 
     @property
     def inference_net(self) -> IncrementalNet:

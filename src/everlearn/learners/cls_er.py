@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from everlearn.learners.averaging import AveragedCopy
+from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
@@ -58,7 +58,7 @@ class CLSER(ER):
 
     def setup(self) -> None:
         super().setup()
-        self.plastic, self.stable = AveragedCopy(self.net), AveragedCopy(self.net)
+        self.plastic, self.stable = AveragedNet(self.net), AveragedNet(self.net)
         for average in (self.plastic, self.stable):
             average.update()
 

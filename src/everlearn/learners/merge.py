@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from everlearn.learners.averaging import AveragedCopy
+from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import setting
 from everlearn.learners.classifier import Classifier
 from everlearn.learners.distillation import FrozenCopy
@@ -55,7 +55,7 @@ class Merge(Classifier):
     def setup(self) -> None:
         super().setup()
         self.n_ended = 0
-        self.merged, self.initial = AveragedCopy(self.net), FrozenCopy(self.net)
+        self.merged, self.initial = AveragedNet(self.net), FrozenCopy(self.net)
         self.sums: list[Tensor] = []
         if self.method != "ema":
             self.initial.update()
@@ -70,8 +70,7 @@ class Merge(Classifier):
 
     def end(self, task: TaskView) -> None:
         self.n_ended += 1
-        if not self.merged:
-            self.merged.update()
+        self.merged.add_labels()
         self.merged.average(self.share if self.method == "ema" else 1 / self.n_ended)
         if self.method != "ema":
             self._merge_vectors()

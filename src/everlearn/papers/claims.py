@@ -12,7 +12,7 @@ from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import DASH, Format, format_score
 from everlearn.evaluation.intervals import interval_over
 from everlearn.papers.experiment import Check, Groups, Verdict
-from everlearn.reports.comparison import Column
+from everlearn.reports.comparison_columns import Column
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -30,8 +30,8 @@ class Metric:
         return interval_over([self.value(run) for run in group.runs])
 
     def difference(self, a: Group, b: Group) -> Interval | None:
-        """Mean and confidence interval of the differences a - b, seed by seed."""
-        return interval_over([self.value(x) - self.value(y) for x, y in zip(a.runs, b.runs, strict=False)])
+        """Mean and confidence interval of the differences a - b, in the seeds that both have."""
+        return interval_over([self.value(x) - self.value(y) for x, y in a.paired(b)])
 
     def observed(self, groups: Groups, gaps: Sequence[Interval | None] = ()) -> str:
         """The value of each series, and the differences between them."""

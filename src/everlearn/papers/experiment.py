@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.errors import unknown
-from everlearn.reports.comparison import Column
+from everlearn.reports.comparison_columns import Column
 from everlearn.reports.groups import Group
 from everlearn.reports.run_figures import Drawing
 from everlearn.reports.run_results import RunResults

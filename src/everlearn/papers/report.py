@@ -7,16 +7,15 @@ from pathlib import Path
 
 from everlearn.evaluation import Interval
 from everlearn.evaluation.formatting import DASH, LEGEND, format_duration, format_score
-from everlearn.evaluation.intervals import MIN_FOR_INTERVAL, UNIT, interval_over
+from everlearn.evaluation.intervals import UNIT, interval_over
 from everlearn.papers.experiment import Experiment, Scale, Verdict
 from everlearn.plotting import STYLES
-from everlearn.reports.comparison import COLUMNS, Column
+from everlearn.reports.comparison_columns import COLUMNS, EACH_SEED, Column, each_seed
 from everlearn.reports.figures import write
 from everlearn.reports.groups import Group
 
 SHOWN = ("tasks", "seeds", "accuracy", "forgetting", "images", "FLOPs", "time", "weights", "memory")
 """Columns of the comparison table that are shown on the page."""
-EACH_SEED = "accuracy of each seed"
 LEGENDS = f"{LEGEND}; paired differences have Student's 95 % interval in brackets."
 NOT_RUN = "not run yet"
 """Verdict on a claim whose runs are not finished."""
@@ -125,7 +124,7 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
     """Supervision, results and cost of each series; the given columns come first."""
     n = min(group.n_tasks for group in groups)
     early = Column(f"after {n}", "", lambda group: format_score(_accuracy_after(group, n)), "results")
-    each = Column(EACH_SEED, "", _each_seed, "results")
+    each = Column(EACH_SEED, "", each_seed, "results")
     columns = [*columns, early, *(column for column in COLUMNS if column.heading in SHOWN), each]
     columns = [column for column in columns if any(column.cell(group) != DASH for group in groups)]
     yield "| " + " | ".join(["learner", "supervision", *(column.heading for column in columns)]) + " |"
@@ -134,13 +133,6 @@ def _table(groups: Sequence[Group], columns: Sequence[Column]) -> Iterator[str]:
         supervision = str(group.runs[0].started.get("supervision", ""))
         cells = [group.short, supervision, *(column.cell(group) for column in columns)]
         yield "| " + " | ".join(cells) + " |"
-
-
-def _each_seed(group: Group) -> str:
-    """The final accuracy of each seed, if there are several but too few for an interval."""
-    values = [run.measures()["average_accuracy"] for run in group.runs]
-    is_shown = 1 < len(values) < MIN_FOR_INTERVAL and not any(map(math.isnan, values))
-    return ", ".join(f"{value:.3f}" for value in values) if is_shown else DASH
 
 
 def _accuracy_after(group: Group, n_tasks: int) -> Interval | None:

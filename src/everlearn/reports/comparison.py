@@ -2,17 +2,17 @@
 
 import csv
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from everlearn.errors import import_optional
-from everlearn.evaluation import METRICS, Interval, ScoreTable, formatting
-from everlearn.evaluation.formatting import DASH, Format, format_amount, format_error, format_score
+from everlearn.evaluation import METRICS, Interval, ScoreTable
+from everlearn.evaluation.formatting import DASH, format_score
 from everlearn.evaluation.intervals import interval_over, wilson_interval
+from everlearn.reports.comparison_columns import COLUMNS, Column, is_finished
 from everlearn.reports.comparison_notes import notes
 from everlearn.reports.figures import Plot, plot
 from everlearn.reports.groups import Group, group
@@ -24,92 +24,8 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
-Section = Literal["run", "results", "cost"]
 Metric = Callable[[ScoreTable], float]
 
-
-class Column(NamedTuple):
-    """A column of a comparison."""
-
-    heading: str  # one or two words
-    meaning: str  # what the number is
-    cell: Callable[[Group], str]  # its text for a group
-    section: Section  # the table it belongs to
-
-
-def _column(heading: str, meaning: str, measure: str, form: Format) -> Column:
-    section: Section = "results" if form in (format_score, format_error) else "cost"
-    return Column(heading, meaning, lambda group: form(group.intervals[measure]), section)
-
-
-def changes_found(group: Group) -> str:
-    """Correctly detected environment changes, of all changes, summed over seeds."""
-    rows = detections(group)
-    n_correct, n_changes = (sum(int(row[name]) for row in rows) for name in ("n_correct", "n_changes"))
-    return f"{n_correct} of {n_changes}" if rows else DASH
-
-
-def max_delay(group: Group) -> str:
-    """The largest delay of a detected change, over seeds."""
-    delays = [row["max_delay"] for row in detections(group) if row["max_delay"] is not None]
-    return f"{max(delays):.0f}" if delays else DASH
-
-
-def false_alarms(group: Group) -> str:
-    """Falsely inferred environments per 10,000 batches."""
-    return format_score(interval_over([row["false_new_rate"] for row in detections(group)]))
-
-
-def used_latents(group: Group) -> str:
-    """For each seed the latents that are used in some environment, and (in several)."""
-    counts = [
-        np.array([each["used"] for each in result["latents"]]).sum(axis=0)
-        for result in group.results_of("environments")
-    ]
-    return ", ".join(f"{(n > 0).sum()} ({(n > 1).sum()})" for n in counts) or DASH
-
-
-def detections(group: Group) -> list[Mapping[str, Any]]:
-    """Detection scores of each seed."""
-    return [row["detection"] for row in group.results_of("environments") if row["detection"]]
-
-
-FORWARD = (
-    "forward transfer: accuracy on tasks before they are learned, above chance; undefined for new labels"
-)
-CHANGE = "from the best value while the environment was trained to the end of the run"
-AFTER = "from the end of the environment to the mean of all later evaluations"
-OBJECT, POSITION = "accuracy of object probes", "mean squared error of position probes"
-
-COLUMNS = (
-    Column("learner", "the learner and its distinguishing settings", lambda group: group.short, "run"),
-    Column("tasks", "tasks learned", lambda group: _tasks(group), "run"),
-    Column("seeds", "runs that differ in their seeds only", lambda group: str(len(group.runs)), "run"),
-    _column("accuracy", "mean over all tasks at the end", "average_accuracy", format_score),
-    _column("incremental", "mean over all evaluations", "average_incremental_accuracy", format_score),
-    _column("forgetting", "mean drop of earlier tasks from their best", "forgetting", format_score),
-    _column("backward", "backward transfer: change since learned", "backward_transfer", format_score),
-    _column("forward", FORWARD, "forward_transfer", format_score),
-    _column("LCA", "mean accuracy over the first 10 batches of a task", "learning_curve_area", format_score),
-    _column("worst case", "worst-case accuracy, at every evaluation", "worst_case_accuracy", format_score),
-    _column("probe acc.", f"{OBJECT} at the end, mean over environments", "object_final", format_score),
-    _column("best", f"{OBJECT}, best of the run", "object_best", format_score),
-    _column("Δ best→end", f"{OBJECT}, {CHANGE}", "object_change", format_score),
-    _column("Δ after", f"{OBJECT}, {AFTER}", "object_after", format_score),
-    _column("position MSE", f"{POSITION} at the end", "position_final", format_error),
-    _column("best MSE", f"{POSITION}, best of the run", "position_best", format_error),
-    _column("Δ MSE", f"{POSITION}, {CHANGE}", "position_change", format_error),
-    _column("Δ MSE after", f"{POSITION}, {AFTER}", "position_after", format_error),
-    Column("changes found", "environment changes detected correctly, of all", changes_found, "results"),
-    Column("delay", "largest delay of a detected change in batches", max_delay, "results"),
-    Column("false alarms", "falsely inferred environments per 10,000 batches", false_alarms, "results"),
-    Column("latents", "used latents for each seed (in several environments)", used_latents, "results"),
-    _column("time", "training time on its machine", "seconds", formatting.format_duration),
-    _column("images", "training images, counted once per use", "images", format_amount),
-    _column("FLOPs", "estimated floating-point operations of training", "flops", format_amount),
-    _column("weights", "bytes of parameters", "weights_bytes", formatting.format_bytes),
-    _column("memory", "bytes of stored data", "memory_bytes", formatting.format_bytes),
-)
 DIFFERENCE, PAIRED = (
     "Δ first",
     "accuracy minus that of the first row, paired by seeds, with its 95 % interval",
@@ -120,7 +36,7 @@ MIN_PAIRS = 3
 """Shared seeds from which on a paired difference has an interval."""
 BRIEF = (
     "learner", "tasks", "seeds", "accuracy", DIFFERENCE, "forgetting", "best", "Δ best→end", "best MSE",
-    "Δ MSE", "changes found", "time", "weights", "memory",
+    "Δ MSE", "changes found", "time", "images", "FLOPs", "bytes", "answer",
 )  # fmt: skip
 """Columns in a terminal."""
 TEXT_WIDTH = 120
@@ -226,14 +142,15 @@ class Comparison:
         return import_optional("pandas", "pip install pandas").DataFrame(self.rows)
 
     def to_latex(self) -> str:
-        """The table of a terminal in LaTeX, with the rules of booktabs."""
+        """The table of a terminal in LaTeX, with the rules of booktabs, and its notes below."""
         columns = self.brief_columns()
         lines = [" & ".join(escape_latex(each.heading) for each in columns)]
         lines += [" & ".join(escape_latex(each.cell(group)) for each in columns) for group in self.groups]
         head, *body = (rf"{line} \\" for line in lines)
         sides = "l" + "r" * (len(columns) - 1)
         table = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
-        return "\n".join([*table, r"\end{tabular}"]) + "\n"
+        notes = [rf"\par{{\footnotesize {escape_latex(note)}}}" for note in self.notes]
+        return "\n".join([*table, r"\end{tabular}", *notes]) + "\n"
 
     def to_markdown(self) -> str:
         """The table of a terminal in Markdown, with its notes."""
@@ -301,9 +218,10 @@ def _row(group: Group, metrics: Mapping[str, Metric]) -> dict[str, Any]:
         "stream": started[0].get("stream"),
         "fingerprints": sorted({start["fingerprint"] for start in started if start}),
         "tasks": group.n_tasks,
-        "finished": _is_finished(group),
+        "finished": is_finished(group),
         "seeds": [run.record.spec["seed"] for run in group.runs],
         "records": [str(run.record.folder) for run in group.runs],
+        "accuracies": [_none(run.measures()["average_accuracy"]) for run in group.runs],
     }
     own = {name: _over_seeds(group, metric) for name, metric in metrics.items()}
     for name, interval in {**group.intervals, **own}.items():
@@ -327,11 +245,5 @@ def _counts(group: Group) -> dict[str, Any]:
     return {**counts, "count_low": found and found.low, "count_high": found and found.high}
 
 
-def _is_finished(group: Group) -> bool:
-    return all(run.started.get("n_tasks") == run.n_tasks for run in group.runs)
-
-
-def _tasks(group: Group) -> str:
-    if _is_finished(group):
-        return str(group.n_tasks)
-    return f"{group.n_tasks} of {group.runs[0].started.get('n_tasks', '?')}"
+def _none(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from everlearn.evaluation.formatting import LEGEND
+from everlearn.evaluation.formatting import DASH, LEGEND
 from everlearn.evaluation.intervals import wilson_interval
+from everlearn.reports.comparison_columns import EACH_SEED, each_seed
 from everlearn.reports.groups import Group
 
 NEAR = 0.02
@@ -15,7 +16,14 @@ FEW_IMAGES = 500
 def notes(groups: Sequence[Group]) -> list[str]:
     """All sentences that apply to some groups."""
     legend = [f"{LEGEND}."] if any(len(group.runs) > 1 for group in groups) else []
-    return [*legend, *_counts(groups), *_few_images(groups), *_copies(groups)]
+    return [*legend, *_seeds(groups), *_counts(groups), *_few_images(groups), *_copies(groups)]
+
+
+def _seeds(groups: Sequence[Group]) -> Iterator[str]:
+    """The accuracy of every seed, where there are too few for an interval."""
+    for group in groups:
+        if (values := each_seed(group)) != DASH:
+            yield f"{group.short}: {EACH_SEED} {values}."
 
 
 def _counts(groups: Sequence[Group]) -> Iterator[str]:

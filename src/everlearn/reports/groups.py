@@ -67,8 +67,13 @@ class Group:
 
     def difference(self, other: "Group", measure: str) -> Interval | None:
         """This minus the other group in the seeds that both have; None if they share none."""
-        ours, theirs = ({_seeds(run): run.measures()[measure] for run in each.runs} for each in (self, other))
-        return interval_over([ours[seed] - theirs[seed] for seed in ours if seed in theirs], SIGNED_UNIT)
+        gaps = [a.measures()[measure] - b.measures()[measure] for a, b in self.paired(other)]
+        return interval_over(gaps, SIGNED_UNIT)
+
+    def paired(self, other: "Group") -> list[tuple[RunResults, RunResults]]:
+        """Runs of this and of the other group with equal seeds."""
+        theirs = {run.seeds: run for run in other.runs}
+        return [(run, theirs[run.seeds]) for run in self.runs if run.seeds in theirs]
 
     def results_of(self, protocol: str) -> list[Mapping[str, Any]]:
         """The JSON results of a protocol, of the runs that have them."""
@@ -79,12 +84,12 @@ def group(records: Sequence[Record]) -> list[Group]:
     """Groups of records, by decreasing accuracy; a repeated run counts once, and its copies are listed."""
     if not records:
         raise BadInput("there is nothing to compare; give at least one record")
-    grouped: dict[str, dict[str, RunResults]] = {}
+    grouped: dict[str, dict[tuple[int, int | None], RunResults]] = {}
     copies: dict[str, list[Record]] = {}
     for record in records:
         run = RunResults.from_record(record)
-        key, seeds = _identity(run), _seeds(run)
-        if grouped.setdefault(key, {}).setdefault(seeds, run) is not run:
+        key = _identity(run)
+        if grouped.setdefault(key, {}).setdefault(run.seeds, run) is not run:
             copies.setdefault(key, []).append(record)
     samples = [tuple(runs.values()) for runs in grouped.values()]
     groups = [
@@ -104,12 +109,6 @@ def _identity(run: RunResults) -> str:
     settings = {name: value for name, value in settings_of(run).items() if name not in SEEDS}
     edits = [(edit["n_tasks"], edit["action"], edit["label"]) for edit in run.edits]
     return json.dumps([settings, edits], sort_keys=True)
-
-
-def _seeds(run: RunResults) -> str:
-    """A key of the seeds of a run."""
-    settings = settings_of(run)
-    return json.dumps([settings.get(name) for name in SEEDS])
 
 
 def _names(samples: Sequence[Sequence[RunResults]]) -> Iterator[tuple[str, str]]:

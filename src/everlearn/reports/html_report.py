@@ -12,7 +12,8 @@ from everlearn.evaluation.probes import ACCURACIES, probe_keys, retention
 from everlearn.plotting import STYLES, use_style
 from everlearn.plotting.axes import NothingToDraw
 from everlearn.plotting.style import css_variables, inline_svg
-from everlearn.reports.comparison import Column, Comparison, compare
+from everlearn.reports.comparison import Comparison, compare
+from everlearn.reports.comparison_columns import Column
 from everlearn.reports.figures import captions, get_drawing
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults

@@ -17,6 +17,8 @@ from everlearn.reports.run_results import RunResults
 Groups = Sequence[Group]
 Drawing = Callable[[Groups, FigureStyle], Figure]
 
+MARKERS = (("o", "●"), ("s", "■"), ("^", "▲"), ("D", "◆"))
+"""Markers of points, and their characters in labels."""
 MAX_COLUMNS = 4
 """Score tables in a row."""
 MAX_TEXT_CELLS = 24
@@ -91,6 +93,45 @@ def cost(groups: Groups, style: FigureStyle) -> Figure:
     return figure
 
 
+def accuracy_bytes(groups: Groups, style: FigureStyle) -> Figure:
+    """Average accuracy at the end against bytes of weights and memory; a line joins settings of a learner."""
+    return _against(groups, style, "bytes", "bytes of weights and memory")
+
+
+def accuracy_flops(groups: Groups, style: FigureStyle) -> Figure:
+    """Average accuracy at the end against FLOPs of training; a line joins settings of a learner."""
+    return _against(groups, style, "flops", "FLOPs of training")
+
+
+def _against(groups: Groups, style: FigureStyle, measure: str, label: str) -> Figure:
+    """Accuracy with its margin over seeds against a cost, on a logarithmic axis."""
+    lines: dict[str, list[tuple[float, Interval]]] = {}
+    for each in groups:
+        cost, score = each.intervals[measure], each.intervals["average_accuracy"]
+        if cost and score and cost.mean > 0:
+            name = str(each.runs[0].record.spec["learner"]["name"])
+            lines.setdefault(name, []).append((cost.mean, score))
+    if not lines:
+        raise NothingToDraw(f"none of these runs has an accuracy and {label}")
+    figure, (axes,) = canvas(1, panel_height=max(2.6, 1.1 * plot.LABEL_HEIGHT * len(lines)))
+    axes.set_xscale("log")
+    markers = [MARKERS[i // len(style.colors) % len(MARKERS)] for i in range(len(lines))]
+    for number, points in enumerate(lines.values()):
+        points.sort(key=lambda point: point[0])
+        x, means = [point[0] for point in points], [score.mean for _, score in points]
+        axes.plot(x, means, color=style.color(number), marker=markers[number][0])
+        axes.vlines(x, *_error_bars([score for _, score in points]), color=style.color(number), linewidth=0.8)
+    axes.grid(axis="y")
+    axes.set_xlabel(label)
+    unit_y_axis(axes, "average accuracy")
+    are_marked = len(lines) > len(style.colors)  # colors repeat
+    names = [
+        f"{glyph} {name}" if are_marked else name for name, (_, glyph) in zip(lines, markers, strict=True)
+    ]
+    label_lines(axes, names, style)
+    return figure
+
+
 def within_tasks(groups: Groups, style: FigureStyle) -> Figure:
     """Accuracy within tasks: on the task being learned, and on earlier tasks."""
     if not any(run.has_within_task_scores for each in groups for run in each.runs):
@@ -131,6 +172,8 @@ RUN_FIGURES: dict[str, Drawing] = {
     "forgetting": forgetting,
     "scores": scores,
     "cost": cost,
+    "accuracy-bytes": accuracy_bytes,
+    "accuracy-flops": accuracy_flops,
     "within-tasks": within_tasks,
     "factors": factors,
 }
@@ -142,3 +185,10 @@ def _names(groups: Groups) -> list[str]:
 
 def _sum(first: Interval | None, second: Interval | None) -> float | None:
     return None if first is None or second is None else first.mean + second.mean
+
+
+def _error_bars(scores: Sequence[Interval]) -> tuple[list[float], list[float]]:
+    """Ends of error bars within 0 and 1; of no length for a single seed."""
+    margins = [each.margin if each.n > 1 else 0.0 for each in scores]
+    pairs = [(each.mean, margin) for each, margin in zip(scores, margins, strict=True)]
+    return [max(0.0, y - margin) for y, margin in pairs], [min(1.0, y + margin) for y, margin in pairs]

@@ -13,7 +13,7 @@ from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds, Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
-from everlearn.runs.phases import PHASES
+from everlearn.runs.phases import EVALUATE, PHASES
 from everlearn.runs.run_record import Record
 
 FIRST_BATCHES = 10
@@ -72,12 +72,15 @@ class RunResults:
     n_batches: dict[int, int] = field(default_factory=dict)  # of each task, over all epochs
     memory_bytes: int = 0  # bytes of stored data at the end
     probe_results: Sequence[ProbeResults] = ()  # of unsupervised learners, evaluation by evaluation
+    evaluate_seconds: float = 0.0  # time of evaluations; 0 if it was not recorded
 
     @classmethod
     def from_record(cls, record: Record) -> "RunResults":
         """Read a record."""
-        seconds = math.fsum(row["seconds"] for row in record.seconds())
+        rows = list(record.seconds())
+        seconds = math.fsum(row["seconds"] for row in rows)
         results = cls(record, tuple(map(_evaluation, record.evaluations())), seconds)
+        results.evaluate_seconds = math.fsum(row["phases"][EVALUATE] for row in rows if "phases" in row)
         keys = ("task", "environment", "n_batches", "results")
         results.probe_results = tuple(ProbeResults(*(row[key] for key in keys)) for row in record.probes())
         known: set[int] = set()
@@ -106,6 +109,12 @@ class RunResults:
     def n_tasks(self) -> int:
         """Tasks that were learned and evaluated."""
         return len(self.ended)
+
+    @cached_property
+    def seeds(self) -> tuple[int, int | None]:
+        """The seeds of the run and of the stream, by which runs are paired."""
+        spec = self.record.spec
+        return spec["seed"], spec["stream"].get("seed")
 
     @cached_property
     def scores(self) -> ScoreTable:
@@ -157,7 +166,22 @@ class RunResults:
             "flops": self.cost.flops,
             "weights_bytes": self.cost.weight_bytes,
             "memory_bytes": self.cost.memory_bytes,
+            "bytes": self.cost.weight_bytes + self.cost.memory_bytes,
+            **self._answer_cost(),
         }
+
+    def _answer_cost(self) -> dict[str, float]:
+        """FLOPs and milliseconds of a prediction; without the protocol, milliseconds of the evaluations."""
+        measured = self.protocol_results.get("answer-cost")
+        if measured is not None:
+            flops = measured["flops"]
+            return {
+                "answer_flops": math.nan if flops is None else flops,
+                "answer_ms": measured["milliseconds"],
+            }
+        n_images = 0 if self.chance else sum(each.n_images for each in self.evaluations)
+        milliseconds = 1000 * self.evaluate_seconds / n_images if n_images else math.nan
+        return {"answer_flops": math.nan, "answer_ms": milliseconds or math.nan}
 
     def accuracy(self) -> Curve:
         """Mean accuracy on all tasks seen so far, over the number of tasks."""

@@ -261,7 +261,7 @@ class RunState:
     def _evaluate(self, k: int, n_batches: int | None = None) -> Iterator[Event]:
         if self.learner.is_classifier:
             with self.phases(RENDER):
-                sample = self.stream.eval_sample(k + 1, self.spec.evaluation.n_images)
+                sample = self.stream.eval_sample(k + 1, self._n_test_images(k, n_batches))
             with self.phases(EVALUATE):
                 yield from evaluate_seen_tasks(self.learner, self.stream, k, sample, n_batches)
         elif isinstance(self.learner, HasPosterior):
@@ -274,6 +274,10 @@ class RunState:
                 yield from evaluate_probes(
                     self.learner, data, k, environment=environment, seed=seed, n_batches=n_batches
                 )
+
+    def _n_test_images(self, k: int, n_batches: int | None) -> int:
+        evaluation, is_last = self.spec.evaluation, k + 1 == self.n_tasks and n_batches is None
+        return (evaluation.n_final_images if is_last else None) or evaluation.n_images
 
     @cached_property
     def _probe_data(self) -> "list[EnvironmentData]":

@@ -35,7 +35,7 @@ class OutOfMemory(BadInput):
 
 def check_memory(spec: RunSpec, stream: Stream) -> None:
     """Raise an error if images of the run cannot fit into the memory of this machine."""
-    n_eval = spec.evaluation.n_images
+    n_eval = max(spec.evaluation.n_images, spec.evaluation.n_final_images or 0)
     needed = math.prod(stream.image_shape) * (n_eval + np.dtype(np.float32).itemsize * spec.batch_size)
     total = psutil.virtual_memory().total
     if needed > total:

@@ -62,6 +62,8 @@ class Evaluation(Settings):
     """test images over all tasks seen so far; for probes, of each environment"""
     n_probe_images: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """training images of each environment for fitting probes; default: 5 validation images per test image"""
+    n_final_images: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """test images of the last evaluation; default: n_images"""
     every_n_tasks: Annotated[int, Field(ge=1, le=10_000_000)] = 1
     """evaluate after every N tasks, and after the last"""
     every_n_batches: Annotated[int, Field(ge=0, le=10_000_000)] = 0
@@ -146,6 +148,8 @@ class RunSpec(Settings):
     def to_mapping(self) -> dict[str, Any]:
         """The spec as a plain dictionary."""
         values = {"format": FORMAT, **self.model_dump(mode="json")}
+        if self.evaluation.n_final_images is None:
+            del values["evaluation"]["n_final_images"]
         unused = {"amp": not self.amp, "threads": self.threads is None}
         # Specs from before these settings existed keep their hash.
         return {name: value for name, value in values.items() if not unused.get(name)}

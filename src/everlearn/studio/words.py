@@ -7,7 +7,7 @@ from typing import Any
 
 from everlearn import learners
 from everlearn.learners.registry import LEARNERS
-from everlearn.reports.comparison import COLUMNS
+from everlearn.reports.comparison_columns import COLUMNS
 
 ARXIV = "https://arxiv.org/abs/"
 REFERENCE = re.compile(r"References?: (.+?)(?:\n\n|\Z)", re.DOTALL)

@@ -14,8 +14,8 @@ from everlearn.learners import build
 from everlearn.streams import Stream
 
 NAMES = (
-    "ambiguity", "cross-domain", "disentanglement", "environments", "held-out-factors", "multiple-choice",
-    "one-shot", "online-offline", "open-set", "open-world", "replay-quality", "traversal",
+    "ambiguity", "answer-cost", "cross-domain", "disentanglement", "environments", "held-out-factors",
+    "multiple-choice", "one-shot", "online-offline", "open-set", "open-world", "replay-quality", "traversal",
 )  # fmt: skip
 IMPORTS = """
 import sys

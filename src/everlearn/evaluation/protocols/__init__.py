@@ -5,7 +5,7 @@ add protocols with entry points in the group "everlearn.protocols".
 
 Example:
     >>> names()[:3]
-    ['ambiguity', 'cross-domain', 'disentanglement']
+    ['ambiguity', 'answer-cost', 'cross-domain']
     >>> get("one-shot").__name__
     'OneShot'
 """

@@ -10,7 +10,7 @@ from everlearn.evaluation.formatting import DASH, format_error
 from everlearn.evaluation.probes import probe_keys, retention
 from everlearn.papers.claims import Metric, protocol_results
 from everlearn.papers.experiment import Groups, Verdict
-from everlearn.reports.comparison import changes_found, detections, max_delay
+from everlearn.reports.comparison_columns import changes_found, detections, max_delay
 from everlearn.reports.run_results import RunResults
 
 MAX_DELAY = 5

@@ -10,7 +10,7 @@ from everlearn.papers.vase.claims import ACCURACY_LOSS, BEST_ACCURACY, FINAL_ACC
 from everlearn.papers.vase.scales import CHOICES, CODES, ENTANGLED, MAIN, RAMAPURAM
 from everlearn.plotting import axes as plot
 from everlearn.plotting.style import FigureStyle
-from everlearn.reports.comparison import COLUMNS
+from everlearn.reports.comparison_columns import COLUMNS
 from everlearn.reports.figures import drawing_of_parts, protocol_part
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults

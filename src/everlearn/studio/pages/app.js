@@ -9,6 +9,7 @@ const PAGES = {
   memory: { title: "Memory", file: "memory" },
   try: { title: "Try it", file: "recognition" },
   watch: { title: "Watch it forget", file: "watch" },
+  leaderboard: { title: "Leaderboard", file: "leaderboard" },
   words: { title: "Words", file: "words" },
   vase: { title: "VASE", file: "vase" },
 };

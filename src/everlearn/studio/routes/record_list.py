@@ -1,4 +1,4 @@
-"""Routes for the list of records: search, names and notes, other folders, and the trash."""
+"""Routes for the list of records: search, names and notes, other folders, the trash; and the leaderboard."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -6,6 +6,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from everlearn.evaluation.formatting import LEGEND
+from everlearn.reports.leaderboard import Leaderboard
+from everlearn.reports.score_card import read_cards
 from everlearn.studio.dependencies import Deps, OneRecord
 from everlearn.studio.record_notes import Notes, write_notes
 
@@ -64,6 +67,14 @@ def _rank(summary: dict[str, Any], order: Order) -> tuple[Any, ...]:
         return (str(summary["name"] or summary["record"]).casefold(),)
     value = summary.get("accuracy" if order == "accuracy" else "n_tasks")
     return (value is None, -(value or 0.0))
+
+
+@router.get("/leaderboard")
+def leaderboard(deps: Deps) -> dict[str, Any]:
+    """The score cards that `everlearn benchmark` wrote to the folder of records, or to its leaderboard/."""
+    root = deps.records.root
+    board = Leaderboard([*read_cards(root), *read_cards(root / "leaderboard")])
+    return {"columns": board.columns(), "cards": board.rows(), "legend": LEGEND}
 
 
 @router.post("/records/edit")
