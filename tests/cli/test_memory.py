@@ -77,7 +77,7 @@ def test_edit_changes_the_digest_and_no_score(run: Run, records: Path) -> None:
     assert after["finished"]
     assert after["digest"] != before["digest"]
     changed = {name for name in after if after[name] != before[name]}
-    assert changed == {"digest", "edits", "memory_bytes"}
+    assert changed == {"digest", "edits", "memory_bytes", "bytes"}
     assert after["memory_bytes"] == before["memory_bytes"] + len("boot")
     assert run("resume", RECORD, "--json").data == after
 

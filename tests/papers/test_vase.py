@@ -27,7 +27,9 @@ def test_table_has_every_row_of_the_paper() -> None:
 def probed(*rows: tuple[int, str, dict[str, dict[str, float]]]) -> RunResults:
     """A run with probe results: task, environment shown, results by environment."""
     probe_results = tuple(ProbeResults(task, shown, None, found) for task, shown, found in rows)
-    return RunResults(NO_RECORD, (), 1.0, probe_results=probe_results)
+    run = RunResults(NO_RECORD, (), 1.0, probe_results=probe_results)
+    run.protocol_results = {}
+    return run
 
 
 def test_probe_metrics() -> None:

@@ -58,7 +58,7 @@ class RunResults:
         >>> record = everlearn.run("nearest", tasks=2, stream_settings=small, record=folder, progress=False)
         >>> results = RunResults.from_record(record)
         >>> results.n_tasks, results.cost.images, sorted(results.measures())[:2]
-        (2, 280, ['average_accuracy', 'average_incremental_accuracy'])
+        (2, 280, ['answer_flops', 'answer_ms'])
     """
 
     record: Record
