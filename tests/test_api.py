@@ -124,6 +124,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.more
 def test_class_of_a_script_is_found_again(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     subprocess.run([sys.executable, "script.py"], cwd=tmp_path, check=True, capture_output=True)

@@ -109,7 +109,7 @@ def test_help_fits_on_two_screens(run: Run) -> None:
     assert "everlearn learners NAME" in out
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.more)])
 def test_stopped_run_can_be_resumed(run: Run, number: signal.Signals) -> None:
     rarely = ("--eval-images", "10", "--set", "evaluation.every_n_tasks=100", "--classes-per-task", "2")
     words = ["run", *SMALL, *rarely, "--learner", "nearest", "--tasks", "300", "--json"]

@@ -198,6 +198,7 @@ def test_kill_does_not_change_results(tmp_path: Path, serial: list[dict[str, Any
     assert sweeps.results(list_records(tmp_path)) == serial
 
 
+@pytest.mark.more
 def test_gpus_are_assigned_by_default(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes run on the CPU, since torch finds no GPU; their environments name different ones."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,6")

@@ -18,6 +18,7 @@ def error_and_digest(server: Server, folder: Path, name: str, at: int) -> tuple[
     return full.get("error", FULL), server.run(folder, tiny(name), **SAVES)["digest"]
 
 
+@pytest.mark.more
 def test_full_at_some_operations(server: Server, tmp_path: Path) -> None:
     rng, expected = random.Random(SEED), server.reference(tmp_path, tiny("er"), **SAVES)
     for at in (1, 2, 3, *(rng.randint(4, expected["n_operations"] - 10) for _ in range(8))):

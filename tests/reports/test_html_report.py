@@ -96,6 +96,7 @@ def test_runs_are_described(page: str, runs: dict[str, Record]) -> None:
     assert "<b>&" not in page
 
 
+@pytest.mark.more
 def test_equal_records_give_equal_bytes(page: str, records: list[Record], tmp_path: Path) -> None:
     assert html(records, tmp_path / "again.html").read_text("utf-8") == page
 

@@ -170,6 +170,7 @@ def wait_for_file(folder: Path, pattern: str, process: psutil.Popen) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.more
 def test_no_rank_outlives_rank_0(tmp_path: Path) -> None:
     command = [sys.executable, *arguments(spec_of("naive", epochs=500), tmp_path), "--processes", "2"]
     rank_0 = psutil.Popen(command)

@@ -117,6 +117,7 @@ def check_full_disk_and_finished(tmp_path, complete, to, n_points):
         assert tree(folder) == expected, at
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("to", FORMATS.names())
 def test_killed_export_resumes_to_equal_files(tmp_path, complete, to):
     check_killed_and_finished(tmp_path, complete, to, n_points=3)
