@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import nn
 
-from everlearn import learners
 from everlearn.learners import Learner
 from everlearn.learners.stateful import Stateful
 from everlearn.networks.devices import mixed_precision
@@ -16,6 +15,8 @@ from everlearn.networks.simulated_device import SimulatedDevice
 from everlearn.serialization import digest, pack, unpack
 from everlearn.testing import make_trial
 from tests.golden import adapter
+
+from .names import some_learners
 
 TRIAL = make_trial("naive")
 STREAM, IMAGES, train = TRIAL.stream, TRIAL.images, TRIAL.train
@@ -57,7 +58,7 @@ def weights(part: Stateful) -> Iterator[torch.Tensor]:
             yield each
 
 
-@pytest.fixture(params=learners.names())
+@pytest.fixture(params=some_learners())
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
