@@ -21,7 +21,7 @@ STREAM = sprites(image_size=16, classes_per_task=3, factor_values=2, n_tasks=3)
 TASKS = [STREAM.task(k) for k in range(3)]
 BATCH = 8
 EXACT = {"rtol": 1e-4, "atol": 2e-5}
-"""Sums in another order differ in the last bits of a float, and a ReLU at zero may then open in one of both."""
+"""Sums in another order differ in the last bits of a float, and a ReLU at zero may open in one of both."""
 
 
 @dataclass
