@@ -4,10 +4,11 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn import __version__, files
+from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.evaluation import formatting
 from everlearn.evaluation.formatting import Format, format_amount, format_score
@@ -155,7 +156,7 @@ class ScoreCard:
     seeds: Sequence[int]
     scores: Mapping[str, Score]
     suite: str = SUITE
-    version: str = __version__
+    version: str = field(default_factory=lambda: package_version("everlearn"))
     machine: Mapping[str, Any] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)  # of the records, by the name of their folder
 
