@@ -68,7 +68,7 @@ notebooks: $(READY) ## execute the notebooks
 	$(BIN)/python -m pytest -n 2 -m more tests/test_notebooks.py
 
 more: $(PEERS)   ## longer tests that CI runs, too: golden runs with all settings, notebooks, an outside package, Ray, Slurm jobs
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "more and not slow" tests
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "more and not slow" tests
 
 slow: $(PEERS)   ## the long tests
 	HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow or more or hypothesis"

@@ -20,7 +20,7 @@ SEED = int(os.environ.get("CRASH_SEED", "0")) or (
 """Seed of crash points; fixed, except in `make slow`."""
 
 FEW = ("nearest", "er", "dcl", "vase")
-"""Learners with different states; `make more` kills and resumes every learner."""
+"""Learners with different states; `make slow` kills and resumes every learner."""
 TINY = {
     "stream.image_size": 16,
     "stream.classes_per_task": 2,
