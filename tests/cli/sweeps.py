@@ -13,6 +13,8 @@ from everlearn.runs import Record, list_records, record
 from everlearn.runs.progress import read_progress
 from everlearn.runs.sweep import Job, Sweep
 
+TIMES = ("seconds", "answer_ms")
+"""Starts of the names of columns that differ from run to run."""
 N_TASKS = 300
 SWEEP: dict[str, Any] = {
     "learners": ["nearest"],
@@ -69,7 +71,7 @@ def wait_until_unlocked(jobs: Sequence[Job]) -> None:
 def results(records: list[Record]) -> list[dict[str, Any]]:
     """The comparison of runs, without folders and times."""
     return [
-        {name: row[name] for name in row if name != "records" and not name.startswith("seconds")}
+        {name: row[name] for name in row if name != "records" and not name.startswith(TIMES)}
         for row in compare(records).rows
     ]
 
