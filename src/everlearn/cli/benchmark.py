@@ -95,7 +95,10 @@ def leaderboard(folder: Folder = FOLDER, /, *, size: str = "", out: Page = None)
     """
     from everlearn.reports.leaderboard import Leaderboard
     from everlearn.reports.score_card import read_cards
+    from everlearn.runs.sweep.suite import get_size
 
+    if size:
+        get_size(size)
     if out is not None:
         files.check_output(out, [".md"])
     cards = [card for card in read_cards(check_path(folder)) if not size or card.size == size]

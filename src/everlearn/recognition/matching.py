@@ -209,9 +209,7 @@ def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
 
     Neither the descriptor of a part nor its outline, nor its pixels, is certain alone: they are added.
     """
-    rows = np.flatnonzero(by_row > -2.0)
-    rows = rows[np.argsort(-by_row[rows], kind="stable")[:MAX_SEARCHED]]
-    windows, boxes = view.windows
+    rows, (windows, boxes) = _most_similar(by_row), view.windows
     poses = gallery.poses(windows, boxes, rows, 2 * len(rows), windows.mean(axis=0))
     poses.sort(key=lambda each: by_row[each[1]] + PART_WEIGHT * each[0])
     totals = by_row.copy()
@@ -230,8 +228,7 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     The image is brought into the frame of each aligned exemplar and masked like it before it is described,
     so that the background does not count.
     """
-    rows, found = np.flatnonzero(by_row > -2.0), []
-    rows = rows[np.argsort(-by_row[rows], kind="stable")[:MAX_SEARCHED]]
+    rows, found = _most_similar(by_row), []
     windows, boxes = view.windows
     for score, row, start in gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0)):
         explained, transform = gallery.exemplar(row).align(view.pyramid, start)
@@ -282,6 +279,12 @@ def _next(
     done = {row for _, row, _, _ in aligned}
     yield from ((total, row) for total, row, _, _ in aligned if row in rows)
     yield from ((float(by_row[row]), row) for row in rows.tolist() if row not in done)
+
+
+def _most_similar(by_row: FloatArray) -> IntArray:
+    """The rows that are searched for in the whole image, best first; rows of -2 are left out."""
+    order = np.argsort(-by_row, kind="stable")
+    return order[by_row[order] > -2.0][:MAX_SEARCHED]
 
 
 def _best_of_classes(by_row: FloatArray, labels: IntArray) -> IntArray:

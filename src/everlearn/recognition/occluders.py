@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.streams.images.canonical import background_surface, fill_holes
+from everlearn.streams.images.canonical import MIN_CONTRAST, background_surface, fill_holes
 from everlearn.streams.images.decode import Pixels
 
-MIN_CONTRAST, TOLERANCE = 14.0, 5.0
-"""Gray levels by which an occluder differs from the background at least, and from its own colour at most."""
+TOLERANCE = 5.0
+"""Gray levels by which an occluder differs from its own colour at most."""
 MIN_SHARE = 0.6
 """Share of the border, without the background, that has the colour of the occluder."""
 MIN_BORDER = 0.01

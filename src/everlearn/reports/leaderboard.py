@@ -52,9 +52,8 @@ class Leaderboard:
 
         parts: list[Any] = []
         for heading, rows in self._tables():
-            head, *body = (
-                [name, *cells] for name, _, *cells in rows
-            )  # without the supervision, which is wide
+            # Without the supervision, which is wide.
+            head, *body = ([name, *cells] for name, _, *cells in rows)
             table = Table(*head, box=SIMPLE_HEAD, pad_edge=False, title=heading, title_justify="left")
             for row in body:
                 table.add_row(*row)

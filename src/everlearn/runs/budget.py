@@ -109,7 +109,7 @@ class Costs:
         self._state = RunState(spec)
         self.n_tasks, task = self._state.n_tasks, self._state.stream.task(0)
         self._n, self._n_labels = len(task.train), len(task.labels)
-        self.knob = next((name for name in SIZES if name in spec.learner.settings), None)
+        self.size_setting = next((name for name in SIZES if name in spec.learner.settings), None)
         self._few = min(max(N_IMAGES, 2 * spec.batch_size), max(1, self._n // 2))
 
     @property
@@ -120,24 +120,27 @@ class Costs:
     @property
     def size(self) -> int:
         """The size of the memory that the run has; 0 if it cannot be set."""
-        return int(self.spec.learner.settings[self.knob]) if self.knob else 0
+        return int(self.spec.learner.settings[self.size_setting]) if self.size_setting else 0
 
     def fit_memory(self, n_bytes: float) -> dict[str, int]:
         """The largest memory within some bytes; raises an error if there is none."""
         name = self.spec.learner.name
-        smallest = self.n_bytes(1 if self.knob else 0)
+        smallest = self.n_bytes(1 if self.size_setting else 0)
         if smallest > n_bytes:
             raise BadInput(
                 f"{name} needs {format_bytes(smallest)} after {self.n_tasks} tasks with the smallest memory, "
                 f"but the budget is {format_bytes(n_bytes)}; raise it, or choose a smaller network"
             )
-        if not self.knob:
+        if not self.size_setting:
             return {}
-        low, high = 1, max(1, self.n_images if self.knob == "memory_size" else self._n // self._n_labels)
+        low, high = (
+            1,
+            max(1, self.n_images if self.size_setting == "memory_size" else self._n // self._n_labels),
+        )
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self.n_bytes(middle) <= n_bytes else (low, middle - 1)
-        return {f"learner.{self.knob}": low}
+        return {f"learner.{self.size_setting}": low}
 
     def fit_epochs(self, budget: Budget, size: int) -> int:
         """The most epochs within FLOPs and images; raises an error if one is too many."""
@@ -161,8 +164,8 @@ class Costs:
         """FLOPs of task k in `learn` and elsewhere, affine in images and size."""
         first, more, larger = self._pilot[k], self._more_images[k], self._larger_memory[k]
         per_image = (self._n - self._few) / max(1, min(2 * self._few, self._n) - self._few)
-        small, large = SIZES[self.knob] if self.knob else (0, 1)
-        per_size = (size - small) / (large - small) if self.knob else 0.0
+        small, large = SIZES[self.size_setting] if self.size_setting else (0, 1)
+        per_size = (size - small) / (large - small) if self.size_setting else 0.0
         learn = first.learn + per_image * (more.learn - first.learn) + per_size * (larger.learn - first.learn)
         return max(0.0, learn), max(0.0, first.other + per_size * (larger.other - first.other))
 
@@ -172,11 +175,11 @@ class Costs:
         buffers = [part for part in _parts(learner) if isinstance(part, ReplayBuffer)]
         if stored := sum(map(len, buffers)):
             held = sum(buffer.nbytes for buffer in buffers)
-            capacity = size if self.knob else max(buffer.capacity for buffer in buffers)
+            capacity = size if self.size_setting else max(buffer.capacity for buffer in buffers)
             return total - held + held / stored * min(capacity, self.n_images)
-        if not self.knob:
+        if not self.size_setting:
             return total
-        small, large = SIZES[self.knob]
+        small, large = SIZES[self.size_setting]
         growth = self._larger_memory[-1].n_bytes - self._pilot[-1].n_bytes
         per_size = growth / (large - small) / len(self._pilot)
         return total + per_size * self.n_tasks * (size - self.size)
@@ -197,11 +200,11 @@ class Costs:
 
     @cached_property
     def _larger_memory(self) -> list[Usage]:
-        return self._run_pilot(self._few, 1) if self.knob else self._pilot
+        return self._run_pilot(self._few, 1) if self.size_setting else self._pilot
 
     def _run_pilot(self, n_images: int, which: int) -> list[Usage]:
         """The usage of the first tasks with some images each and one of two sizes of the memory."""
-        size = {f"learner.{self.knob}": SIZES[self.knob][which]} if self.knob else {}
+        size = {f"learner.{self.size_setting}": SIZES[self.size_setting][which]} if self.size_setting else {}
         state = RunState(with_settings(self.spec, size))
         tasks = [state.stream.task(k) for k in range(min(self.n_tasks, N_TASKS))]
         return list(self._train(state, iter(tasks), len(tasks), n_images))

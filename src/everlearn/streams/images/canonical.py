@@ -164,15 +164,15 @@ def _pasted(image: npt.NDArray[Number], part: npt.NDArray[Number]) -> npt.NDArra
 def foreground(rgb: Pixels) -> Mask | None:
     """The mask of what differs from the background of an image; None if the background is not plain."""
     small = _reduced(rgb)
-    surface, sigma, outliers = _background(small)
-    if sigma > MAX_BORDER_SIGMA or outliers > MAX_OUTLIERS:
+    if (found := _plain_background(small)) is None:
         return None
+    surface, sigma = found
     difference = np.abs(small - surface).max(axis=2)
     if sigma > 2.0:
         difference = _box_mean(difference)
     mask = np.zeros(difference.shape, np.uint8)
-    found = difference > max(MIN_CONTRAST, SIGMAS * sigma)
-    n_parts = _largest_parts(found.astype(np.uint8), mask, max(2, min(mask.shape) // 48))
+    differs = difference > max(MIN_CONTRAST, SIGMAS * sigma)
+    n_parts = _largest_parts(differs.astype(np.uint8), mask, max(2, min(mask.shape) // 48))
     if n_parts > MAX_PARTS or mask.sum() < max(MIN_AREA * mask.size, 16):
         return None
     height, width = rgb.shape[:2]
@@ -181,14 +181,13 @@ def foreground(rgb: Pixels) -> Mask | None:
 
 def background_surface(rgb: Pixels) -> FloatArray | None:
     """The smooth background (H, W, 3) of an image; None if it is not plain."""
-    if min(rgb.shape[:2]) < 8:
-        return None
-    surface, sigma, outliers = _background(_reduced(rgb))
-    if sigma > MAX_BORDER_SIGMA or outliers > MAX_OUTLIERS:
+    if min(rgb.shape[:2]) < 8 or (found := _plain_background(_reduced(rgb))) is None:
         return None
     height, width = rgb.shape[:2]
     planes = [
-        Image.fromarray(surface[..., c].astype(np.float32)).resize((width, height), Image.Resampling.BILINEAR)
+        Image.fromarray(found[0][..., c].astype(np.float32)).resize(
+            (width, height), Image.Resampling.BILINEAR
+        )
         for c in range(3)
     ]
     return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
@@ -231,6 +230,12 @@ def _reduced(rgb: Pixels) -> FloatArray:
         new = max(8, round(width * factor)), max(8, round(height * factor))
         image = image.resize(new, Image.Resampling.BOX)
     return np.asarray(smoothed(np.array(image)), np.float64)
+
+
+def _plain_background(rgb: FloatArray) -> tuple[FloatArray, float] | None:
+    """The surface through the border and the deviation from it; None if the border does not fit it."""
+    surface, sigma, outliers = _background(rgb)
+    return None if sigma > MAX_BORDER_SIGMA or outliers > MAX_OUTLIERS else (surface, sigma)
 
 
 def _background(rgb: FloatArray) -> tuple[FloatArray, float, float]:
