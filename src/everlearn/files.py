@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from everlearn.errors import BadInput
 
@@ -169,6 +169,15 @@ def read_at(file: int, size: int, offset: int) -> bytes:
 def sha256(data: bytes | memoryview) -> str:
     """The SHA-256 checksum in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def size_and_sha256(file: IO[bytes]) -> tuple[int, str]:
+    """The number of bytes of an open file, and their SHA-256 checksum."""
+    size, checksum = 0, hashlib.sha256()
+    while chunk := file.read(CHUNK_BYTES):
+        size += len(chunk)
+        checksum.update(chunk)
+    return size, checksum.hexdigest()
 
 
 @contextmanager

@@ -53,6 +53,8 @@ COMMANDS = {
     "compare": ("records:compare", "Compare runs in a table."),
     "plot": ("records:plot", "Draw a figure of runs."),
     "report": ("records:report", "Write an HTML report of runs."),
+    "pack": ("archive:pack", "Write records to one archive file."),
+    "unpack": ("archive:unpack", "Restore the records of an archive."),
     "pretrain": ("pretrain:pretrain", "Pretrain a backbone."),
     "learners": ("learners:learners", "List the learners, or the settings of one."),
     "data": ("data:app", "List and download published datasets."),

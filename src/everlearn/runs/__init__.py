@@ -10,6 +10,7 @@ from everlearn.lazy import lazy_package
 
 if TYPE_CHECKING:
     from everlearn.runs import distributed, events, sweep, trackers
+    from everlearn.runs.archive import pack, unpack
     from everlearn.runs.distributed import process_group
     from everlearn.runs.loop import Diverged, InexactResume, RunState, run
     from everlearn.runs.memory_edit import edit_memory, load_run
