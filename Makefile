@@ -49,7 +49,7 @@ demo: $(USER)    ## train three learners; minutes, ends with a figure
 
 test: $(PEERS)   ## the test suite
 	$(BIN)/python tools/compile_kernels.py
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "not slow and not more"
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not more"
 
 check: $(READY)  ## format, lint, types (also for macOS and Windows), layers, vocabulary, links
 	$(BIN)/ruff format --check

@@ -126,7 +126,7 @@ def test_debug_shows_the_traceback(run: Run) -> None:
         main(["stream", "fingerprint", "--set", "x", "--debug"])
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_completion_is_installed(spawn: Run, tmp_path: Path, shell: str) -> None:
     outcome = spawn("--install-completion", shell, "--json", HOME=str(tmp_path), ZSH="", ZSH_CUSTOM="")
     script = Path(outcome.data["completion"])

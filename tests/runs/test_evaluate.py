@@ -136,7 +136,7 @@ def test_streams_without_environments_are_probed_as_one() -> None:
     assert [event.environment for event in run(spec) if isinstance(event, Probed)] == ["all", "all"]
 
 
-@pytest.mark.parametrize("kind", [TrainStep, EvaluationProgress])
+@pytest.mark.parametrize("kind", [EvaluationProgress, pytest.param(TrainStep, marks=pytest.mark.more)])
 def test_interrupted_run_has_the_same_probes(tmp_path: Path, kind: type[Event]) -> None:
     spec = vase(**{"evaluation.every_n_batches": 2})
     finish(record(spec, tmp_path / "uninterrupted"))
