@@ -63,7 +63,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("kind", ["cuda", pytest.param("mps", marks=pytest.mark.more)])
+@pytest.mark.parametrize("kind", ["cuda", pytest.param("mps", marks=pytest.mark.slow)])
 def test_learner_works_on_a_gpu_and_its_state_on_a_cpu(name: str, kind: str) -> None:
     first = digest(fresh(name).state())
     with SimulatedDevice(kind):

@@ -25,8 +25,8 @@ from .conftest import finish, tiny, tree
 
 DATA_PARALLEL = [name for name in learners.names() if learners.learner_class(name).supports_data_parallel]
 FIRST = ("dcl-paper", "er", "slda")
-"""Learners with a gradient of their own, an ordinary one and none; the others follow in `make more`."""
-NAMES = [pytest.param(name, marks=[] if name in FIRST else pytest.mark.more) for name in DATA_PARALLEL]
+"""Learners with a gradient of their own, an ordinary one and none; the others follow in `make slow`."""
+NAMES = [pytest.param(name, marks=[] if name in FIRST else pytest.mark.slow) for name in DATA_PARALLEL]
 TOLERANCE = 1e-4
 """Relative to the largest weight after a short run with SGD; as stated in docs/scale.md."""
 ADAM_STEP = 1e-3
