@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn.recognition.gallery import Exemplar, Pyramid
-from everlearn.streams.images.canonical import smoothed
+from everlearn.streams.images.denoise import denoised
 
 from .things import thing
 
@@ -55,7 +55,7 @@ def test_the_transform_is_recovered(exemplar: Exemplar, condition: str) -> None:
         image = image + np.random.default_rng(0).normal(0, 15, image.shape)
     if condition == "covered":
         image[:, 110:140] = 128
-    pyramid = Pyramid(smoothed(image.clip(0, 255).astype(np.uint8)))
+    pyramid = Pyramid(denoised(image.clip(0, 255).astype(np.uint8)))
     explained, found = exemplar.align(pyramid, START)
     assert corner_error(found) < {"noise": 5, "covered": 8}.get(condition, 2.5)
     assert explained > 0.25

@@ -13,8 +13,9 @@ from everlearn.recognition.occluders import without_occluder
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
 from everlearn.recognition.views import crop, middle, unwarp
 from everlearn.rng import FloatArray, IntArray
-from everlearn.streams.images.canonical import CutOut, cut_out, smoothed
+from everlearn.streams.images.canonical import CutOut, cut_out
 from everlearn.streams.images.decode import Pixels
+from everlearn.streams.images.denoise import denoised
 
 SCENES = ((128, 0.0), (128, -0.08), (192, 0.1))
 """Sizes, and margins, of an image that is searched for an object in front of a background.
@@ -82,11 +83,11 @@ class Match:
 
 
 class View:
-    """An image (H, W, 4) as it is compared: smoothed, its object cut out, described."""
+    """An image (H, W, 4) as it is compared: without noise, its object cut out, described."""
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        self.image, self.is_covered = without_occluder(smoothed(np.ascontiguousarray(rgba[..., :3])))
+        self.image, self.is_covered = without_occluder(denoised(np.ascontiguousarray(rgba[..., :3])))
         self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
 
     @property

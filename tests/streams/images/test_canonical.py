@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from everlearn.errors import BadInput
-from everlearn.streams.images.canonical import INNER, cut_out, read_image, smoothed
+from everlearn.streams.images.canonical import INNER, cut_out, read_image
 
 SIZE = 120
 BOX = (30, 20, 90, 60)  # left, top, right, bottom
@@ -67,13 +67,6 @@ def test_canonical_images_do_not_depend_on_position_and_size():
     large = np.array(Image.fromarray(scene(255)).resize((3 * SIZE, 3 * SIZE), Image.Resampling.BICUBIC))
     first, second = (cut_out(read_image(each)).canonical(64).astype(int) for each in (small, large))
     assert np.abs(first - second).mean() < 12
-
-
-def test_noise_is_smoothed_and_detail_is_not():
-    clean = scene(150, 110)  # far from 0 and 255, where noise would be clipped
-    noisy = np.clip(clean + np.random.default_rng(1).normal(0, 20, clean.shape), 0, 255).astype(np.uint8)
-    assert smoothed(clean) is clean
-    assert np.abs(smoothed(noisy).astype(int) - clean).mean() < 0.6 * np.abs(noisy.astype(int) - clean).mean()
 
 
 def test_files_are_turned_upright(tmp_path):

@@ -5,7 +5,6 @@ streams of images. The background is what is transparent; without transparency, 
 fitted to the border of the image explains. If no such surface fits, the image itself is the object.
 """
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -19,6 +18,7 @@ from everlearn.rng import FloatArray
 from everlearn.shapes.jit import compiled
 from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import MAX_PIXELS, Pixels, decode, rgba_of
+from everlearn.streams.images.denoise import denoised
 from everlearn.streams.stream import Images
 
 Number = TypeVar("Number", bound=np.generic)
@@ -30,8 +30,6 @@ WORK_SIDE = 192
 """Pixels of the longer side at which the background is estimated."""
 INNER = 0.875
 """Longer side of the object as a share of the canonical frame."""
-NOISE_SIGMA = 6.0
-"""Pixel noise, in gray levels, above which an image is smoothed."""
 MIN_CONTRAST, SIGMAS = 14.0, 5.0
 """The object differs from the background by this many levels, and standard deviations of the border."""
 MAX_BORDER_SIGMA, MAX_OUTLIERS = 12.0, 0.35
@@ -193,26 +191,6 @@ def background_surface(rgb: Pixels) -> FloatArray | None:
     return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
 
 
-def _noise(gray: npt.NDArray[np.float32]) -> float:
-    """The standard deviation of pixel noise, from a filter of norm sqrt 20 that smooth parts do not pass."""
-    laplacian = gray[1:-1, 1:-1] * 4 - gray[:-2, 1:-1] - gray[2:, 1:-1] - gray[1:-1, :-2] - gray[1:-1, 2:]
-    return 1.4826 * float(np.median(np.abs(laplacian))) / math.sqrt(20)
-
-
-def smoothed(rgb: Pixels) -> Pixels:
-    """The image without pixel noise; one with little noise is returned as it is."""
-    gray = rgb.astype(np.float32).mean(axis=2)
-    if min(gray.shape) < 8:
-        return rgb
-    difference = rgb[..., 0].astype(np.float32) - rgb[..., 1]
-    # Noise is averaged (sqrt 3) or added (1 / sqrt 2) over channels; a texture is alike in all of them.
-    sigma = _noise(gray) * math.sqrt(3)
-    if sigma < NOISE_SIGMA or (difference.any() and _noise(difference) * math.sqrt(1 / 2) < NOISE_SIGMA):
-        return rgb
-    mean = np.stack([_box_mean(_box_mean(rgb[..., c].astype(np.float32))) for c in range(3)], axis=-1)
-    return np.asarray(mean.round(), np.uint8)
-
-
 def _cut(rgba: Pixels, mask: Mask, background: Literal["transparent", "plain"]) -> CutOut:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     top, bottom, left, right = int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1
@@ -229,7 +207,7 @@ def _reduced(rgb: Pixels) -> FloatArray:
     if factor < 1:
         new = max(8, round(width * factor)), max(8, round(height * factor))
         image = image.resize(new, Image.Resampling.BOX)
-    return np.asarray(smoothed(np.array(image)), np.float64)
+    return np.asarray(denoised(np.array(image)), np.float64)
 
 
 def _plain_background(rgb: FloatArray) -> tuple[FloatArray, float] | None:
