@@ -72,3 +72,24 @@ def test_a_pose_far_from_its_template_is_refused(exemplar: Exemplar) -> None:
     far = START.copy()
     far[:2, 2] = 60.0, 120.0
     assert exemplar.align(image, far)[0] == pytest.approx(0.0, abs=0.1)
+
+
+def test_hidden_pixels_do_not_count(exemplar: Exemplar) -> None:
+    """A third is hidden behind white, which would be most of the contrast."""
+    image = warped(exemplar, TRUE).astype(np.uint8)
+    hidden = np.zeros(image.shape[:2], bool)
+    hidden[:, 78:108] = True
+    image[hidden] = 255
+    explained, found = exemplar.align(Pyramid(image, hidden), START)
+    assert corner_error(found) < 5
+    assert explained > 1.5 * exemplar.align(Pyramid(image), START)[0]
+    assert np.isfinite(Pyramid(image).colours[0]).all()
+
+
+def test_the_best_of_some_starts_is_the_true_one(exemplar: Exemplar) -> None:
+    turns = [np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]]) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    starts = np.stack([START @ turn for turn in turns[1:] + turns[:1]])
+    image = Pyramid(warped(exemplar, START).astype(np.uint8))
+    first, second = exemplar.best_starts(image, starts, 2)
+    np.testing.assert_array_equal(first, START)
+    assert not np.array_equal(second, START)

@@ -79,12 +79,26 @@ def align(
 
 
 @compiled
-def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats) -> None:
-    """Replace a transform by the best of some near it: shifted, turned and scaled by half a template step."""
+def start_scores(image: Pixels, points: Floats, levels: Pixels, transforms: Floats) -> Floats:
+    """The share (n,) of the exemplar that each transform (n, 3, 3) explains as it is; -1 outside."""
     n = len(points)
     values, gx, gy = np.empty(n), np.empty(n), np.empty(n)
     work, residuals, light = np.empty(n), np.empty(n), np.empty(N_LIGHT)
-    change, best, found = np.eye(3), -1.0, transform.copy()
+    scores = np.full(len(transforms), -1.0)
+    for i in range(len(transforms)):
+        if sample(image, points, transforms[i], values, gx, gy) < 0.3 * n:
+            continue
+        if not initial_light(points, levels, values, gx, work, residuals, light):
+            continue
+        residuals_of(points, levels, values, light, residuals)
+        scores[i] = explained(levels, residuals, gx, light[0])
+    return scores
+
+
+@compiled
+def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats) -> None:
+    """Replace a transform by the best of some near it: shifted, turned and scaled by half a template step."""
+    trials, change, number = np.empty((81, 3, 3)), np.eye(3), 0
     for turn in (0.0, -TURN_STEP, TURN_STEP):
         for scale in (1.0, 1.0 / SCALE_STEP, SCALE_STEP):
             a, b = scale * math.cos(turn), scale * math.sin(turn)
@@ -92,17 +106,12 @@ def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats)
             for dx in (0.0, -SHIFT_STEP, SHIFT_STEP):
                 for dy in (0.0, -SHIFT_STEP, SHIFT_STEP):
                     change[0, 2], change[1, 2] = dx, dy
-                    trial = transform @ change
-                    if sample(image, points, trial, values, gx, gy) < 0.3 * n:
-                        continue
-                    if not initial_light(points, levels, values, gx, work, residuals, light):
-                        continue
-                    residuals_of(points, levels, values, light, residuals)
-                    score = explained(levels, residuals, gx, light[0])
-                    if score > best:
-                        best = score
-                        found[:] = trial
-    transform[:] = found
+                    trials[number] = transform @ change
+                    number += 1
+    scores = start_scores(image, points, levels, trials)
+    best = np.argmax(scores)
+    if scores[best] > -1.0:
+        transform[:] = trials[best]
 
 
 @compiled

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn.recognition import alignment, light
 from everlearn.recognition.features import Descriptors
@@ -46,10 +47,12 @@ class Points:
 
 
 class Pyramid:
-    """An image (H, W, 3) and reductions of it by powers of two."""
+    """An image (H, W, 3) and reductions of it by powers of two; `hidden` pixels are left out, as NaN."""
 
-    def __init__(self, image: Images) -> None:
-        self.colours = [np.ascontiguousarray(image, np.float32)]
+    def __init__(self, image: Images, hidden: npt.NDArray[np.bool_] | None = None) -> None:
+        self.colours = [np.array(image, np.float32, order="C")]
+        if hidden is not None:
+            self.colours[0][hidden] = np.nan
         while min(self.colours[-1].shape[:2]) >= 32:
             last = self.colours[-1]
             height, width = last.shape[0] // 2, last.shape[1] // 2
@@ -96,6 +99,13 @@ class Exemplar:
         transform = np.array([[c, s, (left + right) / 2 - 0.5], [-s, c, (top + bottom) / 2 - 0.5], [0, 0, 1]])
         transform[:2, 2] -= scale * view.center
         return transform
+
+    def best_starts(self, image: Pyramid, starts: FloatArray, n: int) -> list[FloatArray]:
+        """The n transforms of (m, 3, 3) that explain most of the image before any step, best first."""
+        level = image.level_for(starts[0], 16)
+        moved = np.stack([_to_level(each, level) for each in starts])
+        scores = alignment.start_scores(image.levels[level], self.coarse.places, self.coarse.levels, moved)
+        return [starts[i] for i in np.argsort(-scores, kind="stable")[:n]]
 
     def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
         """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
@@ -148,6 +158,14 @@ class Gallery:
             (score, row, self.exemplar(row).start(self._geometry(row, angle), tuple(box)))
             for score, row, angle, box in found
         ]
+
+    def poses_in_box(
+        self, image: Pyramid, box: tuple[float, float, float, float], row: int, n: int
+    ) -> list[FloatArray]:
+        """The n best transforms of an exemplar, at any angle, whose object fills a box of the image."""
+        exemplar, n_angles = self.exemplar(row), len(self._template_angles)
+        starts = [exemplar.start(self._geometry(row, angle), box) for angle in range(n_angles)]
+        return exemplar.best_starts(image, np.stack(starts), n)
 
     def exemplar(self, row: int) -> Exemplar:
         """The exemplar of a row."""

@@ -233,5 +233,5 @@ def sample(image: Pixels, points: Floats, transform: Floats, values: Floats, gx:
         values[k] = upper + (lower - upper) * t
         gx[k] = (b - a) * (1 - t) + (d - c) * t
         gy[k] = (c - a) * (1 - s) + (d - b) * s
-        n_inside += 1
+        n_inside += not math.isnan(gx[k])  # hidden pixels are NaN, too
     return n_inside

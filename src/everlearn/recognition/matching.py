@@ -27,6 +27,8 @@ N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
 N_PROPOSED, N_DESCRIBED = 24, 5
 """Poses that are aligned if the object may be anywhere, and those whose masked view is described."""
+N_IN_BOX = 2
+"""Poses of an exemplar that are aligned because they fill the box around what is seen of the object."""
 TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.05, 0.02
 """Weight of the score of a template beside the similarity of descriptors, and beside the explained share."""
 CERTAIN_SCORE, CERTAIN_WEIGHT = 7.0, 0.12
@@ -87,7 +89,7 @@ class View:
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        self.image, self.is_covered = without_occluder(denoised(np.ascontiguousarray(rgba[..., :3])))
+        self.image, self.hidden = without_occluder(denoised(np.ascontiguousarray(rgba[..., :3])))
         self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
 
     @property
@@ -101,12 +103,12 @@ class View:
         left, top, right, bottom = self.found.box
         height, width = self.image.shape[:2]
         touches = left <= 0 or top <= 0 or right >= width or bottom >= height
-        return self.is_cut_out and not touches and not self.is_covered
+        return self.is_cut_out and not touches and self.hidden is None
 
     @cached_property
     def pyramid(self) -> Pyramid:
-        """Reductions for alignment."""
-        return Pyramid(self.image)
+        """Reductions for alignment, without what is hidden."""
+        return Pyramid(self.image, self.hidden)
 
     @cached_property
     def descriptor(self) -> Descriptors:
@@ -216,9 +218,10 @@ def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     totals = by_row.copy()
     for score, row, _ in poses:
         totals[row] = by_row[row] + PART_WEIGHT * score
-    aligned = [
-        (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[-N_PROPOSED:]
-    ]
+    starts = [(row, start) for _, row, start in poses[-N_PROPOSED:]]
+    for row in rows[:N_LOCATED].tolist():
+        starts += [(row, each) for each in gallery.poses_in_box(view.pyramid, view.found.box, row, N_IN_BOX)]
+    aligned = [(row, *gallery.exemplar(row).align(view.pyramid, start)) for row, start in starts]
     found = _best(view, gallery, aligned, totals, rows, 1.0)
     return replace(found, scores=(float(by_row[found.row]), *found.scores[1:]))
 

@@ -1,9 +1,8 @@
 """Bands and sheets of one colour that cover a part of an object and reach the border of the image."""
 
 import numpy as np
-import numpy.typing as npt
 
-from everlearn.streams.images.canonical import MIN_CONTRAST, background_surface, fill_holes
+from everlearn.streams.images.canonical import MIN_CONTRAST, Mask, background_surface, fill_holes
 from everlearn.streams.images.decode import Pixels
 
 TOLERANCE = 5.0
@@ -16,43 +15,43 @@ MIN_LEFT = 0.3
 """Share of what is not background that must be left; else the occluder may be the object."""
 
 
-def without_occluder(rgb: Pixels) -> tuple[Pixels, bool]:
-    """The image with the background in place of an occluder, and whether there was one.
+def without_occluder(rgb: Pixels) -> tuple[Pixels, Mask | None]:
+    """The image with the background in place of an occluder, and where it was; None if there is none.
 
     Example:
         >>> image = np.full((64, 64, 3), 255, np.uint8)
         >>> image[16:48, 8:56] = np.arange(48, dtype=np.uint8)[:, None] * 3
         >>> image[:, 28:36] = 90
-        >>> found, was_covered = without_occluder(image)
-        >>> was_covered, np.unique(found[:, 28:36]).tolist()
-        (True, [255])
+        >>> found, hidden = without_occluder(image)
+        >>> np.unique(found[:, 28:36]).tolist(), np.flatnonzero(hidden.any(axis=0)).tolist()
+        ([255], [27, 28, 29, 30, 31, 32, 33, 34, 35, 36])
     """
     surface = background_surface(rgb)
     if surface is None:
-        return rgb, False
+        return rgb, None
     is_other = np.abs(rgb - surface).max(axis=2) > MIN_CONTRAST
     edge = np.ones(is_other.shape, bool)
     edge[1:-1, 1:-1] = False
     colours = rgb[edge & is_other].astype(np.float32)
     if len(colours) < MIN_BORDER * edge.sum():
-        return rgb, False
+        return rgb, None
     colour = np.median(colours, axis=0)
     if (np.abs(colours - colour).max(axis=1) <= TOLERANCE).mean() < MIN_SHARE:
-        return rgb, False
+        return rgb, None
     occluder = _reaching_border((np.abs(rgb - colour).max(axis=2) <= TOLERANCE) & is_other)
     if (is_other & ~occluder).sum() < MIN_LEFT * is_other.sum():
-        return rgb, False
-    painted = np.where(_widened(occluder)[..., None], surface.round(), rgb)
-    return painted.astype(np.uint8), True
+        return rgb, None
+    hidden = _widened(occluder)
+    return np.where(hidden[..., None], surface.round(), rgb).astype(np.uint8), hidden
 
 
-def _reaching_border(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _reaching_border(same: Mask) -> Mask:
     mask = (~same).astype(np.uint8)
     fill_holes(mask, np.empty((mask.size, 2), np.int64))
     return mask == 0
 
 
-def _widened(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _widened(mask: Mask) -> Mask:
     """With the pixels next to it, whose colours are mixed."""
     padded = np.pad(mask, 1)
     rows = padded[:-2] | padded[1:-1] | padded[2:]

@@ -56,9 +56,12 @@ def whole_angles(*, upright: bool) -> list[float]:
 
 def geometry(exemplar: Pixels, angle: float) -> Geometry:
     """The bounding box of the exemplar (size, size, 4) after a rotation."""
-    size = len(exemplar)
-    rows, columns = np.nonzero(exemplar[..., 3] > 127)
-    points = (2 * np.stack([columns, rows], axis=1) + 1) / size - 1
+    size, mask = len(exemplar), exemplar[..., 3] > 127
+    rows = np.flatnonzero(mask.any(axis=1))
+    # The first and the last pixel of each row are enough: the others are between them.
+    ends = mask[rows].argmax(axis=1), size - 1 - mask[rows, ::-1].argmax(axis=1)
+    pixels = np.stack([np.concatenate(ends), np.concatenate([rows, rows])], axis=1)
+    points = (2 * pixels + 1) / size - 1
     c, s = math.cos(angle), math.sin(angle)
     turned = points @ np.array([[c, -s], [s, c]])
     low, high = turned.min(axis=0), turned.max(axis=0)

@@ -134,8 +134,8 @@ def _write(path: Path, members: dict[str, Path], progress: Progress) -> None:
                 _add(tar, name, entries[name]["size"], content)
             done += entries[name]["size"]
             progress(done, total)
-    with path.open("rb") as raw:
-        files.disk.sync(raw.fileno())
+    with path.open("rb") as written:
+        files.disk.sync(written.fileno())
 
 
 def _entry(file: Path) -> dict[str, Any]:

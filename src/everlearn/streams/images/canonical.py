@@ -34,6 +34,10 @@ MIN_CONTRAST, SIGMAS = 14.0, 5.0
 """The object differs from the background by this many levels, and standard deviations of the border."""
 MAX_BORDER_SIGMA, MAX_OUTLIERS = 12.0, 0.35
 """A border that fits its surface worse than this is no plain background."""
+FINE_SIGMA = 2.0
+"""Deviations of a border from its surface below this level are not told apart."""
+NEAR_MEDIAN = 25.0
+"""Levels around the median of the border that a second fit of the background starts from."""
 MAX_PARTS = 5
 """What falls into more parts is a pattern, not an object in front of a background."""
 MIN_PART, MIN_AREA = 0.15, 0.002
@@ -225,13 +229,23 @@ def _background(rgb: FloatArray) -> tuple[FloatArray, float, float]:
     border = np.ones((height, width), bool)
     border[m:-m, m:-m] = False
     rows, levels = terms[border], rgb[border]
-    weights = np.ones(len(rows))
+    # An object or an occluder at the border bends a surface that is fitted to all of it.
+    near_median = (np.abs(levels - np.median(levels, axis=0)).max(axis=1) < NEAR_MEDIAN).astype(np.float64)
+    fits = [_fit_surface(rows, levels, weights) for weights in (np.ones(len(rows)), near_median)]
+    solution, sigma, outliers = min(fits, key=lambda each: (max(each[1], FINE_SIGMA), each[2]))
+    return terms @ solution, sigma, outliers
+
+
+def _fit_surface(
+    rows: FloatArray, levels: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, float, float]:
+    """Coefficients, deviation and share of outliers of a surface; outliers are left out step by step."""
     for _ in range(4):
         solution = np.linalg.lstsq(rows * weights[:, None], levels * weights[:, None], rcond=None)[0]
         errors = np.abs(rows @ solution - levels).max(axis=1)
         sigma = float(np.median(errors))
-        weights = (errors < 4 * max(sigma, 2.0)).astype(np.float64)
-    return terms @ solution, sigma, float(np.mean(errors > max(12.0, 4 * sigma)))
+        weights = (errors < 4 * max(sigma, FINE_SIGMA)).astype(np.float64)
+    return np.asarray(solution, np.float64), sigma, float(np.mean(errors > max(12.0, 4 * sigma)))
 
 
 def _box_mean(plane: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
