@@ -35,7 +35,7 @@ MIN_CONTRAST, SIGMAS = 14.0, 5.0
 MAX_BORDER_SIGMA, MAX_OUTLIERS = 12.0, 0.35
 """A border that fits its surface worse than this is no plain background."""
 FINE_SIGMA = 2.0
-"""Deviations of a border from its surface below this level are not told apart."""
+"""Deviations of a border from its surface below this level count as equal."""
 NEAR_MEDIAN = 25.0
 """Levels around the median of the border that a second fit of the background starts from."""
 MAX_PARTS = 5
