@@ -141,8 +141,8 @@ class ExemplarStore(Stateful):
         n, (H, W) = len(images), images.shape[1:3]
         residuals, best = np.empty(rows.shape), np.empty((n, 4))
         starts = pose.inverse(poses.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
-        exemplars = self.memory.images.reshape(len(self.memory), H, W, -1)
-        pixels = images.reshape(n, H, W, -1)
+        exemplars = np.ascontiguousarray(self.memory.images).reshape(len(self.memory), H, W, -1)
+        pixels = np.ascontiguousarray(images).reshape(n, H, W, -1)
 
         def align(a: int, b: int) -> None:
             align_candidates(pixels[a:b], exemplars, rows[a:b], starts[a:b], residuals[a:b], best[a:b])
