@@ -4,6 +4,7 @@ import torch
 
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import (
+    CONTRAST,
     Buffers,
     Grid,
     align,
@@ -163,6 +164,9 @@ def test_foreground_box() -> None:
     assert foreground_box(image) == (7, 14, 12, 19)
     image[0, 29] = 90
     assert foreground_box(image) == (0, 14, 12, 30)
+    for level in (50 - CONTRAST, 50 + CONTRAST):  # not enough contrast, darker or brighter
+        other = np.where(image == 50, 50, level).astype(np.uint8)
+        assert foreground_box(other) == (0, *image.shape[:1], 0, *image.shape[1:2])
 
 
 @pytest.mark.parametrize(

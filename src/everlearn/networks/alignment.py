@@ -168,7 +168,8 @@ def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
     for i in range(H):
         for j in range(W):
             for c in range(C):
-                if abs(int(image[i, j, c]) - int(image[0, 0, c])) > CONTRAST:
+                # Bytes become unsigned integers in numba's `int`, whose differences are never negative.
+                if abs(np.int64(image[i, j, c]) - np.int64(image[0, 0, c])) > CONTRAST:
                     top, bottom = min(top, i), max(bottom, i + 1)
                     left, right = min(left, j), max(right, j + 1)
     if top >= bottom:
