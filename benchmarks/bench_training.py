@@ -12,17 +12,23 @@ from torch.nn import functional
 from benchmarks.table import Row, interleaved
 from everlearn.learners.er import ER
 from everlearn.networks import make_backbone, to_tensor
+from everlearn.runs.memory_limits import keep_freed_memory
 from everlearn.streams import Batch, sprites
 
 SIZE, N_NEW, N_REPLAYED = 64, 32, 96
 N_LABELS = 5000
 ROUNDS = 20
+N_STEPS = 500 * 188
+"""Steps of a run of `benchmarks.long_runs`: 500 tasks of 6,000 images in batches of 32."""
+MAX_MINUTES = 60.0
+LABELS = {f"er, bfloat16, {n:,} labels": n for n in (10, N_LABELS // 2, N_LABELS)}
 Step = Callable[[], Any]
 
 
 def run() -> list[Row]:
     """Images per CPU second of one thread; steps of all variants are interleaved."""
     torch.set_num_threads(1)
+    keep_freed_memory()  # as runs do
     batch = sprites(image_size=SIZE, factor_values=3).task(0).train[: N_NEW + N_REPLAYED]
     earlier: dict[str, Any] = {"learning_rate": 1e-3, "average": 0.0}
     steps: dict[str, Step] = {
@@ -32,16 +38,24 @@ def run() -> list[Row]:
         "er, last weights": _er(batch, average=0.0),
         "er, batch normalization": _er(batch, norm="batch"),
         "er, group normalization": _er(batch, norm="group"),
-        "er, bfloat16": _in_bfloat16(_er(batch)),
-        f"er, bfloat16, {N_LABELS} labels": _in_bfloat16(_er(batch, n_labels=N_LABELS)),
+        **{name: _in_bfloat16(_er(batch, n_labels=n)) for name, n in LABELS.items()},
         "bare PyTorch loop": _bare(batch),
         "bare PyTorch loop, bfloat16": _in_bfloat16(_bare(batch)),
         "bare PyTorch loop, fused Adam": _bare(batch, fused=True),
     }
     seconds = interleaved(steps, ROUNDS)
-    return [
+    rows = [
         Row(name, (N_NEW + N_REPLAYED) / float(np.median(each)), "images/s") for name, each in seconds.items()
     ]
+    return [*rows, _long_run([float(np.median(seconds[name])) for name in LABELS])]
+
+
+def _long_run(seconds: list[float]) -> Row:
+    """CPU time of the steps of a run with as many labels as tasks, by Simpson's rule over the labels."""
+    first, middle, last = seconds
+    minutes = N_STEPS * (first + 4 * middle + last) / 6 / 60
+    what = "500 tasks, from steps in bfloat16 with 10 to 5,000 labels"
+    return Row(what, minutes, "min", goal=MAX_MINUTES, at_most=True)
 
 
 def _er(batch: Batch, n_labels: int = 0, **settings: Any) -> Step:

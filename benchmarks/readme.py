@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import dcl_page, network_page, results_page
+from benchmarks.bench_learners import BEFORE
 from benchmarks.places import between
 from benchmarks.processors import REFERENCE, RESULTS, kinds
 from benchmarks.table import Row
@@ -14,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 SUMMARY = "<!-- summary: written by python -m benchmarks.readme -->", "<!-- end of summary -->"
 FIGURES = "<!-- figures: written by python -m benchmarks.readme -->", "<!-- end of figures -->"
+SPEEDS = "<!-- speeds: written by python -m benchmarks.readme -->", "<!-- end of speeds -->"
+LEARNERS = "<!-- learners: written by python -m benchmarks.readme -->", "<!-- end of learners -->"
 
 SECTIONS = {
     "render": "rendering",
@@ -22,6 +25,7 @@ SECTIONS = {
     "stream": "stream",
     "cold_start": "start-up",
     "steps": "training step",
+    "training": "training of er, one core",
     "lookup": "nearest-exemplar search",
     "answers": "answers of dcl",
     "threads": "run beside other programs",
@@ -71,6 +75,38 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def speeds() -> str:
+    """Images per second, and shares of the memory bandwidth, with a column for each kind of processor."""
+    lines = [f"| | {' | '.join(f'`{kind}`' for kind in kinds())} |", "|---" * (1 + len(kinds())) + "|"]
+    for name in ("render", "training"):
+        found = [{row["what"]: row for row in _rows(name, kind)} for kind in kinds()]
+        wanted = dict.fromkeys(
+            what
+            for rows in found
+            for what, row in rows.items()
+            if row["unit"] == "images/s" or "share of" in what
+        )
+        for what in wanted:
+            numbers = (_number(rows[what]) if what in rows else "" for rows in found)
+            lines.append(f"| {what} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def learners() -> str:
+    """Images per second of each learner now and before, in Markdown, for each kind of processor."""
+    lines = []
+    for kind in kinds():
+        speed = {row["what"]: row["value"] for row in _rows("learners", kind)}
+        if speed:
+            lines += [f"| `{kind}` | images/s | before | |", "|---|---|---|---|"]
+        for what in (each for each in speed if not each.endswith(BEFORE)):
+            before = speed.get(what + BEFORE)
+            ratio = "" if before is None else f"{speed[what] / before:.2f}x"
+            old = "" if before is None else f"{before:,.0f}"
+            lines.append(f"| {what} | {speed[what]:,.0f} | {old} | {ratio} |")
+    return "\n".join(lines)
+
+
 def _rows(name: str, kind: str = REFERENCE) -> Iterator[dict[str, Any]]:
     path = RESULTS / kind / f"{name}.json"
     if path.exists():
@@ -97,7 +133,10 @@ def _value(row: Row) -> str:
 def with_tables(path: Path) -> str:
     """A page with its tables brought up to date."""
     text = path.read_text("utf-8")
-    return between(text, *SUMMARY, summary()) if path == README else between(text, *FIGURES, table())
+    if path == README:
+        return between(text, *SUMMARY, summary())
+    text = between(between(text, *FIGURES, table()), *SPEEDS, speeds())
+    return between(text, *LEARNERS, learners())
 
 
 if __name__ == "__main__":

@@ -42,7 +42,9 @@ def inject(job: dict[str, Any]) -> None:
         saves = count(1)
         recorder.Recorder._is_due = lambda self, event: next(saves) % job["save_every"] == 0
     if "ticks" in job:  # equal runs log equal seconds
-        recorder.time = phases.time = SimpleNamespace(monotonic=count().__next__)
+        recorder.time = phases.time = SimpleNamespace(
+            monotonic=count().__next__, process_time=count().__next__
+        )
     files.disk = _disk(job)
     if "signal_in" in job:
         _send_in_phase(job["signal_in"], job["signal"], job["n_signals"])

@@ -33,3 +33,4 @@ def test_phases_are_recorded_and_an_interruption_keeps_them(tmp_path: Path) -> N
     for row in rows:
         assert set(row["phases"]) == set(PHASES)
         assert 0 < sum(row["phases"].values()) <= row["seconds"] + 0.001
+        assert row["cpu"] > 0

@@ -79,8 +79,12 @@ def _times(record: "runs.Record") -> Result:
     total = sum(phases.values())
     shares = {name: seconds / total if total else 0.0 for name, seconds in phases.items()}
     rows = [(name, format_duration(phases[name]), f"{shares[name]:.1%}") for name in phases]
-    data = {"record": str(record.folder), "seconds": total, "phases": phases}
-    return Result(data, lambda: table(("", "time", "share"), [*rows, ("all", format_duration(total), "")]))
+    cpu = reports.cpu_seconds(record)
+    data = {"record": str(record.folder), "seconds": total, "cpu_seconds": cpu, "phases": phases}
+    rows.append(("all", format_duration(total), ""))
+    if cpu is not None:
+        rows.append(("CPU time", format_duration(cpu), ""))
+    return Result(data, lambda: table(("", "time", "share"), rows))
 
 
 def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> Result:

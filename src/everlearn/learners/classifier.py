@@ -198,7 +198,7 @@ def build_optimizer(
         raise BadInput(f"momentum is {momentum}, but adam has its own; set optimizer to sgd or leave it")
     if name == "sgd":
         return torch.optim.SGD(parameters, lr=learning_rate, momentum=momentum)
-    return torch.optim.Adam(parameters, lr=learning_rate)
+    return torch.optim.Adam(parameters, lr=learning_rate, foreach=True)
 
 
 def without_factors(batch: Batch) -> Batch:

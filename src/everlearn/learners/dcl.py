@@ -15,6 +15,7 @@ from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.moments import poses_from_moments
 from everlearn.networks.pose_net import EMA, PoseNet, predict_poses
+from everlearn.networks.warping import warp_to_tensor
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -212,20 +213,30 @@ class DCL(ExemplarLearner):
         n_first = min(FIRST_CANDIDATES * self.n_angles, self.n_candidates)
         match = self.exemplars.search(images, poses, n_first, search_grid(self.n_angles, 1))
         grid = search_grid(self.n_angles, self.n_scales)
+        has_moved = np.ones(len(images), bool)  # another search from the same pose would find the same
         for _ in range(self.n_search_rounds - 1):
-            uncertain = np.flatnonzero(match.residuals > CERTAIN_RATIO * match.runner_up_residuals)
+            is_certain = match.residuals <= CERTAIN_RATIO * match.runner_up_residuals
+            uncertain = np.flatnonzero(~is_certain & has_moved)
             if not len(uncertain):
                 break
-            aligned = torch.from_numpy(match.poses[uncertain]).float()
+            before = match[uncertain]
+            aligned = torch.from_numpy(before.poses).float()
             again = self.exemplars.search(images[uncertain], aligned, self.n_candidates, grid)
-            match.replace(uncertain, match[uncertain].best_of(again))
+            match.replace(uncertain, before.best_of(again))
+            has_moved[uncertain] = (match.poses[uncertain] != before.poses).any(1)
         return match
 
     def estimate_poses(self, images: Images) -> Tensor:
         """Poses (n, 4) from which the search starts."""
         if self.pose_estimator == "moments":
             return poses_from_moments(images)
-        return predict_poses(self.average.net, self._tensor(images), self.n_refinements).cpu()
+        tensor = self._tensor(images)
+        if tensor.device.type != "cpu":
+            return predict_poses(self.average.net, tensor, self.n_refinements).cpu()
+        # Compiled code warps in a fraction of the time.
+        return predict_poses(
+            self.average.net, tensor, self.n_refinements, lambda _, poses: warp_to_tensor(images, poses)
+        )
 
     def novelty_scores(self, match: Match, images: Images) -> Residuals:
         """The unexplained share of the image's contrast, times the residual ratio."""

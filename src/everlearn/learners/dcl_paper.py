@@ -57,7 +57,7 @@ class DCLPaper(ExemplarLearner):
         with seeded(self.seed):
             head = nn.Linear(features.n_features, 6)
         self.net = data_parallel(nn.Sequential(features, head))
-        self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate)
+        self.optim = torch.optim.Adam(self.net.parameters(), lr=self.learning_rate, foreach=True)
         self.forward_flops = flops_per_image(self.net, self.image_shape)
 
     def learn(self, batch: Batch) -> Losses:

@@ -124,7 +124,7 @@ class Generator(Stateful):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """A new optimizer of the autoencoder."""
-        return torch.optim.Adam(self.net.parameters(), lr=self.learning_rate)
+        return torch.optim.Adam(self.net.parameters(), lr=self.learning_rate, foreach=True)
 
 
 def decode(decoder: torch.nn.Module, latents: Tensor) -> Tensor:

@@ -16,8 +16,9 @@ from everlearn.learners.base import Learner
 from everlearn.learners.stateful import Footprint, Names, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
-from everlearn.networks import pose, to_tensor
+from everlearn.networks import pose, to_tensor, torch_alignment
 from everlearn.networks.alignment import align_candidates
+from everlearn.networks.devices import to_device
 from everlearn.networks.warping import warp
 from everlearn.rendering.render import default_threads, run_batches
 from everlearn.rng import IntArray
@@ -110,6 +111,8 @@ class ExemplarStore(Stateful):
     """
 
     parts: ClassVar[Names] = ("memory", "known_scores")
+    device = torch.device("cpu")
+    """Where candidates are aligned; the memory is on the CPU."""
 
     def __init__(self, block: int) -> None:
         self.memory = ExemplarMemory()
@@ -138,17 +141,35 @@ class ExemplarStore(Stateful):
         self, images: Images, rows: IntArray, poses: Tensor
     ) -> tuple[Residuals, npt.NDArray[np.float64]]:
         """Align exemplars (n, k) from poses (n, k, 4): residuals (n, k) and poses of the best (n, 4)."""
+        if self.device.type != "cpu":
+            return self._align_on_device(images, rows, poses)
         n, (H, W) = len(images), images.shape[1:3]
         residuals, best = np.empty(rows.shape), np.empty((n, 4))
         starts = pose.inverse(poses.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
-        exemplars = self.memory.images.reshape(len(self.memory), H, W, -1)
-        pixels = images.reshape(n, H, W, -1)
+        exemplars = np.ascontiguousarray(self.memory.images).reshape(len(self.memory), H, W, -1)
+        pixels = np.ascontiguousarray(images).reshape(n, H, W, -1)
 
         def align(a: int, b: int) -> None:
             align_candidates(pixels[a:b], exemplars, rows[a:b], starts[a:b], residuals[a:b], best[a:b])
 
         run_batches(align, n, ALIGN_BATCH, default_threads())
         return residuals, pose.inverse(torch.from_numpy(best)).numpy()
+
+    def _align_on_device(
+        self, images: Images, rows: IntArray, poses: Tensor
+    ) -> tuple[Residuals, npt.NDArray[np.float64]]:
+        used, numbers = np.unique(rows, return_inverse=True)
+        levels = (each.reshape(*each.shape[:3], -1) for each in (images, self.memory.images[used]))
+        starts = pose.inverse(poses.reshape(-1, 4)).reshape(*rows.shape, 4)
+        tensors = (*map(torch.from_numpy, levels), torch.from_numpy(numbers.reshape(rows.shape)), starts)
+        residuals, best = torch_alignment.align_candidates(
+            *(to_device(each, self.device) for each in tensors)
+        )
+        return residuals.cpu().double().numpy(), pose.inverse(best.cpu().double()).numpy()
+
+    def to(self, device: torch.device) -> Self:
+        self.device = device
+        return super().to(device)
 
     def on_load(self) -> None:
         self.index = NearestIndex(block=self.index.block)

@@ -97,7 +97,7 @@ class L2P(Learner):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """A new optimizer of prompts, keys and head."""
-        return torch.optim.Adam(self._parameters(), lr=self.learning_rate)
+        return torch.optim.Adam(self._parameters(), lr=self.learning_rate, foreach=True)
 
     def _losses(self, batch: Batch) -> dict[str, Tensor]:
         features, similarity = self._prompted(batch.images)

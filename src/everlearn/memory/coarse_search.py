@@ -102,13 +102,13 @@ def keep_smallest(values: Floats, rows: IntArray, kept: Floats) -> None:
 @compiled
 def insert(value: np.float32, row: int, rows: IntArray, kept: Floats) -> None:
     """Insert a value in a sorted list, whose last one drops out; larger ones are ignored."""
-    rank = len(kept)
+    rank = len(kept) - 1
+    if not value < kept[rank]:
+        return
     while rank > 0 and value < kept[rank - 1]:
+        kept[rank], rows[rank] = kept[rank - 1], rows[rank - 1]
         rank -= 1
-    for j in range(len(kept) - 1, rank, -1):
-        kept[j], rows[j] = kept[j - 1], rows[j - 1]
-    if rank < len(kept):
-        kept[rank], rows[rank] = value, row
+    kept[rank], rows[rank] = value, row
 
 
 @compiled

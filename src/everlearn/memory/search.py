@@ -1,5 +1,6 @@
 """Exact nearest-neighbor search in an exemplar memory, by lower bounds from pooled images."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -171,14 +172,54 @@ def scan(
 
 
 def encode(images: npt.NDArray[Any], block: int) -> tuple[Floats, Floats]:
-    """Codes (n, d), and the norm of what pooling lost (n,)."""
+    """Codes (n, d), and the norm of what pooling lost (n,).
+
+    Example:
+        >>> codes, lost = encode(np.full((1, 4, 4), 169, np.uint8), 4)  # a gray level above the offset
+        >>> codes, lost
+        (array([[4.]], dtype=float32), array([0.], dtype=float32))
+    """
     n, H, W = images.shape[:3]
-    centered = (images - OFFSET).reshape(n, H, W, -1)
-    padded = np.pad(centered, ((0, 0), (0, -H % block), (0, -W % block), (0, 0)))
-    shape = (n, padded.shape[1] // block, block, padded.shape[2] // block, block, centered.shape[3])
-    codes: Floats = padded.reshape(shape).sum(axis=(2, 4)).reshape(n, -1) / np.float32(block)
-    lost = np.square(centered).sum(axis=(1, 2, 3)) - np.einsum("nd,nd->n", codes, codes)
-    return codes, np.sqrt(np.maximum(lost, 0))
+    pixels = np.ascontiguousarray(images).reshape(n, H, W, -1)
+    codes = np.zeros((n, -(-H // block), -(-W // block), pixels.shape[3]), np.float32)
+    lost = np.empty(n, np.float32)
+    encode_all(pixels, block, codes, lost)
+    return codes.reshape(n, -1), lost
+
+
+@compiled
+def encode_all(pixels: npt.NDArray[Any], block: int, codes: Floats, lost: Floats) -> None:
+    """Add up blocks of pixels in `codes`, which are zero, and divide the sums by the side of a block.
+
+    Sums down the columns come first, since processors compute many of them at once.
+    """
+    n, H, W, C = pixels.shape
+    sums, squares = np.empty(W * C, np.float32), np.empty(W * C, np.float32)
+    for k in range(n):
+        squares[:] = np.float32(0)
+        for top in range(0, H, block):
+            sums[:] = np.float32(0)
+            for i in range(top, min(top + block, H)):
+                add_row(pixels[k, i].reshape(-1), sums, squares)
+            for j in range(W):
+                for c in range(C):
+                    codes[k, top // block, j // block, c] += sums[j * C + c]
+        code, rest = codes[k].reshape(-1), 0.0
+        for square in squares:
+            rest += square
+        for d in range(len(code)):
+            code[d] /= np.float32(block)
+            rest -= code[d] * code[d]
+        lost[k] = math.sqrt(max(rest, 0.0))
+
+
+@compiled
+def add_row(row: npt.NDArray[Any], sums: Floats, squares: Floats) -> None:
+    """Add a row of pixels, and their squares."""
+    for j in range(len(row)):
+        value = np.float32(row[j]) - OFFSET
+        sums[j] += value
+        squares[j] += value * value
 
 
 def smallest(values: Floats, k: int) -> IntArray:

@@ -11,21 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.networks.sampling import (
-    N_LANES,
-    N_PLANES,
-    add_errors,
-    add_pixels,
-    add_residuals,
-    add_samples,
-    set_errors,
-    set_samples,
-)
+from everlearn.networks.sampling import N_LANES, N_SUMS, add_row, add_row_residuals
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+F = np.float32
+U = np.uint64  # numba checks signed indices for negative values, which prevents vectorization
 
 STAGES = ((1, 2), (2, 2), (2, 1))
 """Gauss-Newton steps and pixel stride of each stage."""
@@ -47,12 +41,12 @@ class Buffers(NamedTuple):
     Rows are padded to a multiple of N_LANES; what is computed there is not used.
     """
 
-    exemplar: Bytes  # (C * H * W,)
-    xs: Floats  # (4, W) horizontal positions of the samples of each column
-    pixels: Floats  # (H, C, W) negative gray levels of the image
-    samples: Floats  # (C, 5, W) of one row of pixels: errors, and derivatives by the four parameters
-    colours: Floats  # (5, C * W) the same with the channels of each pixel after each other
-    sums: Floats  # (6, 4) the residual, the right side of the normal equations, their matrix
+    exemplar: npt.NDArray[np.uint32]  # (C * H * W,) each pixel with its three neighbours
+    xs: Singles  # (4, W) horizontal positions of the samples of each column
+    ys: Singles  # (4,) vertical positions of the samples of a row
+    pixels: Singles  # (H, C, W) gray levels of the image
+    sums: Singles  # (15, lanes) residual, right side and matrix of the normal equations, in parts
+    normal: Floats  # (5, 4) right side and matrix
     step: Floats  # (4,)
     trial: Floats  # (4,)
 
@@ -73,10 +67,8 @@ def new_buffers(H: int, W: int, C: int) -> Buffers:
     """Buffers for images of a size."""
     padded = (W + N_LANES - 1) // N_LANES * N_LANES
     return Buffers(
-        np.empty(C * H * W, np.uint8),
-        np.zeros((4, padded)), np.zeros((H, C, padded)), np.zeros((C, N_PLANES, padded)),
-        np.zeros((N_PLANES, C * padded)),
-        np.zeros((6, 4)), np.empty(4), np.empty(4),
+        np.zeros(C * H * W, np.uint32), np.zeros((4, padded), F), np.zeros(4, F), np.zeros((H, C, padded), F),
+        np.zeros((N_SUMS, N_LANES), F), np.zeros((5, 4)), np.empty(4), np.empty(4),
     )  # fmt: skip
 
 
@@ -150,18 +142,22 @@ def place(image: Bytes, box: Any, stride: int, r: float, work: Buffers) -> Grid:
     for i in range(top, bottom, stride):
         for c in range(C):
             for k in range(n):
-                work.pixels[i, c, k] = -float(image[i, left + k * stride, c])
+                work.pixels[i, c, k] = F(image[i, left + k * stride, c])
     return Grid(W, top, bottom, n, stride, r)
 
 
 @compiled
 def set_exemplar(exemplar: Bytes, work: Buffers) -> None:
-    """Copy an exemplar to the buffers, one channel after the other."""
+    """Copy an exemplar to the buffers, one channel after the other; a word holds a pixel and neighbours."""
     H, W, C = exemplar.shape
-    for c in range(C):
-        for i in range(H):
-            for j in range(W):
-                work.exemplar[(c * H + i) * W + j] = exemplar[i, j, c]
+    flat, target = exemplar.reshape(-1), work.exemplar
+    right, below = U(C), U(C * W)
+    for c in range(U(C)):
+        for k in range(U(H * W - W - 1)):
+            at = k * U(C) + c
+            upper = np.uint32(flat[at]) | np.uint32(flat[at + right]) << np.uint32(8)
+            lower = np.uint32(flat[at + below]) | np.uint32(flat[at + below + right]) << np.uint32(8)
+            target[c * U(H * W) + k] = upper | lower << np.uint32(16)
 
 
 @compiled
@@ -172,7 +168,8 @@ def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
     for i in range(H):
         for j in range(W):
             for c in range(C):
-                if abs(int(image[i, j, c]) - int(image[0, 0, c])) > CONTRAST:
+                # Bytes become unsigned integers in numba's `int`, whose differences are never negative.
+                if abs(np.int64(image[i, j, c]) - np.int64(image[0, 0, c])) > CONTRAST:
                     top, bottom = min(top, i), max(bottom, i + 1)
                     left, right = min(left, j), max(right, j + 1)
     if top >= bottom:
@@ -196,7 +193,7 @@ def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Bu
             least = residual
             for m in range(4):
                 transform[m] = trial[m]
-        if converged or is_last or not solve(work.sums[2:], work.sums[1], step):
+        if converged or is_last or not solve(work.normal[1:], work.normal[0], step):
             break
         for m in range(4):
             trial[m] += step[m]
@@ -211,58 +208,40 @@ def normal_equations(
 
     With gradients, fills the normal equations of the next Gauss-Newton step in `work`.
     """
-    work.sums[:] = 0.0
-    area, C = float(grid.stride * grid.stride), len(work.samples)
+    (H, C, padded), W, n = work.pixels.shape, grid.width, grid.n_columns
+    area, residual = float(grid.stride * grid.stride), 0.0
+    n_parts, ys = 1 if grid.r == 0.0 else 4, work.ys
+    a, b, cx, cy = F(transform[0]), F(transform[1]), F(transform[2]), F(transform[3])
+    scalars = a, b, cx, cy, F(0.5 * W), F(0.5 * H), F(W - 1), F(H - 1)
+    work.sums[:] = F(0)
     for i in range(grid.top, grid.bottom, grid.stride):
-        sample_row(grid, i, transform, with_gradient, work)
-        samples = work.samples[0] if C == 1 else interleaved(grid.n_columns, work)
-        if with_gradient:
-            add_pixels(samples, work.sums, samples.shape[1], grid.n_columns * C)
-        else:
-            add_residuals(samples, work.sums, samples.shape[1], grid.n_columns * C)
-        if work.sums[0, 0] * area >= limit:
-            break
-    return work.sums[0, 0] * area
-
-
-@compiled
-def interleaved(n: int, work: Buffers) -> Floats:
-    """The samples of a row of colour pixels with the channels of each pixel after each other."""
-    C, planes, _ = work.samples.shape
-    for plane in range(planes):
-        for k in range(n):
-            for c in range(C):
-                work.colours[plane, k * C + c] = work.samples[c, plane, k]
-    return work.colours
-
-
-@compiled
-def sample_row(grid: Grid, i: int, transform: Floats, with_gradient: bool, work: Buffers) -> None:
-    """Errors of the pixels of row i and, with gradients, their derivatives into `work.samples`."""
-    (H, C, padded), W = work.pixels.shape, grid.width
-    a, b, cx, cy = transform[0], transform[1], transform[2], transform[3]
-    n_samples, n_blocks = 1 if grid.r == 0.0 else 4, (grid.n_columns + N_LANES - 1) // N_LANES
-    for part in range(n_samples):
-        y = (2 * i + 1 + (-grid.r if part % 2 == 0 else grid.r)) / H - 1
-        scalars = a, b, cx, cy, y, 0.5 * W, 0.5 * H, W - 1.0, H - 1.0, 1.0 / n_samples
+        ys[0] = ys[2] = (2 * i + 1 - grid.r) / H - 1
+        ys[1] = ys[3] = (2 * i + 1 + grid.r) / H - 1
         for c in range(C):
-            target, places = work.samples[c], (c * H * W, part * padded, (i * C + c) * padded)
-            if part == 0 and with_gradient:
-                set_samples(
-                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
-                )
-            elif part == 0:
-                set_errors(
-                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
-                )
-            elif with_gradient:
-                add_samples(
-                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
-                )
+            places = c * H * W, (i * C + c) * padded, W, padded, n_parts, n
+            arrays = work.exemplar, work.xs, ys, work.pixels, work.sums
+            if with_gradient:
+                residual = area * float(add_row(*arrays, *places, *scalars))
             else:
-                add_errors(
-                    work.exemplar, work.xs, work.pixels, target, *places, W, padded, n_blocks, *scalars
-                )
+                residual = area * float(add_row_residuals(*arrays, *places, *scalars))
+        if residual >= limit:
+            break
+    if with_gradient:
+        add_lanes(work)
+    return residual
+
+
+@compiled
+def add_lanes(work: Buffers) -> None:
+    """Add up the parts of the normal equations."""
+    number = 1
+    for i in range(-1, 4):
+        for j in range(max(i, 0), 4):
+            total = 0.0
+            for lane in range(N_LANES):
+                total += float(work.sums[number, lane])
+            work.normal[i + 1, j] = -total if i < 0 else total
+            number += 1
 
 
 @compiled

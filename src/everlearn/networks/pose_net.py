@@ -1,6 +1,7 @@
 """A network that regresses poses, and an exponential moving average of weights."""
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -66,11 +67,16 @@ class PoseNet(nn.Module):
 
 
 @torch.no_grad()
-def predict_poses(net: nn.Module, images: Tensor, n_refinements: int = 0) -> Tensor:
+def predict_poses(
+    net: nn.Module,
+    images: Tensor,
+    n_refinements: int = 0,
+    warp: Callable[[Tensor, Tensor], Tensor] = pose.to_canonical,
+) -> Tensor:
     """Predict poses, then refine: warp to the canonical frame, predict the remaining pose, and compose."""
     poses: Tensor = net(images)
     for _ in range(n_refinements):
-        poses = pose.compose(poses, net(pose.to_canonical(images, poses)))
+        poses = pose.compose(poses, net(warp(images, poses)))
     return pose.clamp_scale(poses)
 
 

@@ -1,10 +1,9 @@
-"""Bilinear samples of exemplars along rows of pixels, and their derivatives, in SIMD instructions.
+"""Bilinear samples of exemplars along rows of pixels, and sums of their products, in SIMD instructions.
 
-Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Every
-value is computed by the same operations in the same order as one by one, so results do not depend on lanes.
+Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Sums are
+those of 16 lanes, which are added at the end, so that results do not depend on the width of the processor's.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from everlearn.rendering.scanline import (
-    DOUBLE,
+    FLOAT,
     INT32,
     INT64,
     Value,
@@ -23,182 +22,167 @@ from everlearn.rendering.scanline import (
     splat,
 )
 
-INT16 = ir.IntType(16)
-N_LANES = 8
-N_PLANES = 5
-"""Values per pixel: the error, and its derivatives by the four parameters of the transform."""
-SCALARS = ("a", "b", "cx", "cy", "y", "half_width", "half_height", "x_last", "y_last", "weight")
-_F, _L = types.float64, types.int64
+N_LANES = 16
+N_SUMS = 15
+"""The residual, the right side of the normal equations (4), and the upper triangle of their matrix (10)."""
+SCALARS = ("a", "b", "cx", "cy", "half_width", "half_height", "x_last", "y_last")
+_F, _L = types.float32, types.int64
+_FLOATS = ir.VectorType(FLOAT, N_LANES)
 
 
-def load(builder: Value, pointer: Value, n: int = N_LANES) -> Vector:
+def load(builder: Value, pointer: Value) -> Vector:
     """Consecutive numbers of an array."""
-    typed = builder.bitcast(pointer, ir.VectorType(DOUBLE, n).as_pointer())
-    return Vector(builder, builder.load(typed, align=8))
+    return Vector(builder, builder.load(builder.bitcast(pointer, _FLOATS.as_pointer()), align=4))
 
 
-def look_up(builder: Value, pixels: Value, indices: Vector) -> tuple[Vector, Vector]:
-    """The bytes at indices and those after them, as numbers; each pair is loaded at once."""
-    pairs: Value = ir.Constant(ir.VectorType(INT16, N_LANES), ir.Undefined)
+def _look_up(builder: Value, pixels: Value, indices: Vector) -> list[Vector]:
+    """The four bytes of the words at indices, as numbers."""
+    words: Value = ir.Constant(ir.VectorType(INT32, N_LANES), ir.Undefined)
     for lane in range(N_LANES):
         number = ir.Constant(INT32, lane)
         index = builder.zext(builder.extract_element(indices.value, number), INT64)
-        pointer = builder.bitcast(pointer_offset(builder, pixels, index), INT16.as_pointer())
-        pairs = builder.insert_element(pairs, builder.load(pointer, align=1), number)
-    bits = [ir.Constant(pairs.type, [ir.Constant(INT16, value)] * N_LANES) for value in (255, 8)]
-    low, high = builder.and_(pairs, bits[0]), builder.lshr(pairs, bits[1])
-    if sys.byteorder == "big":
-        low, high = high, low
-    first, second = (builder.uitofp(each, ir.VectorType(DOUBLE, N_LANES)) for each in (low, high))
-    return Vector(builder, first), Vector(builder, second)
-
-
-def _row_sampler(*, first: bool, with_gradient: bool) -> Callable[..., None]:
-    """A function that writes the samples of a row of pixels, or adds them to those that are there."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
-        exemplar, xs, pixels, samples, channel, x_row, row, pitch, plane, n_blocks, *numbers = arguments
-        arrays = zip((exemplar, xs, pixels, samples), signature.args, strict=False)
-        flat, xs, pixels, samples = (data_pointer(context, builder, kind, each) for each, kind in arrays)
-        of = {name: splat(builder, each, N_LANES) for name, each in zip(SCALARS, numbers, strict=True)}
-        channel_pixels = pointer_offset(builder, flat, channel)
-        with cgutils.for_range(builder, n_blocks, intp=INT64) as block:
-            at = builder.mul(block.index, ir.Constant(INT64, N_LANES))
-            x = load(builder, pointer_offset(builder, xs, x_row, at))
-            value, gx, gy = _bilinear(builder, channel_pixels, x, of, pitch)
-            y, weight = of["y"], of["weight"]
-            parts = [value, gx * x + gy * y, gy * x - gx * y, gx, gy][: N_PLANES if with_gradient else 1]
-            target = pointer_offset(builder, samples, at)
-            for number, part in enumerate(parts):
-                added = part * weight
-                if not first:
-                    added = load(builder, target) + added
-                elif number == 0:
-                    added = load(builder, pointer_offset(builder, pixels, row, at)) + added
-                added.store(target)
-                target = pointer_offset(builder, target, plane)
-        return context.get_dummy_value()
-
-    @intrinsic_function
-    def sample(
-        typing: Any, exemplar: Any, xs: Any, pixels: Any, samples: Any, channel: Any, x_row: Any, row: Any,
-        pitch: Any, plane: Any, n_blocks: Any, a: Any, b: Any, cx: Any, cy: Any, y: Any,
-        half_width: Any, half_height: Any, x_last: Any, y_last: Any, weight: Any,
-    ) -> Any:  # fmt: skip
-        arguments = (exemplar, xs, pixels, samples, *[_L] * 6, *[_F] * len(SCALARS))
-        return types.void(*arguments), generate
-
-    return sample
+        words = builder.insert_element(words, builder.load(pointer_offset(builder, pixels, index)), number)
+    last = ir.Constant(words.type, [ir.Constant(INT32, 255)] * N_LANES)
+    shifts = [ir.Constant(words.type, [ir.Constant(INT32, 8 * byte)] * N_LANES) for byte in range(4)]
+    shifted = [builder.lshr(words, shift) for shift in shifts]
+    return [Vector(builder, builder.and_(each, last)).to_float() for each in shifted]
 
 
 def _bilinear(
-    builder: Value, pixels: Value, x: Vector, of: dict[str, Vector], pitch: Value
+    builder: Value, pixels: Value, x: Vector, y: Vector, of: dict[str, Vector], pitch: Value
 ) -> tuple[Vector, Vector, Vector]:
     """Values and gradients of an exemplar where a transform maps a row of positions."""
-    u = of["a"] * x - of["b"] * of["y"] + of["cx"]
-    v = of["b"] * x + of["a"] * of["y"] + of["cy"]
+    u = of["a"] * x - of["b"] * y + of["cx"]
+    v = of["b"] * x + of["a"] * y + of["cy"]
     # NaN becomes 0 too: an index must stay inside the image.
     u = ((u + 1.0) * of["half_width"] - 0.5).clamp(of["x_last"])
     v = ((v + 1.0) * of["half_height"] - 0.5).clamp(of["y_last"])
     column = u.minimum(of["x_last"] - 1.0).to_int()
     line = v.minimum(of["y_last"] - 1.0).to_int()
-    s, t = u - column.to_double(), v - line.to_double()
+    s, t = u - column.to_float(), v - line.to_float()
     indices = line * splat(builder, builder.trunc(pitch, INT32), N_LANES) + column
-    p, q = look_up(builder, pixels, indices)
-    r, o = look_up(builder, pointer_offset(builder, pixels, pitch), indices)
-    gx = ((q - p) * (t * -1.0 + 1.0) + (o - r) * t) * of["half_width"]
-    gy = ((r - p) * (s * -1.0 + 1.0) + (o - q) * s) * of["half_height"]
-    upper, lower = p + (q - p) * s, r + (o - r) * s
-    return upper + (lower - upper) * t, gx, gy
+    p, q, r, o = _look_up(builder, pixels, indices)
+    upper, lower, left, right = q - p, o - r, r - p, o - q
+    gx = (upper + (lower - upper) * t) * of["half_width"]
+    gy = (left + (right - left) * s) * of["half_height"]
+    above = p + upper * s
+    return above + (r + lower * s - above) * t, gx, gy
 
 
-def _row_adder(*, with_gradient: bool) -> Callable[..., None]:
-    """A function that adds the first n pixels of a row of samples to sums, one after the other.
-
-    The sums are the residual and, with gradients, the right side and the rows of the normal equations.
-    """
+def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
+    """A function that adds a row of pixels to the sums of all rows, and returns the residual so far."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
-        samples, sums, plane, n = arguments
-        first, target = (
-            data_pointer(context, builder, kind, each)
-            for each, kind in zip((samples, sums), signature.args, strict=False)
-        )
-        new: Any = cgutils.alloca_once_value  # has no type annotations
-        residual = new(builder, builder.load(target))
-        rows = [pointer_offset(builder, target, 4 * (row + 1)) for row in range(5 if with_gradient else 0)]
-        totals = [new(builder, load(builder, row, 4).value) for row in rows]
-        last = builder.sdiv(builder.add(n, ir.Constant(INT64, N_LANES - 1)), ir.Constant(INT64, N_LANES))
-        with cgutils.for_range(builder, last, intp=INT64) as block:
+        exemplar, xs, ys, pixels, sums, channel, row, pitch, padded, n_parts, n, *numbers = arguments
+        arrays = zip((exemplar, xs, ys, pixels, sums), signature.args, strict=False)
+        flat, xs, ys, pixels, sums = (data_pointer(context, builder, kind, each) for each, kind in arrays)
+        of = {name: splat(builder, each, N_LANES) for name, each in zip(SCALARS, numbers, strict=True)}
+        share = splat(builder, builder.fdiv(ir.Constant(FLOAT, 1.0), builder.sitofp(n_parts, FLOAT)), N_LANES)
+        places = [pointer_offset(builder, sums, N_LANES * i) for i in range(N_SUMS if with_gradient else 1)]
+        totals = [_variable(builder, load(builder, place)) for place in places]
+        channel_pixels = pointer_offset(builder, flat, channel)
+        with cgutils.for_range(builder, _n_blocks(builder, n), intp=INT64) as block:
             at = builder.mul(block.index, ir.Constant(INT64, N_LANES))
-            pointers = [
-                pointer_offset(builder, first, builder.mul(plane, ir.Constant(INT64, i)), at)
-                for i in range(5)
-            ]
-            is_used = _is_below(builder, builder.sub(n, at))
-            error = _where(is_used, load(builder, pointers[0]))
-            for pixel in _transposed(builder, pointers[1:], is_used) if with_gradient else ():
-                _add_pixel(builder, totals, pixel, error)
-                error = error.shuffle(error, [*range(1, N_LANES), 0])
-            for lane in range(N_LANES):
-                value = builder.extract_element(error.value, ir.Constant(INT32, lane))
-                builder.store(builder.fadd(builder.load(residual), builder.fmul(value, value)), residual)
-        builder.store(builder.load(residual), target)
-        for row, total in zip(rows, totals, strict=True):
-            Vector(builder, builder.load(total)).store(row)
-        return context.get_dummy_value()
+            parts = [_variable(builder, _zero(builder)) for _ in range(5 if with_gradient else 1)]
+            with cgutils.for_range(builder, n_parts, intp=INT64) as part:
+                x = load(builder, pointer_offset(builder, xs, builder.mul(part.index, padded), at))
+                y = splat(builder, builder.load(pointer_offset(builder, ys, part.index)), N_LANES)
+                value, gx, gy = _bilinear(builder, channel_pixels, x, y, of, pitch)
+                for variable, new in zip(
+                    parts, [value, gx * x + gy * y, gy * x - gx * y, gx, gy], strict=False
+                ):
+                    _add(builder, variable, new)
+            values = [Vector(builder, builder.load(variable)) * share for variable in parts]
+            values[0] -= load(builder, pointer_offset(builder, pixels, row, at))
+            values = [_first(builder, builder.sub(n, at), value) for value in values]
+            for total, product in zip(totals, _products(values), strict=True):
+                _add(builder, total, product)
+        for place, total in zip(places, totals, strict=True):
+            Vector(builder, builder.load(total)).store(place)
+        return _sum(Vector(builder, builder.load(totals[0])))
 
     @intrinsic_function
-    def add(typing: Any, samples: Any, sums: Any, plane: Any, n: Any) -> Any:
-        return types.void(samples, sums, _L, _L), generate
+    def add(
+        typing: Any, exemplar: Any, xs: Any, ys: Any, pixels: Any, sums: Any, channel: Any, row: Any,
+        pitch: Any, padded: Any, n_parts: Any, n: Any, a: Any, b: Any, cx: Any, cy: Any,
+        half_width: Any, half_height: Any, x_last: Any, y_last: Any,
+    ) -> Any:  # fmt: skip
+        return _F(exemplar, xs, ys, pixels, sums, *[_L] * 6, *[_F] * len(SCALARS)), generate
 
-    return add
-
-
-def _is_below(builder: Value, n: Value) -> Value:
-    """Whether each lane is one of the first n."""
-    lanes = ir.Constant(ir.VectorType(INT64, N_LANES), list(range(N_LANES)))
-    return builder.icmp_signed("<", lanes, splat(builder, n, N_LANES).value)
+    return add  # type: ignore[return-value]
 
 
-def _where(condition: Value, vector: Vector) -> Vector:
-    """The lanes for which a condition is true; 0 in the others."""
-    zero = ir.Constant(vector.value.type, [ir.Constant(DOUBLE, 0.0)] * vector.n)
-    return Vector(vector.builder, vector.builder.select(condition, vector.value, zero))
+def _products(values: list[Vector]) -> list[Vector]:
+    """What a pixel adds to the sums: squared error, errors times derivatives, products of derivatives."""
+    error, *derivatives = values
+    products = [error * error, *(error * each for each in derivatives)]
+    return products + [
+        derivatives[i] * derivatives[j] for i in range(len(derivatives)) for j in range(i, len(derivatives))
+    ]
 
 
-def _transposed(builder: Value, pointers: list[Value], is_used: Value) -> list[Vector]:
-    """The four derivatives of each pixel; 0 where the exemplar has no gradient."""
-    planes = [load(builder, pointer) for pointer in pointers]
-    zero = ir.Constant(ir.VectorType(DOUBLE, N_LANES), [ir.Constant(DOUBLE, 0.0)] * N_LANES)
-    varies = [builder.fcmp_unordered("!=", each.value, zero) for each in planes[2:]]
-    is_used = builder.and_(is_used, builder.or_(*varies))
-    a, b, c, d = (_where(is_used, plane) for plane in planes)
-    pairs = [lane + part * N_LANES for lane in range(N_LANES) for part in range(2)]
-    left, right = a.shuffle(b, pairs), c.shuffle(d, pairs)
-    both = [(2 * k, 2 * k + 1, 2 * k + 2 * N_LANES, 2 * k + 1 + 2 * N_LANES) for k in range(N_LANES)]
-    return [left.shuffle(right, lanes) for lanes in both]
+def _variable(builder: Value, value: Vector) -> Value:
+    new: Any = cgutils.alloca_once  # has no type annotations
+    variable = new(builder, _FLOATS)
+    builder.store(value.value, variable)
+    return variable
 
 
-def _add_pixel(builder: Value, totals: list[Value], pixel: Vector, error: Vector) -> None:
-    """Subtract derivatives times the first error from the right side, and add their products to the rows."""
-    before = [Vector(builder, builder.load(total)) for total in totals]
-    builder.store((before[0] - pixel * error.shuffle(error, [0] * 4)).value, totals[0])
-    for row in range(4):
-        builder.store((before[row + 1] + pixel * pixel.shuffle(pixel, [row] * 4)).value, totals[row + 1])
+def _add(builder: Value, variable: Value, value: Vector) -> None:
+    builder.store((Vector(builder, builder.load(variable)) + value).value, variable)
 
 
-set_samples, set_errors = (_row_sampler(first=True, with_gradient=each) for each in (True, False))
-"""Write errors (pixels + weight * sample) and weighted derivatives of a row to `samples`.
+def _zero(builder: Value) -> Vector:
+    return Vector(builder, ir.Constant(_FLOATS, [ir.Constant(FLOAT, 0.0)] * N_LANES))
 
-`exemplar` is flat; the channel that starts at `channel` has rows of `pitch` pixels. `pixels` holds negative
-gray levels, from `row` on, and `xs` the positions of columns, from `x_row` on. `plane` is the distance of the
-five results of a pixel. `set_errors` writes errors only.
+
+def _n_blocks(builder: Value, n: Value) -> Value:
+    lanes = ir.Constant(INT64, N_LANES)
+    return builder.sdiv(builder.add(n, ir.Constant(INT64, N_LANES - 1)), lanes)
+
+
+def _first(builder: Value, n: Value, vector: Vector) -> Vector:
+    """The first n lanes; 0 in the others."""
+    lanes = ir.Constant(ir.VectorType(INT32, N_LANES), list(range(N_LANES)))
+    is_used = builder.icmp_signed("<", lanes, splat(builder, builder.trunc(n, INT32), N_LANES).value)
+    return Vector(builder, builder.select(is_used, vector.value, _zero(builder).value))
+
+
+def _sum(vector: Vector) -> Value:
+    """The sum of all lanes, by halves."""
+    while vector.n > 1:
+        half = vector.n // 2
+        vector = vector.shuffle(vector, range(half)) + vector.shuffle(vector, range(half, vector.n))
+    return vector.builder.extract_element(vector.value, ir.Constant(INT32, 0))
+
+
+add_row, add_row_residuals = (_row_adder(with_gradient=each) for each in (True, False))
+"""Add the n pixels of a row to `sums`, (15, 16): residual, right side and matrix of the normal equations.
+
+`exemplar` is flat and holds for each pixel the bytes of it and of its right, lower and lower right
+neighbours; the channel that starts at `channel` has rows of `pitch` pixels. `pixels` holds gray levels, from
+`row` on. A pixel is sampled at `n_parts` positions, in the rows of `xs` (of `padded` columns) and in `ys`.
+`add_row_residuals` adds to the residual only.
 """
-add_samples, add_errors = (_row_sampler(first=False, with_gradient=each) for each in (True, False))
-"""As set_samples and set_errors, but add weighted samples to what is there."""
-add_pixels, add_residuals = (_row_adder(with_gradient=each) for each in (True, False))
-"""Add n pixels of `samples` to `sums`, (6, 4): first the residual, then the right side and the normal matrix.
 
-Each sum is computed in the order of pixels, several sums at once. `add_residuals` adds to the residual only.
-"""
+
+@intrinsic_function
+def sample_row(
+    typing: Any, exemplar: Any, xs: Any, out: Any, channel: Any, pitch: Any, n: Any, y: Any,
+    a: Any, b: Any, cx: Any, cy: Any, half_width: Any, half_height: Any, x_last: Any, y_last: Any,
+) -> Any:  # fmt: skip
+    """Write samples at n positions, rounded up to a multiple of 16, with the arguments of `add_row`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
+        exemplar, xs, out, channel, pitch, n, *numbers = arguments
+        arrays = zip((exemplar, xs, out), signature.args, strict=False)
+        flat, xs, out = (data_pointer(context, builder, kind, each) for each, kind in arrays)
+        y, *vectors = (splat(builder, each, N_LANES) for each in numbers)
+        pixels, of = pointer_offset(builder, flat, channel), dict(zip(SCALARS, vectors, strict=True))
+        with cgutils.for_range(builder, _n_blocks(builder, n), intp=INT64) as block:
+            at = builder.mul(block.index, ir.Constant(INT64, N_LANES))
+            x = load(builder, pointer_offset(builder, xs, at))
+            _bilinear(builder, pixels, x, y, of, pitch)[0].store(pointer_offset(builder, out, at))
+        return context.get_dummy_value()
+
+    return types.void(exemplar, xs, out, *[_L] * 3, *[_F] * (1 + len(SCALARS))), generate

@@ -42,8 +42,12 @@ def to_tensor(images: npt.NDArray[np.uint8], device: torch.device | None = None)
         >>> to_tensor(np.full((2, 16, 16, 3), 255, np.uint8)).shape
         torch.Size([2, 3, 16, 16])
     """
-    tensor = to_device(torch.from_numpy(np.ascontiguousarray(images)), device)
-    tensor = tensor.unsqueeze(1) if tensor.ndim == 3 else tensor.permute(0, 3, 1, 2)
+    return levels_to_tensor(to_device(torch.from_numpy(np.ascontiguousarray(images)), device))
+
+
+def levels_to_tensor(images: Tensor) -> Tensor:
+    """Gray levels (n, H, W[, 3]) of any type as a tensor like those of `to_tensor`; overwrites floats."""
+    tensor = images.unsqueeze(1) if images.ndim == 3 else images.permute(0, 3, 1, 2)
     return tensor.float().div_(255.0).sub_(MID_GRAY)
 
 

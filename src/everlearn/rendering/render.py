@@ -110,7 +110,8 @@ def render(
             draw_gray(begin, end, paths, placements, size, scaled, flat)
 
     # Few enough batches that their overhead is negligible, enough that threads finish together.
-    run_batches(draw, n, max(BATCH_SIZE, -(-n // (BATCHES_PER_THREAD * threads))), threads)
+    batch_size = max(BATCH_SIZE, -(-n // (BATCHES_PER_THREAD * threads))) if threads > 1 else max(n, 1)
+    run_batches(draw, n, batch_size, threads)
     return out
 
 

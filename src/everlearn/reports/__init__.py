@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from everlearn.reports.figures import ENDINGS, Plot, captions, figure
     from everlearn.reports.html_report import html
     from everlearn.reports.image_sheets import Heading, check_image_path, contact_sheet, image_sheet, save
-    from everlearn.reports.run_results import RunResults, phase_seconds, summary
+    from everlearn.reports.run_results import RunResults, cpu_seconds, phase_seconds, summary
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -13,7 +13,7 @@ from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds, Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
-from everlearn.runs.phases import EVALUATE, PHASES
+from everlearn.runs.phases import CPU, EVALUATE, PHASES
 from everlearn.runs.run_record import Record
 
 FIRST_BATCHES = 10
@@ -304,6 +304,13 @@ def phase_seconds(record: Record) -> dict[str, float]:
         return {}
     phases = {name: math.fsum(row["phases"][name] for row in rows) for name in PHASES}
     return {**phases, "other": max(0.0, math.fsum(row["seconds"] for row in rows) - sum(phases.values()))}
+
+
+def cpu_seconds(record: Record) -> float | None:
+    """CPU seconds of a run, evaluations included; None if they were not recorded for all tasks."""
+    seconds = [row.get(CPU) for row in record.seconds()]
+    known = [each for each in seconds if each is not None]
+    return math.fsum(known) if len(known) == len(seconds) else None
 
 
 def _evaluation(event: Mapping[str, Any]) -> Evaluation:

@@ -13,7 +13,7 @@ from everlearn.networks.devices import AUTO, CPU, deterministic, is_available, m
 from everlearn.networks.tensors import NotFinite
 from everlearn.runs.evaluate import evaluate_probes, evaluate_seen_tasks, evaluate_zero_shot
 from everlearn.runs.events import Event, RunEnded, RunStarted, TaskEnded, TaskStarted, TrainStep
-from everlearn.runs.memory_limits import check_memory
+from everlearn.runs.memory_limits import check_memory, keep_freed_memory
 from everlearn.runs.phases import EVALUATE, RENDER, TRAIN, PhaseClock
 from everlearn.runs.spec import RunSpec
 from everlearn.runs.threads import n_threads, torch_threads
@@ -145,6 +145,7 @@ class RunState:
 
     def events(self) -> Iterator[Event]:
         """Run to the end and yield events."""
+        keep_freed_memory()
         with deterministic(self.device), torch_threads(self.threads):
             yield from self._events()
 

@@ -1,8 +1,11 @@
-"""Memory of this machine: runs that cannot fit are refused, failed allocations are reported with advice."""
+"""Memory of this machine: a run keeps what it frees; runs that cannot fit are refused with advice."""
 
+import ctypes
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,10 @@ OUT_OF_MEMORY_MESSAGES = (
     "could not create a primitive",
 )
 """Parts of messages with which torch and oneDNN report a failed allocation as a RuntimeError."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Parameters of mallopt, from malloc.h of glibc."""
+KEPT_BYTES = 1 << 28
+"""Freed blocks up to this size, and free memory up to it, stay with the process."""
 
 
 class OutOfMemory(BadInput):
@@ -57,3 +64,16 @@ def memory_error_context(folder: Path) -> Iterator[None]:
                 f"`everlearn resume {folder}`"
             ) from error
         raise
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Let this process keep freed memory; returns whether it does, which needs the allocator of glibc.
+
+    By default large blocks go back to the system after each training step, and the system clears every page
+    of new ones for the next step: thousands of page faults per step of a small network with many labels.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        return False
+    return bool(mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)) and bool(mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))

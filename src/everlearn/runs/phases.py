@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 RENDER, TRAIN, EVALUATE, SAVE = PHASES = ("render", "train", "evaluate", "save")
 """Making images; training steps; predictions and probes; checkpoints. What is none of them is "other"."""
+CPU = "cpu"
+"""CPU time of all phases."""
 
 
 class PhaseClock:
@@ -22,6 +24,7 @@ class PhaseClock:
     def __init__(self, clock: Callable[[], float] | None = None) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._clock, self._open = clock or time.monotonic, list[list[float]]()
+        self._cpu_start = time.process_time()
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
@@ -44,6 +47,16 @@ class PhaseClock:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         return taken
 
+    def take_cpu(self) -> float:
+        """CPU seconds of all threads since the last call; other programs hardly lengthen them."""
+        before, self._cpu_start = self._cpu_start, time.process_time()
+        return round(self._cpu_start - before, 4)
+
+    def state(self) -> dict[str, float]:
+        """The seconds of an unfinished task."""
+        return {**self.seconds, CPU: time.process_time() - self._cpu_start}
+
     def load(self, seconds: Mapping[str, float]) -> None:
         """Continue from the seconds of an interrupted task."""
         self.seconds = {phase: float(seconds.get(phase, 0.0)) for phase in PHASES}
+        self._cpu_start = time.process_time() - float(seconds.get(CPU, 0.0))

@@ -29,7 +29,7 @@ from everlearn.runs.events import (
 )
 from everlearn.runs.loop import LOG_EVERY_N_BATCHES, InexactResume, RunState
 from everlearn.runs.memory_limits import memory_error_context
-from everlearn.runs.phases import SAVE
+from everlearn.runs.phases import CPU, SAVE
 from everlearn.runs.run_record import (
     EVENTS,
     MACHINE,
@@ -229,7 +229,7 @@ class Recorder:
                 "machine": self._machine(),
                 "exact": self.exact,
                 "seconds": time.monotonic() - self._task_started,
-                "phases": dict(self.run.phases.seconds),
+                "phases": self.run.phases.state(),
             }
             self.record.checkpoints.save(self.number + 1, state)
             self.number += 1
@@ -304,8 +304,8 @@ class Recorder:
 
     def _log_seconds(self, task: int) -> None:
         before, self._task_started = self._task_started, time.monotonic()
-        times = {"seconds": round(self._task_started - before, 4), "phases": self.run.phases.take()}
-        self.logs[SECONDS].append({"task": task, **times})
+        times, clock = {"seconds": round(self._task_started - before, 4)}, self.run.phases
+        self.logs[SECONDS].append({"task": task, **times, CPU: clock.take_cpu(), "phases": clock.take()})
 
     def _sync(self) -> None:
         for log in self.logs.values():

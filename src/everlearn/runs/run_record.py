@@ -6,7 +6,7 @@ sources.json     files and hashes of a learner, stream or backbone from outside 
 events.jsonl     events, one per line
 scores.jsonl     accuracy on past tasks, one evaluation per line
 probes.jsonl     probe results, one evaluation per line; only for learners without a classifier
-seconds.jsonl    duration of each task and of its phases: render, train, evaluate, save
+seconds.jsonl    duration and CPU time of each task, duration of its phases: render, train, evaluate, save
 data-*.npz       images of a stream that was made from arrays in memory
 machine.json     versions and hardware, and whether the result is exactly reproducible
 checkpoint/      states to resume from
@@ -112,7 +112,7 @@ class Record:
         return read_log(self.folder / PROBES)
 
     def seconds(self) -> Iterator[dict[str, Any]]:
-        """Duration of each task and of its phases, in order."""
+        """Duration and CPU time of each task, and duration of its phases, in order."""
         return read_log(self.folder / SECONDS)
 
     @property

@@ -169,7 +169,7 @@ class GeneratedActivations(StoredActivations):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         """A new optimizer of the generator."""
-        return torch.optim.Adam(self.generator.parameters(), lr=self.settings.generator_lr)
+        return torch.optim.Adam(self.generator.parameters(), lr=self.settings.generator_lr, foreach=True)
 
     def _steps(
         self, new: "_Features", old: "_Features | None", task: int
