@@ -1,10 +1,10 @@
 """Choose the learning rates of GNR's lines: `python -m benchmarks.gnr_tuning [CASE...]` runs what is missing.
 
 All lines of a case have the same learning rates, and the line PR-OD alone chooses them, so that no claim can
-be tuned for: replay of real activations is the upper bound. Rates are searched one after the other, each with the best of those before, under two
-seeds that no reported run has. A rate with a loss above three times the first one of its task or of the run
-is refused; of rates within two points of the best the smallest is taken. All
-trials are kept in results/gnr-real/tuning.json; `papers.gnr.real` has the choices.
+be tuned for: replay of real activations is the upper bound. Rates are searched one after the other, each with
+the best of those before, under two seeds that no reported run has. A rate with a loss above three times the
+first one of its task or of the run is refused; of rates within two points of the best the smallest is taken.
+All trials are kept in results/gnr-real/tuning.json; `papers.gnr.real` has the choices.
 """
 
 import json

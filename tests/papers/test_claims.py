@@ -5,7 +5,7 @@ import math
 import pytest
 
 from everlearn.papers.claims import Metric, above_next, at_least, at_most, at_most_half, not_below
-from everlearn.papers.experiment import Check
+from everlearn.papers.experiment import Check, Verdict
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -87,4 +87,4 @@ def test_differences_are_paired_by_seeds() -> None:
     ],
 )
 def test_observed_values_and_differences(check: Check, series: tuple[Seeds, ...], observed: str) -> None:
-    assert check(groups(*series)) == (True, observed)
+    assert check(groups(*series)) == Verdict(True, observed)

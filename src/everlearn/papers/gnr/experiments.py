@@ -38,9 +38,9 @@ SETTING = (
     "Fifty classes of CIFAR-100 (160 training and 40 test images each, 96 px) in the tasks of CORe50, and "
     "MobileNet v1 with a quarter of its channels, pretrained on ImageNet, which contains many of these "
     "classes. Activations are replayed after conv5_4, as in the paper: 128 maps of 6 by 6. The layers below "
-    "are frozen, the three blocks above and the head are trained. Batches, memory and steps are those of "
-    "the paper. All lines have the same learning rates, chosen on two seeds that are not reported by the line "
-    'PR-OD alone. "none" is AR1, "free" has no penalty on changes of the backbone (not in the paper).'
+    "are frozen, the three blocks above and the head are trained. Batches, memory and epochs are those of "
+    "the paper. All lines have the same learning rates, chosen by the line PR-OD alone on two seeds that are "
+    'not reported. "none" is AR1, "free" has no penalty on changes of the backbone (not in the paper).'
 )
 MEASURES = (
     'The quality of replayed activations is measured without the learner\'s own classifier: "quality" is the '
@@ -146,11 +146,11 @@ EXPERIMENTS = (
                 of("nic", "NR-OD", "NR-GD", "NR-RD"),
             ),
             better(
-                "NC: random activations in the negative role are better than generated ones in the positive.",
+                "NC: random activations as negatives are better than generated ones as positives.",
                 of("nc", "NR-RD", "PR-GD"),
             ),
             better(
-                "NIC: random activations in the negative role are better than generated ones in the positive.",
+                "NIC: random activations as negatives are better than generated ones as positives.",
                 of("nic", "NR-RD", "PR-GD"),
             ),
         ),
@@ -169,7 +169,7 @@ EXPERIMENTS = (
         ),
         accuracy_on_both_sets,
         "One head that is fine-tuned (appendix C of the paper). Gradients of replayed activations reach only "
-        "the class weights of the present task if their role is negative. The learning rates are those of the "
+        "the class weights of the present task if their role is negative. Learning rates are those of the "
         "other lines.",
         COLUMNS,
     ),
@@ -252,7 +252,7 @@ EXPERIMENTS = (
         ),
         None,
         'EfficientNet-Lite0, pretrained on ImageNet. "last block" replays 320 maps of 3 by 3 that are not '
-        'rectified; one convolution above them and the head are trained. "pooled" replays the 1,280 features, '
+        'rectified; one convolution above them and the head are trained. "pooled" replays 1,280 features, '
         "and only the head is trained; there AR1 has nothing to penalise.",
         QUALITY_COLUMNS,
     ),
@@ -272,7 +272,7 @@ EXPERIMENTS = (
         None,
         "Drawn shapes at 32 px in the sessions of CORe50 (391 tasks in NIC, 4 steps per task). Each line has "
         "settings of its own, tuned on a seed that is not reported, unlike in the paper. Class embeddings of "
-        "the generator start large, and its samples are better than those of real images. Seeds differ in the "
+        "the generator start large, and its samples are better than with real images. Seeds differ in the "
         "similarity of their shapes, more than methods differ from each other.",
         COLUMNS,
     ),

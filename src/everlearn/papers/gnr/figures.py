@@ -65,7 +65,9 @@ COLUMNS = (
 )
 QUALITY_COLUMNS = (
     *COLUMNS,
-    QUALITY.column("quality", "replayed activations nearest to the real mean of their class, mean over tasks"),
+    QUALITY.column(
+        "quality", "replayed activations nearest to the real mean of their class, mean over tasks"
+    ),
     BY_MEAN.column("by mean", "the same at the end, for new samples and the means of test images"),
     BY_HEAD.column("by head", "real accuracy of a linear classifier trained on replayed activations only"),
 )
@@ -144,7 +146,9 @@ def _over(
     """Two metrics of some variants over a setting, whose values have their own series."""
     named = {group.name: group for group in groups}
     figure, panels = canvas(2)
-    for axes, metric, title in zip(panels, (FINAL, BY_HEAD), ("final accuracy", "quality by head"), strict=True):
+    for axes, metric, title in zip(
+        panels, (FINAL, BY_HEAD), ("final accuracy", "quality by head"), strict=True
+    ):
         shown = []
         for number, variant in enumerate(variants):
             found = {x: named.get(f"nc {variant}{suffix}") for x, suffix in suffixes.items()}

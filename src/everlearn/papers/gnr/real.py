@@ -1,8 +1,8 @@
 """The runs with real images and networks pretrained on ImageNet.
 
 The images are fifty classes of CIFAR-100 in the tasks of CORe50. Activations are replayed at one of three
-layers. "conv5_4" is the layer of the paper in its network, MobileNet v1, with a quarter of the channels: three
-blocks above it are trained. "last block" has one convolution above it, "pooled" only the head; both are of
+layers. "conv5_4" is the layer of the paper in its network, MobileNet v1, with a quarter of the channels; the
+three blocks above it are trained. "last block" has one convolution above it, "pooled" only the head; both are of
 EfficientNet-Lite0. Below the layer the network is frozen.
 
 All lines of a layer and a scenario have the same learning rates, as in the paper. In NIC they are those of

@@ -141,8 +141,8 @@ def _sprites(scenario: str, variant: str) -> Series:
     """A variant on sprites, with settings of its own."""
     _, settings, _ = _sizes(scenario, variant)
     head_lr, backbone_lr, replay_size = SPRITES_TUNED[scenario, variant]
-    own = learner(head_lr=head_lr, backbone_lr=backbone_lr)
-    own |= learner(replay_size=replay_size) if replay_size else {}
+    size = learner(replay_size=replay_size) if replay_size else {}
+    own = {**learner(head_lr=head_lr, backbone_lr=backbone_lr), **size}
     return Series(
         f"sprites {scenario} {variant}",
         "ar1" if variant == NONE else "gnr",
