@@ -37,7 +37,7 @@ CASES = {
     "conv5_4 nc": Case(
         "nc PR-OD",
         {"learning_rate": 0.003, "head_lr": 0.003, "backbone_lr": 1e-4},
-        {"learning_rate": (0.0003, 0.001, 0.003), "head_lr": (0.001, 0.003)},
+        {"learning_rate": (0.0003, 0.001, 0.003)},
     ),
     "last block nc": Case(
         "last block nc PR-OD",

@@ -1,4 +1,4 @@
-"""Metrics and drawings of "Generative Negative Replay for Continual Learning".
+"""Metrics and figures of "Generative Negative Replay for Continual Learning".
 
 No learner can predict a class that it has not seen yet, so all images of such classes count as errors.
 Accuracy on the full test set therefore follows from the counts on the growing one, as long as every test
