@@ -35,13 +35,15 @@ def counts() -> Iterator[str]:
     """For each paper a row of a table: how many of its claims are reproduced."""
     for paper, reproductions in results():
         verdicts = [
-            verdict.holds
+            verdict.mark
             for each in reproductions
             for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
             if verdict is not None and not claim.is_ours
         ]
-        n_holds, n_unknown = verdicts.count(True), verdicts.count(None)
-        count = f"{n_holds} of {len(verdicts)}" + (f", {n_unknown} not comparable" if n_unknown else "")
+        count = f"{verdicts.count('yes')} of {len(verdicts)}"
+        for undecided in ("one seed", "not comparable"):
+            if n := verdicts.count(undecided):
+                count += f", {n} {undecided}"
         yield f"| [{paper.title}](docs/{paper.page}): claims reproduced | {count} |"
 
 

@@ -193,7 +193,7 @@ LEARNERS: dict[str, Case] = {
     },
     "gnr, none, ar1": gnr(source="none"),
     "gnr, none, standalone": gnr(source="none", form="standalone"),
-    "gnr, corrupted": gnr(corruption=0.5, lr_decay=0.5),
+    "gnr, lower rates later": gnr(lr_decay=0.5),
     "gnr, no classifier loss": gnr(eta=0.0, beta=1.0),
     "gnr, lower layer": gnr(replay_layer=2),
     "gnr, recurring": Case("gnr", GNR, stream="recurring"),

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from everlearn.papers.claims import Metric, above_next, at_least, at_most, at_most_half, not_below
-from everlearn.papers.experiment import Check
+from everlearn.papers.experiment import Check, Verdict
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -52,6 +52,14 @@ def test_verdicts(check: Check, series: tuple[Seeds, ...], holds: bool) -> None:
     assert check(groups(*series)).holds is holds
 
 
+def test_one_seed_decides_nothing() -> None:
+    for check in (above_next(VALUE), above_next(VALUE, by=0.2)):
+        assert check(groups((0.6,), (0.5,))).mark == "one seed"
+    assert above_next(VALUE, single_seed=True)(groups((0.6,), (0.5,))).mark == "yes"
+    assert above_next(VALUE)(groups((0.6, 0.6), (0.5, 0.5))).mark == "yes"
+    assert above_next(VALUE)(groups((0.6, 0.6), (0.6, 0.5))).mark == "no"
+
+
 def test_differences_are_paired_by_seeds() -> None:
     a, b = groups((0.6, 0.9), (0.5, 0.5)).values()
     b.runs[0].__dict__["seeds"] = (1, 1)
@@ -79,4 +87,4 @@ def test_differences_are_paired_by_seeds() -> None:
     ],
 )
 def test_observed_values_and_differences(check: Check, series: tuple[Seeds, ...], observed: str) -> None:
-    assert check(groups(*series)) == (True, observed)
+    assert check(groups(*series)) == Verdict(True, observed)

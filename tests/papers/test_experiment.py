@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 NAMES = [
     *(f"figure-{number}" for number in range(3, 9)), "table-1", "figure-9", "figure-10", "appendix-agem",
     "appendix-der", "replay-vs-joint",
-    "gnr-figure-1", "gnr-table-1", "gnr-table-2", "gnr-figure-4", "gnr-degradation", "gnr-real",
-    "gnr-real-rates", "gnr-real-nic",
+    "gnr-figure-1", "gnr-table-1", "gnr-figure-4", "gnr-table-2", "gnr-figure-6", "gnr-replay-share",
+    "gnr-quality", "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",
     "vase-table-1", "vase-figure-2", "vase-figure-3", "vase-figure-4b", "vase-figure-5", "vase-recurring",
     "vase-wide-networks", "vase-large-objects", "vase-choices",
 ]  # fmt: skip
 
-LAPTOP_ONLY = ("gnr-real", "gnr-real-rates", "gnr-real-nic")
+LAPTOP_ONLY = ("gnr-rates", "gnr-layers", "gnr-sprites")
 """Experiments that exist at one scale."""
 
 by_scale = pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_claims_about_absent_series_are_left_out() -> None:
 def test_verdict_waits_for_all_series_of_the_scale() -> None:
     a, b = accuracy_group([1.0]), accuracy_group([1.0])
     assert TRUE.verdict({"a": a}, BOTH) is None
-    assert TRUE.verdict({"b": b, "a": a}, BOTH) == (True, "a, b")
-    assert TRUE.verdict({"a": a}, Scale("smoke", "", BOTH.table[1:])) == (True, "a")
+    assert TRUE.verdict({"b": b, "a": a}, BOTH) == Verdict(True, "a, b")
+    assert TRUE.verdict({"a": a}, Scale("smoke", "", BOTH.table[1:])) == Verdict(True, "a")
 
 
 def test_first_tasks_shorten_the_same_run(tmp_path: Path) -> None:

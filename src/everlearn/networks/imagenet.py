@@ -44,6 +44,8 @@ class SamePadConv2d(nn.Conv2d):
         rows, columns = (max((math.ceil(n / s) - 1) * s + k - n, 0) for n, k, s in sides)
         if rows or columns:
             maps = functional.pad(maps, [columns // 2, columns - columns // 2, rows // 2, rows - rows // 2])
+        if self.groups > 1:  # twice as fast on a CPU
+            maps = maps.contiguous(memory_format=torch.channels_last)
         return functional.conv2d(maps, self.weight, self.bias, self.stride, 0, 1, self.groups)
 
 

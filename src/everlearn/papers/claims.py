@@ -52,7 +52,8 @@ def _paired(gap: Interval | None) -> str:
 def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) -> Check:
     """Each series exceeds the next by at least `by`, with a confidence interval above zero.
 
-    A single seed has no confidence interval; with `single_seed` its difference counts all the same.
+    A single seed has no confidence interval, so that the verdict is "one seed"; with `single_seed` its
+    difference counts all the same.
     """
 
     def is_above(gap: Interval | None) -> bool:
@@ -62,7 +63,8 @@ def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) ->
 
     def check(groups: Groups) -> Verdict:
         gaps = [metric.difference(a, b) for a, b in pairwise(groups.values())]
-        return Verdict(all(map(is_above, gaps)), metric.observed(groups, gaps))
+        is_single = not single_seed and any(gap is not None and gap.n == 1 for gap in gaps)
+        return Verdict(all(map(is_above, gaps)), metric.observed(groups, gaps), is_single)
 
     return check
 

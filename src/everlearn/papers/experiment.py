@@ -128,10 +128,13 @@ class Verdict(NamedTuple):
 
     holds: bool | None  # None if our runs are not comparable with those of the paper
     observed: str
+    is_single: bool = False  # one seed only, which decides nothing
 
     @property
     def mark(self) -> str:
         """The verdict in words."""
+        if self.is_single:
+            return "one seed"
         return {True: "yes", False: "no", None: "not comparable"}[self.holds]
 
 

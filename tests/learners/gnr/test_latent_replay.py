@@ -7,12 +7,14 @@ import pytest
 import torch
 
 from everlearn.learners.gnr.latent_replay import (
+    ClassMeans,
     FeatureExtractor,
     GeneratedActivations,
     LatentBatch,
     NoiseActivations,
     StoredActivations,
 )
+from everlearn.learners.stateful import Footprint
 from everlearn.networks.cvae import ConditionalVAE
 
 CENTERS = torch.tensor([[4.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 0.0], [0.0, 0.0, 4.0, 0.0]])
@@ -27,7 +29,7 @@ def cloud(column: int, n: int = 200) -> LatentBatch:
 def settings(**changes: float) -> SimpleNamespace:
     defaults = {
         "seed": 0, "memory_size": 120, "generator_lr": 1e-2, "lr_decay": 0.0, "generator_epochs": 30,
-        "generator_batch_size": 128, "generator_replay_size": 64, "beta": 2.0, "eta": 0.01, "corruption": 0.0,
+        "generator_batch_size": 128, "generator_replay_size": 64, "beta": 2.0, "eta": 0.01,
     }  # fmt: skip
     return SimpleNamespace(**{**defaults, **changes})
 
@@ -104,26 +106,17 @@ def test_prepare_is_deterministic_and_nonnegative() -> None:
     assert not (first == source.buffer.everything().extra["activations"]).all()
 
 
-def test_corruption_removes_class_information_and_keeps_the_scale_of_units() -> None:
-    intact, corrupted = generating(), generating(corruption=1.0)
-    for source in (intact, corrupted):
-        source.fit(LatentBatch(*(torch.cat(both) for both in zip(cloud(0), cloud(1), strict=True))), 0)
-        source.prepare([0, 1], 1)
-    made = [source.buffer.everything().extra["activations"] for source in (intact, corrupted)]
-    assert np.abs(made[0].mean(0) - made[1].mean(0)).max() < 0.8
-    assert np.abs(np.quantile(made[0], 0.9, axis=0) - np.quantile(made[1], 0.9, axis=0)).max() < 0.8
-    assert distance(intact, 0) < 1.0
-    assert distance(corrupted, 0) > 2.0
-
-
-def test_half_corruption_keeps_half_of_the_activations() -> None:
-    kept = {}
-    for corruption in (0.0, 0.5):
-        source = generating(corruption=corruption)
-        source.fit(cloud(0), 0)
-        source.prepare([0], 1)
-        kept[corruption] = source.buffer.everything().extra["activations"]
-    assert 0.4 < (kept[0.0] == kept[0.5]).mean() < 0.7
+def test_class_means_measure_replayed_activations() -> None:
+    means = ClassMeans()
+    for task in range(3):
+        means.add(cloud(task))
+    assert means.share_nearest(LatentBatch(CENTERS[:3], torch.arange(3))) == 1.0
+    assert means.share_nearest(LatentBatch(CENTERS[[0, 2]], torch.tensor([1, 2]))) == 0.5
+    assert means.footprint() == Footprint(), "it is no part of the method"
+    loaded = ClassMeans()
+    loaded.load(means.state())
+    loaded.add(cloud(0))
+    assert (loaded.counts[0], loaded.counts[1]) == (2 * means.counts[0], means.counts[1])
 
 
 def test_classifier_loss_trains_the_generator() -> None:

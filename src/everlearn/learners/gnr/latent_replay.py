@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.learners.cwr import lr_multiplier
-from everlearn.learners.stateful import Names, Stateful
+from everlearn.learners.stateful import Footprint, Names, Stateful
 from everlearn.memory import Reservoir, Sample
 from everlearn.networks import BACKWARD, transfer_optimizer_state
 from everlearn.networks.cvae import ConditionalVAE, cvae_loss
@@ -123,6 +123,43 @@ class NoiseActivations(ReplaySource):
         return 0.0
 
 
+class ClassMeans(Stateful):
+    """The mean of the real activations of each class, to measure the quality of replayed ones.
+
+    Example:
+        >>> means = ClassMeans()
+        >>> means.add(LatentBatch(torch.tensor([[0.0], [2.0], [9.0]]), torch.tensor([0, 0, 1])))
+        >>> means.share_nearest(LatentBatch(torch.tensor([[3.0], [4.0]]), torch.tensor([0, 1])))
+        0.5
+    """
+
+    parts: ClassVar[Names] = ("sums", "counts")
+
+    def __init__(self) -> None:
+        self.sums, self.counts = np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
+
+    def add(self, batch: LatentBatch) -> None:
+        """Count the activations of a task."""
+        rows, targets = batch.activations.flatten(1).cpu().numpy(), batch.targets.cpu().numpy()
+        n_new = max(0, int(targets.max()) + 1 - len(self.counts))
+        self.sums = np.concatenate([self.sums.reshape(-1, rows.shape[1]), np.zeros((n_new, rows.shape[1]))])
+        self.sums = self.sums.astype(np.float32)
+        self.counts = np.concatenate([self.counts, np.zeros(n_new, np.int64)])
+        np.add.at(self.sums, targets, rows)
+        np.add.at(self.counts, targets, 1)
+
+    def share_nearest(self, batch: LatentBatch) -> float:
+        """The share of activations that are nearest to the mean of their class."""
+        means = self.sums / np.maximum(self.counts, 1)[:, None]
+        rows, targets = batch.activations.flatten(1).cpu().numpy(), batch.targets.cpu().numpy()
+        distances = (means**2).sum(axis=1) - 2 * rows @ means.T
+        return float(np.mean(distances.argmin(axis=1) == targets))
+
+    def footprint(self) -> Footprint:
+        """Nothing: no learner needs them."""
+        return Footprint()
+
+
 class FeatureExtractor(NamedTuple):
     """The layers of the classifier above the replay layer; they are frozen while the generator is trained."""
 
@@ -151,7 +188,7 @@ class GeneratedActivations(StoredActivations):
             rng = rng_at(self.seed, "dreams", task)
             targets = torch.from_numpy(_draw(class_indices, self.buffer.capacity, rng)).to(self._device)
             generated = self.generator.sample(self._normal(rng, len(targets)), targets)
-            super().fit(LatentBatch(self._corrupted(generated, rng), targets), task)
+            super().fit(LatentBatch(generated, targets), task)
 
     def fit(self, batch: LatentBatch, task: int) -> float:
         if self.generator.add_classes(int(batch.targets.max()) + 1):
@@ -198,15 +235,6 @@ class GeneratedActivations(StoredActivations):
         loss.backward(inputs=list(self.generator.parameters()))  # type: ignore[no-untyped-call]
         self.optim.step()
         return len(mean)
-
-    def _corrupted(self, activations: Tensor, rng: Rng) -> Tensor:
-        """Activations of which some are exchanged with those of other rows, unit by unit."""
-        if not self.settings.corruption:
-            return activations
-        rows = torch.from_numpy(rng.integers(activations.numel(), len(activations))).to(self._device)
-        is_corrupted = torch.from_numpy(rng.uniform(activations.numel()) < self.settings.corruption)
-        exchanged = activations.gather(0, rows.view_as(activations))
-        return torch.where(is_corrupted.to(self._device).view_as(activations), exchanged, activations)
 
     def _normal(self, rng: Rng, n: int) -> Tensor:
         size = self.generator.n_latents
