@@ -78,8 +78,6 @@ VASE = {
     **VAE,
     "patience": 2,
     "cooldown": 2,
-    "mask_freeze_after": 3,
-    "lr_warmup": 3,
     "kappa": 1.3,
     "gamma": 20.0,
 }
