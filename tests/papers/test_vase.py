@@ -12,6 +12,7 @@ from everlearn.papers.report import page
 from everlearn.papers.vase import VASE, claims
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
+from everlearn.runs.loop import RunState
 
 from .helpers import NO_RECORD, protocol_group, run_smoke
 
@@ -184,6 +185,20 @@ def test_verdicts_on_results_of_protocols(check: Check, group: Group, holds: boo
 )
 def test_observed_numbers(check: Check, group: Group, observed: str) -> None:
     assert check({"a": group}).observed == observed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in VASE.experiments[0].series if "VAE" not in name])
+def test_no_row_of_the_table_ends_without_an_active_latent(name: str) -> None:
+    """A learner whose latents are all masked learns nothing more, and then forgets nothing either."""
+    state = RunState(VASE.scale("smoke").spec(name, 0, {"epochs": 10, "learner.capacity_step": 0.05}))
+    fewest = [
+        min(int(each.active.sum()) for each in state.learner.environment_info())  # type: ignore[attr-defined]
+        for event in state.events()
+        if event.kind == "task-ended"
+    ]
+    assert len(fewest) == 3
+    assert min(fewest) > 0
 
 
 @pytest.mark.slow
