@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from everlearn.papers.vase import VASE
-from everlearn.runs.sweep import Capacity, Job, run_jobs
+from everlearn.runs.sweep import Capacity, Job, pending_commands, run_jobs
 
 ROOT = Path(__file__).parent.parent
 LAPTOP = VASE.scale("laptop")
@@ -28,3 +28,5 @@ if __name__ == "__main__":
     for job in ordered(sys.argv[1:]):
         for event in run_jobs([job], capacity=Capacity(workers=1)):
             print(event, flush=True)
+        if pending_commands(job):  # stopped or failed
+            break

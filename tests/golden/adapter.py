@@ -78,6 +78,7 @@ VASE = {
     **VAE,
     "patience": 2,
     "cooldown": 2,
+    "mask_freeze_after": 3,
     "kappa": 1.3,
     "gamma": 20.0,
     "snapshot_every": 5,

@@ -194,6 +194,16 @@ def test_latents_that_no_other_environment_uses_stay_active() -> None:
     assert learner.environments.current.mask.tolist() == [False] * 2 + [True] * 10
 
 
+def test_the_mask_of_an_inferred_environment_is_fixed() -> None:
+    """Otherwise a mask that changes while an environment is learned would declare new environments."""
+    learner = trained(mask_low=0.0, mask_high=0.0, mask_freeze_after=3)
+    current = learner.environments.current
+    assert current.n_batches == 3
+    learner.environments.known[0].used[:] = True
+    learner.update_mask(encoded(learner, bars(0, dark=True)))
+    assert current.mask.all()
+
+
 def test_capacity_restarts_at_the_kl_of_the_active_latents_when_the_mask_changes() -> None:
     """Otherwise the remaining latents would have to replace the KL of masked ones at once."""
     learner = trained(n_dark=0, environment_inference=False)

@@ -75,6 +75,11 @@ class VASE(VAELearner):
         "consecutive batches that must point to another environment; all but the last are skipped",
         default=3, ge=1, le=1000,
     )  # fmt: skip
+    mask_freeze_after: int = setting(
+        "batches after which the mask of an inferred environment is fixed; without, a latent that becomes "
+        "active or masked while an environment is learned declares new ones",
+        default=10, ge=0, le=10**9,
+    )  # fmt: skip
     cooldown: int = setting("steps after a change without new environments", default=300, ge=0, le=10**9)
     test_current: bool = setting(
         "test whether the current environment explains a batch too; if false, only the one that the "
@@ -183,7 +188,8 @@ class VASE(VAELearner):
         current = self.environments.current
         is_new = current.n_batches == 0 and self.environments.index > 0
         mask = current.mask
-        if self.latent_masking and len(x.pixels) >= MIN_BATCH:
+        is_fixed = self.environment_inference and current.n_batches >= self.mask_freeze_after
+        if self.latent_masking and not is_fixed and len(x.pixels) >= MIN_BATCH:
             used = self.environments.used_elsewhere() if self.environment_inference else current.used
             mask = self.environments.mask(x.atypicality, mask) | ~used
         if is_new or (mask != current.mask).any():
