@@ -1,4 +1,4 @@
-"""Tune CCI-VAE and VASE: `python -m benchmarks.vase_tuning TRIALS.json` runs the trials that were not run yet.
+"""Tune CCI-VAE and VASE: `python -m benchmarks.vase_tuning TRIALS.json` runs the trials that are missing.
 
 A trial is {"series": "CCI-VAE", "seed": 8, "settings": {"learner.gamma": 25.0}}: a series of the laptop scale
 with other settings, under a seed that no reported run has. After every environment it measures the probes,
@@ -18,6 +18,7 @@ from everlearn import files
 from everlearn.evaluation.disentanglement import dci, mig, sap
 from everlearn.evaluation.environment_data import EnvironmentData, environment_data, probe_scores
 from everlearn.papers.vase import VASE
+from everlearn.runs.events import TaskEnded
 from everlearn.runs.loop import RunState
 
 Trial = dict[str, Any]
@@ -37,7 +38,7 @@ def run_trial(trial: Trial) -> Trial:
     data = environment_data(state.stream, state.n_tasks, N_TEST, N_TRAIN)
     start, stages = time.monotonic(), []
     for event in state.events():
-        if event.kind == "task-ended":
+        if isinstance(event, TaskEnded):
             stages.append(measure(state.learner, data, trial["seed"]) | {"losses": event.losses})
             stages[-1]["seconds"] = round(time.monotonic() - start)
             print(json.dumps(stages[-1]), flush=True)

@@ -163,9 +163,9 @@ def _n_position(run: RunResults) -> int:
 
 def uses_few_latents(groups: Groups) -> Verdict:
     """At most as many latents are used in all environments together as by the paper's model."""
-    used = [_used(result).any(axis=0) for result in protocol_results(groups, "environments")]
-    counts = [int(each.sum()) for each in used]
-    observed = f"used latents: {_numbers(counts)} of {len(used[0])}"
+    used = [_used(result) for result in protocol_results(groups, "environments")]
+    counts = [int(each.any(axis=0).sum()) for each in used]
+    observed = f"used latents: {_numbers(counts)} of {used[0].shape[1]}"
     return _in_each_seed((n <= PAPER_LATENTS for n in counts), observed)
 
 

@@ -100,6 +100,7 @@ def _choice(name: str) -> Series:
     return _row(
         f"SDA, {name}",
         settings=choice,
+        smoke={"epochs": 2},
         laptop={"epochs": 1},
         paper={"epochs": 10},
         protocols=("environments",),
@@ -111,6 +112,7 @@ def _large_objects(name: str) -> Series:
     """Objects of 24 pixels instead of 14 (48 instead of 28), and more capacity."""
     return _row(
         name,
+        smoke=LARGE_CAPACITY,
         laptop={**LARGE_CAPACITY, **stream(drawn_size=24)},
         paper={**LARGE_CAPACITY, **stream(drawn_size=48)},
         seeds=THREE,
