@@ -89,7 +89,7 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
 
 
 def key(trial: Trial) -> str:
-    """What tells a trial from others."""
+    """The series, seed and settings of a trial."""
     return json.dumps([trial["series"], trial["seed"], trial["settings"]], sort_keys=True)
 
 
