@@ -4,6 +4,7 @@ Uses the committed records only; `everlearn reproduce sprites --out docs` (or gn
 missing.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,16 +35,14 @@ def page(paper: Paper, reproductions: list[Reproduction]) -> str:
 def counts() -> Iterator[str]:
     """For each paper a row of a table: how many of its claims are reproduced."""
     for paper, reproductions in results():
-        verdicts = [
+        marks = Counter(
             verdict.mark
             for each in reproductions
             for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
             if verdict is not None and not claim.is_ours
-        ]
-        count = f"{verdicts.count('yes')} of {len(verdicts)}"
-        for undecided in ("one seed", "not comparable"):
-            if n := verdicts.count(undecided):
-                count += f", {n} {undecided}"
+        )
+        others = "".join(f", {n} {mark}" for mark, n in sorted(marks.items()) if mark not in ("yes", "no"))
+        count = f"{marks['yes']} of {marks.total()}{others}"
         yield f"| [{paper.title}](docs/{paper.page}): claims reproduced | {count} |"
 
 

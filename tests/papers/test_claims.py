@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from everlearn.papers.claims import Metric, above_next, at_least, at_most, at_most_half, not_below
-from everlearn.papers.experiment import Check, Verdict
+from everlearn.papers.claims import Metric, above_next, as_high_as, at_least, at_most, at_most_half, not_below
+from everlearn.papers.experiment import Check
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
@@ -28,11 +28,14 @@ def groups(*series: Seeds) -> dict[str, Group]:
         (above_next(VALUE, by=0.05), ((0.90, 0.50, 0.61), (0.50, 0.51, 0.50)), False),  # within the interval
         (above_next(VALUE, by=0.05), ((0.54, 0.53, 0.54), (0.50, 0.50, 0.50)), False),  # less than 0.05
         (above_next(VALUE), ((0.40, 0.41, 0.40), (0.50, 0.50, 0.51)), False),
-        (above_next(VALUE), ((0.6,), (0.5,)), False),  # no interval
+        (above_next(VALUE), ((0.6,), (0.5,)), True),  # marked as one seed
         (above_next(VALUE), ((math.nan, math.nan), (0.5, 0.5)), False),
         (above_next(VALUE), ((0.9, 0.9), (0.5, 0.5), (0.6, 0.6)), False),
-        (above_next(VALUE, single_seed=True), ((0.5,), (0.5,)), False),
-        (above_next(VALUE, single_seed=True), ((0.9, 0.1, 0.1), (0.1, 0.1, 0.1)), False),
+        (above_next(VALUE), ((0.5,), (0.5,)), False),
+        (above_next(VALUE), ((0.9, 0.1, 0.1), (0.1, 0.1, 0.1)), False),
+        (as_high_as(VALUE, within=0.03), ((0.60, 0.59, 0.61), (0.60, 0.60, 0.60)), True),
+        (as_high_as(VALUE, within=0.03), ((0.60, 0.55, 0.65), (0.60, 0.60, 0.60)), False),  # not known
+        (as_high_as(VALUE, within=0.03), ((0.50, 0.51, 0.50), (0.60, 0.60, 0.60)), False),
         (not_below(VALUE), ((0.60, 0.59, 0.61), (0.60, 0.61, 0.59)), True),
         (not_below(VALUE), ((0.50, 0.51, 0.50), (0.60, 0.61, 0.60)), False),
         (not_below(VALUE, within=0.03), ((0.78,), (0.80,)), True),
@@ -42,22 +45,15 @@ def groups(*series: Seeds) -> dict[str, Group]:
         (at_most(VALUE, 0.054), ((0.04, 0.06),), True),
         (at_most(VALUE, 0.054), ((0.06,),), False),
         (at_most(VALUE, 0.054), ((math.nan,),), False),
-        (at_most_half(VALUE), ((0.05, 0.06), (0.2, 0.3)), True),
+        (at_most_half(VALUE), ((0.05, 0.06, 0.05), (0.2, 0.22, 0.2)), True),
+        (at_most_half(VALUE), ((0.05, 0.06), (0.2, 0.3)), False),  # within the interval
         (at_most_half(VALUE), ((0.2, 0.2), (0.2, 0.3)), False),
-        (at_most_half(VALUE), ((0.0, 0.0), (0.2, 0.0)), False),  # the other is not positive
+        (at_most_half(VALUE), ((0.0, 0.0), (0.0, 0.0)), False),  # nothing to halve
         (at_most_half(VALUE), ((math.nan,), (0.1,)), False),
     ],
 )
 def test_verdicts(check: Check, series: tuple[Seeds, ...], holds: bool) -> None:
     assert check(groups(*series)).holds is holds
-
-
-def test_one_seed_decides_nothing() -> None:
-    for check in (above_next(VALUE), above_next(VALUE, by=0.2)):
-        assert check(groups((0.6,), (0.5,))).mark == "one seed"
-    assert above_next(VALUE, single_seed=True)(groups((0.6,), (0.5,))).mark == "yes"
-    assert above_next(VALUE)(groups((0.6, 0.6), (0.5, 0.5))).mark == "yes"
-    assert above_next(VALUE)(groups((0.6, 0.6), (0.6, 0.5))).mark == "no"
 
 
 def test_differences_are_paired_by_seeds() -> None:
@@ -79,7 +75,7 @@ def test_differences_are_paired_by_seeds() -> None:
             "paired difference 0.400 [0.400, 0.400], 0.400 [0.400, 0.400]",
         ),
         (
-            above_next(VALUE, single_seed=True),
+            above_next(VALUE),
             ((0.6,), (0.5, 0.4)),
             "value: a 0.600, b 0.450 ±0.071; paired difference 0.100",
         ),
@@ -87,4 +83,22 @@ def test_differences_are_paired_by_seeds() -> None:
     ],
 )
 def test_observed_values_and_differences(check: Check, series: tuple[Seeds, ...], observed: str) -> None:
-    assert check(groups(*series)) == Verdict(True, observed)
+    assert check(groups(*series))[:2] == (True, observed)
+
+
+@pytest.mark.parametrize(
+    ("check", "series", "mark"),
+    [
+        (above_next(VALUE), ((0.6,), (0.5, 0.5)), "one seed"),
+        (above_next(VALUE), ((0.4,), (0.5, 0.5)), "one seed"),
+        (above_next(VALUE, by=0.2), ((0.6,), (0.5,)), "one seed"),
+        (above_next(VALUE), ((0.6, 0.6), (0.5, 0.5)), "yes"),
+        (above_next(VALUE), ((0.6, 0.6), (0.6, 0.5)), "no"),
+        (as_high_as(VALUE, within=0.03), ((0.6,), (0.5,)), "one seed"),
+        (at_most_half(VALUE), ((0.1,), (0.9,)), "one seed"),
+        (at_most_half(VALUE), ((math.nan,), (0.9,)), "no"),
+        (at_least(VALUE, 0.5), ((0.6,),), "one seed"),
+    ],
+)
+def test_a_single_seed_is_neither_yes_nor_no(check: Check, series: tuple[Seeds, ...], mark: str) -> None:
+    assert check(groups(*series)).mark == mark

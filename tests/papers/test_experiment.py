@@ -19,7 +19,7 @@ NAMES = [
     "gnr-figure-1", "gnr-table-1", "gnr-figure-4", "gnr-table-2", "gnr-figure-6", "gnr-replay-share",
     "gnr-quality", "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",
     "vase-table-1", "vase-figure-2", "vase-figure-3", "vase-figure-4b", "vase-figure-5", "vase-recurring",
-    "vase-wide-networks", "vase-large-objects", "vase-choices",
+    "vase-large-objects", "vase-choices",
 ]  # fmt: skip
 
 LAPTOP_ONLY = ("gnr-rates", "gnr-layers", "gnr-sprites")

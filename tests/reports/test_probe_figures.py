@@ -48,7 +48,7 @@ def test_probe_curves_are_read_from_the_record(probed: list[Record]) -> None:
 def test_comparison_contains_retention_instead_of_accuracy(probed: list[Record]) -> None:
     comparison = reports.compare(probed)
     headings = [column.heading for column in comparison.columns()]
-    assert {"best", "Δ best→end", "best MSE", "Δ MSE"} <= set(headings)
+    assert {"best", "Δ stage→end", "best MSE", "Δ MSE"} <= set(headings)
     assert not {"accuracy", "forgetting"} & set(headings)
     (single,) = (row for row in comparison.rows if row["learner"] == "cci-vae")
     rows = RunResults.from_record(Record(single["records"][0])).probe_results

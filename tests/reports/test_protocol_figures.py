@@ -161,6 +161,14 @@ def test_disentanglement_and_latent_usage(vase: Record) -> None:
     assert len(panel.collections[0].get_offsets()) == np.sum(used)
 
 
+def test_environment_timeline(vase: Record) -> None:
+    """Bars of the stages, and of the inferred environments between changes."""
+    result = stored(vase, "environments")
+    (panel,) = draw("environment-timeline", group([vase])).axes
+    assert len(panel.patches) == len(result["stages"]) + len(result["changes"]) + 1
+    assert sum(bar.get_width() for bar in panel.patches) == 2 * sum(result["n_batches"])
+
+
 def test_results_are_small_and_reproducible(vase: Record) -> None:
     files = {name: vase.folder / "protocols" / f"{name}.json" for name in LATENT_PROTOCOLS}
     before = {name: path.read_bytes() for name, path in files.items()}

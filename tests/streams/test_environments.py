@@ -2,6 +2,7 @@ import os
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from everlearn import streams
 from everlearn.errors import BadInput
@@ -124,3 +125,18 @@ def test_datasets_have_distinct_labels():
     assert (still.factors.x == 0.5).all()
     assert len(np.unique(moving.factors.x)) > 5
     assert (stream.task(1).exemplars.images == stream.task(2).exemplars.images).all()
+
+
+def test_a_folder_of_images_is_an_environment(tmp_path):
+    """Such as faces, which cannot be downloaded here."""
+    for number in range(40):
+        place = tmp_path / "celeba" / "faces"
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((20, 16, 3), 6 * number, np.uint8)).save(place / f"{number}.png")
+    sequence = ["celeba", "inverted-celeba", "moving-celeba"]
+    stream = streams.environments(sequence=sequence, data=tmp_path, image_size=16, images_per_stage=20)
+    still, inverted, moving = (task.train.images for task in stream)
+    assert still.shape[1:] == (16, 16), "gray, as the other environments"
+    assert (still > 0).mean() > 0.6, "images fill the canvas"
+    assert inverted.mean() > still.mean() > moving.mean()
+    assert [task.labels for task in stream] == [(0,)] * 3

@@ -173,7 +173,7 @@ def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dar
     Args:
         kind: accuracy, forgetting, scores, cost, accuracy-bytes, accuracy-flops, within-tasks, factors or
             probes; of protocols: one-shot, open-set, false-accepts, open-world, held-out-factors,
-            latent-usage, traversal, cross-domain,
+            latent-usage, environment-timeline, traversal, cross-domain,
             cross-domain-scores, ambiguity, multiple-choice, online-offline or disentanglement.
         runs: Records, or folders of records.
         out: A .svg, .pdf or .png file; default: everlearn-KIND.svg.

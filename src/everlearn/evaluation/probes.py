@@ -137,12 +137,16 @@ class ProbeResults(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """How a probe's score is retained over a run; "the task" is the last task of the probe's environment."""
+    """How a probe's score is retained over a run, by the evaluations at the ends of tasks.
+
+    "The task" is the last task of the probe's environment before the last task of the run. Environments that
+    are met in the last task only have none: they cannot be forgotten.
+    """
 
     final: float  # score at the end
-    best: float  # best score of the run
-    change: float  # final score minus the best score up to the end of the task
-    after: float  # mean score after the task minus the score at its end; NaN if no evaluation came after
+    best: float  # best score at the end of a task
+    change: float  # final score minus the score at the end of the task; NaN without such a task
+    after: float  # mean score at the ends of later tasks minus the score at its end
 
 
 def probe_keys(results: Sequence[ProbeResults]) -> list[tuple[str, str]]:
@@ -157,16 +161,22 @@ def retention(results: Sequence[ProbeResults], environment: str, quantity: str) 
     Best and change are a working definition: that of the VASE paper is in an unavailable appendix.
     """
     better = max if quantity in ACCURACIES else min
-    values = [each.results[environment][quantity] for each in results]
-    last = max((each.task for each in results if each.environment == environment), default=results[-1].task)
-    until = [value for value, each in zip(values, results, strict=True) if each.task <= last]
-    after = mean_without_nan(values[len(until) :]) - until[-1]
-    return Retention(values[-1], better(values), values[-1] - better(until), after)
+    ends = [each for each in results if each.n_batches is None] or results
+    values = [each.results[environment][quantity] for each in ends]
+    own = [n for n, e in enumerate(ends) if e.environment == environment and e.task < ends[-1].task]
+    if not own:
+        return Retention(values[-1], better(values), math.nan, math.nan)
+    at_end, later = values[own[-1]], values[own[-1] + 1 :]
+    return Retention(values[-1], better(values), values[-1] - at_end, mean_without_nan(later) - at_end)
 
 
 def mean_retention(results: Sequence[ProbeResults], quantity: str) -> Retention:
-    """Mean retention of a quantity over all environments that have it; NaN if there are none."""
+    """Mean retention of a quantity over the environments that can be forgotten, or over all if none can.
+
+    NaN if no environment has the quantity.
+    """
     rows = [retention(results, environment, q) for environment, q in probe_keys(results) if q == quantity]
+    rows = [row for row in rows if not math.isnan(row.change)] or rows
     return Retention(*map(mean_without_nan, zip(*rows, strict=True))) if rows else Retention(*[math.nan] * 4)
 
 

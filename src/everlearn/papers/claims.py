@@ -49,24 +49,35 @@ def _paired(gap: Interval | None) -> str:
     return DASH if gap is None else str(gap)
 
 
-def above_next(metric: Metric, *, by: float = 0.0, single_seed: bool = False) -> Check:
-    """Each series exceeds the next by at least `by`, with a confidence interval above zero.
-
-    A single seed has no confidence interval, so that the verdict is "one seed"; with `single_seed` its
-    difference counts all the same.
-    """
-
-    def is_above(gap: Interval | None) -> bool:
-        if gap is None or gap.mean < by:
-            return False
-        return gap.low > 0 or (single_seed and gap.n == 1 and gap.mean > 0)
+def above_next(metric: Metric, *, by: float = 0.0) -> Check:
+    """Each series exceeds the next by at least `by`, with a confidence interval above zero."""
 
     def check(groups: Groups) -> Verdict:
         gaps = [metric.difference(a, b) for a, b in pairwise(groups.values())]
-        is_single = not single_seed and any(gap is not None and gap.n == 1 for gap in gaps)
-        return Verdict(all(map(is_above, gaps)), metric.observed(groups, gaps), is_single)
+        holds = all(gap is not None and gap.mean >= by and _is_above(gap) for gap in gaps)
+        return Verdict(holds, metric.observed(groups, gaps), _is_one_seed(gaps))
 
     return check
+
+
+def as_high_as(metric: Metric, *, within: float) -> Check:
+    """The first series is below the second by less than `within`, by the confidence interval."""
+
+    def check(groups: Groups) -> Verdict:
+        gap = metric.difference(*groups.values())
+        holds = gap is not None and _is_above(gap, -within)
+        return Verdict(holds, metric.observed(groups, [gap]), _is_one_seed([gap]))
+
+    return check
+
+
+def _is_above(gap: Interval, bound: float = 0.0) -> bool:
+    """Whether the confidence interval is above a bound; of a single seed, whether the difference is."""
+    return (gap.mean if gap.n == 1 else gap.low) > bound
+
+
+def _is_one_seed(gaps: Sequence[Interval | None]) -> bool:
+    return any(gap is not None and gap.n == 1 for gap in gaps)
 
 
 def not_below(metric: Metric, *, within: float | None = None) -> Check:
@@ -93,19 +104,21 @@ def at_most(metric: Metric, bound: float) -> Check:
 def _bounded(metric: Metric, accepts: Callable[[float], bool]) -> Check:
     def check(groups: Groups) -> Verdict:
         found = [metric.over_seeds(group) for group in groups.values()]
-        return Verdict(all(each and accepts(each.mean) for each in found), metric.observed(groups))
+        holds = all(each and accepts(each.mean) for each in found)
+        return Verdict(holds, metric.observed(groups), _is_one_seed(found))
 
     return check
 
 
 def at_most_half(metric: Metric) -> Check:
-    """The mean of the first series is at most half of the second's, which is positive under every seed."""
+    """The first series is at most half of the second, by the confidence interval of the differences."""
 
     def check(groups: Groups) -> Verdict:
-        ours, theirs = map(metric.over_seeds, groups.values())
-        is_positive = all(metric.value(run) > 0 for run in list(groups.values())[1].runs)
-        holds = ours is not None and theirs is not None and is_positive and ours.mean <= theirs.mean / 2
-        return Verdict(holds, metric.observed(groups))
+        ours, theirs = groups.values()
+        gap = interval_over([metric.value(b) / 2 - metric.value(a) for a, b in ours.paired(theirs)])
+        holds = gap is not None and _is_above(gap)
+        observed = f"{metric.observed(groups)}; half of the second minus the first {_paired(gap)}"
+        return Verdict(holds, observed, _is_one_seed([gap]))
 
     return check
 

@@ -123,18 +123,22 @@ class Scale:
         return Group(name, name, runs) if runs else None
 
 
+ONE_SEED = "one seed"
+"""Verdict on a claim of which there is a single seed."""
+
+
 class Verdict(NamedTuple):
     """Whether a claim holds in our records, and the numbers that decide it."""
 
     holds: bool | None  # None if our runs are not comparable with those of the paper
     observed: str
-    is_single: bool = False  # one seed only, which decides nothing
+    one_seed: bool = False  # it rests on a single seed, so that neither yes nor no is shown
 
     @property
     def mark(self) -> str:
         """The verdict in words."""
-        if self.is_single:
-            return "one seed"
+        if self.one_seed and self.holds is not None:
+            return ONE_SEED
         return {True: "yes", False: "no", None: "not comparable"}[self.holds]
 
 

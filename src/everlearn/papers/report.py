@@ -30,13 +30,15 @@ class Reproduction:
     experiment: Experiment  # with the claims that can be checked at this scale
     groups: tuple[Group, ...]  # results of its series, in their order
     verdicts: tuple[Verdict | None, ...]  # one for each claim; None where records are missing
+    missing: tuple[str, ...] = ()  # series without a finished run
 
     @classmethod
     def from_records(cls, experiment: Experiment, scale: Scale, records: Path) -> "Reproduction":
         """Read the finished records of an experiment and check its claims."""
         here, groups = experiment.at(scale), experiment.groups(scale, records)
         verdicts = tuple(claim.verdict(groups, scale) for claim in here.claims)
-        return cls(here, tuple(groups.values()), verdicts)
+        missing = tuple(name for name in scale.select(experiment.series) if name not in groups)
+        return cls(here, tuple(groups.values()), verdicts, missing)
 
     @property
     def figure(self) -> str:
@@ -101,6 +103,8 @@ def _section(reproduction: Reproduction) -> Iterator[str]:
     if reproduction.groups:
         yield ""
         yield from _table(reproduction.groups, experiment.columns)
+    if reproduction.missing:
+        yield f"\nNot run yet: {'; '.join(reproduction.missing)}."
 
 
 def _caption(groups: Sequence[Group]) -> str:

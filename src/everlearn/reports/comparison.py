@@ -35,7 +35,7 @@ N_FIRST = 4
 MIN_PAIRS = 3
 """Shared seeds from which on a paired difference has an interval."""
 BRIEF = (
-    "learner", "tasks", "seeds", "accuracy", DIFFERENCE, "forgetting", "best", "Δ best→end", "best MSE",
+    "learner", "tasks", "seeds", "accuracy", DIFFERENCE, "forgetting", "best", "Δ stage→end", "best MSE",
     "Δ MSE", "changes found", "time", "images", "FLOPs", "bytes", "answer",
 )  # fmt: skip
 """Columns in a terminal."""

@@ -79,14 +79,15 @@ def answer_cost(group: Group) -> str:
 FORWARD = (
     "forward transfer: accuracy on tasks before they are learned, above chance; undefined for new labels"
 )
-CHANGE = "from the best value while the environment was trained to the end of the run"
-AFTER = "from the end of the environment to the mean of all later evaluations"
+CHANGE = "from the end of the environment to the end of the run"
+AFTER = "from the end of the environment to the mean of the ends of later ones"
 ANSWER = (
     "FLOPs and milliseconds of one prediction by `everlearn evaluate answer-cost`; else milliseconds of "
     "evaluations"
 )
 EACH_SEED = "accuracy of each seed"
-OBJECT, POSITION = "accuracy of object probes", "mean squared error of position probes"
+OBJECT = "accuracy of object probes of environments before the last"
+POSITION = "mean squared error of their position probes"
 
 COLUMNS = (
     Column("learner", "the learner and its distinguishing settings", lambda group: group.short, "run"),
@@ -99,12 +100,12 @@ COLUMNS = (
     _column("forward", FORWARD, "forward_transfer", format_score),
     _column("LCA", "mean accuracy over the first 10 batches of a task", "learning_curve_area", format_score),
     _column("worst case", "worst-case accuracy, at every evaluation", "worst_case_accuracy", format_score),
-    _column("probe acc.", f"{OBJECT} at the end, mean over environments", "object_final", format_score),
-    _column("best", f"{OBJECT}, best of the run", "object_best", format_score),
-    _column("Δ best→end", f"{OBJECT}, {CHANGE}", "object_change", format_score),
+    _column("probe acc.", f"{OBJECT} at the end", "object_final", format_score),
+    _column("best", f"{OBJECT}, best at the end of a task", "object_best", format_score),
+    _column("Δ stage→end", f"{OBJECT}, {CHANGE}", "object_change", format_score),
     _column("Δ after", f"{OBJECT}, {AFTER}", "object_after", format_score),
     _column("position MSE", f"{POSITION} at the end", "position_final", format_error),
-    _column("best MSE", f"{POSITION}, best of the run", "position_best", format_error),
+    _column("best MSE", f"{POSITION}, best at the end of a task", "position_best", format_error),
     _column("Δ MSE", f"{POSITION}, {CHANGE}", "position_change", format_error),
     _column("Δ MSE after", f"{POSITION}, {AFTER}", "position_after", format_error),
     Column("changes found", "environment changes detected correctly, of all", changes_found, "results"),

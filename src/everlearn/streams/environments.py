@@ -8,7 +8,14 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from everlearn.errors import BadInput, unknown
-from everlearn.streams.images import FashionSettings, ImageSettings, MnistSettings, OmniglotSettings
+from everlearn.streams.images import (
+    FashionSettings,
+    FolderSettings,
+    ImageSettings,
+    MnistSettings,
+    OmniglotSettings,
+)
+from everlearn.streams.images.location import data_folder
 from everlearn.streams.registry import builder
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import LabelMap, ScenarioStreamSettings
@@ -33,8 +40,11 @@ class EnvironmentSettings(ScenarioStreamSettings):
     """A sequence of environments that show the same objects in different ways.
 
     An environment is a dataset (sprites, mnist, fashion or omniglot), preceded by any of moving, inverted and
-    coloured, joined by "-". An object has the same label in all environments. The default is the sequence of
-    VASE: Achille et al., "Life-Long Disentangled Representation Learning" (2018).
+    coloured, joined by "-". Any other name is that of a folder of images, with one sub-folder per class, in
+    the folder of the datasets: with images of faces in celeba/faces, ["celeba", "inverted-fashion"] is a
+    sequence of VASE's paper. Such images fill the canvas unless they move. An object has the same label in
+    all environments. The default is the sequence of VASE: Achille et al., "Life-Long Disentangled
+    Representation Learning" (2018).
 
     Example:
         >>> stream = environments(sequence=["sprites", "moving-sprites"], images_per_stage=100)
@@ -67,7 +77,7 @@ class EnvironmentSettings(ScenarioStreamSettings):
     def _check_sequence(self) -> Self:
         for name in self.sequence:
             *variants, dataset = name.split("-")
-            if dataset not in DATASETS:
+            if dataset not in DATASETS and self._folder(dataset) is None:
                 raise unknown("dataset", dataset, DATASETS)
             for variant in variants:
                 if variant not in VARIANTS:
@@ -101,10 +111,22 @@ class EnvironmentSettings(ScenarioStreamSettings):
         )
         return ScenarioStream(spec=self, scenario=scenario)
 
+    def _folder(self, dataset: str) -> Path | None:
+        """The folder of images of this name beside the datasets, if there is one."""
+        path = (data_folder() if self.data is None else self.data) / dataset
+        return path if path.is_dir() else None
+
     def _source(self, name: str) -> Source:
         *variants, dataset = name.split("-")
         common: dict[str, Any] = self.model_dump(include={"seed", "image_size"})
         common["rgb"] = any("coloured" in each for each in self.sequence)
+        if dataset not in DATASETS:
+            size = self.drawn_size or (None if "moving" in variants else self.image_size)
+            variant = "-".join(variants) or None
+            folder = self._folder(dataset)
+            return FolderSettings(
+                **common, variant=variant, data=folder, drawn_size=size, background=0
+            ).source()
         if dataset != "sprites":
             common["drawn_size"] = self.drawn_size or round(self.image_size * DRAWN_FRACTION)
             return IMAGE_DATASETS[dataset](

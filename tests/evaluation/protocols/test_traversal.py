@@ -33,6 +33,7 @@ def test_used_latents_come_first() -> None:
     assert (result.n_used, result.n_unused) == (2, 254)
     assert len(result.latents) == result.n_used + N_UNUSED
     assert result.table().rows == [("white", 0, "0, 1"), ("black", 1, "0, 1")]
+    assert [result.is_shared(latent) for latent in result.latents] == [True, True, False, False]
 
 
 def test_only_the_traversed_latent_changes() -> None:

@@ -49,6 +49,8 @@ class EnvironmentsResult(base.Result):
     stages: tuple[StageDetection, ...]
     detection: DetectionSummary | None
     latents: tuple[LatentUse, ...]
+    n_batches: tuple[int, ...] = ()  # batches of each stage
+    changes: tuple[tuple[int, int], ...] = ()  # batches seen and inferred environment, at every change
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -98,6 +100,8 @@ class Environments(base.Protocol[EnvironmentsResult]):
             stages=tuple(stages),
             detection=change_detection.summarize_detection(stages, sum(n_batches)) if stages else None,
             latents=tuple(map(_latent_use, encoded)),
+            n_batches=tuple(n_batches) if stages else (),
+            changes=tuple(changes or ()) if stages else (),
         )
 
 
@@ -168,4 +172,50 @@ def _draw_latents(axes: Axes, latents: Sequence[LatentUse], style: FigureStyle) 
     return marks
 
 
-Environments.figures = {"latent-usage": Part(_height, _draw)}
+def _with_timeline(groups: base.Groups[EnvironmentsResult]) -> list[tuple[str, EnvironmentsResult]]:
+    """All seeds of learners that infer environments, with their names."""
+    return [
+        (group.name if len(group.results) == 1 else f"{group.name}, run {number + 1}", result)
+        for group in groups
+        for number, result in enumerate(group.results)
+        if result.n_batches
+    ]
+
+
+def _timeline_height(groups: base.Groups[EnvironmentsResult]) -> float:
+    return 0.5 + 0.55 * max(1, len(_with_timeline(groups)))
+
+
+def _draw_timeline(figure: FigureBase, groups: base.Groups[EnvironmentsResult], style: FigureStyle) -> None:
+    """Stages of the stream (above) and inferred environments (below) over all batches of each run."""
+    shown = _with_timeline(groups)
+    if not shown:
+        figure.text(0.5, 0.5, "no learner infers environments", ha="center", va="center")
+        return
+    panels = add_panels(figure, len(shown), share_x=True)
+    for axes, (name, result) in zip(panels, shown, strict=True):
+        ends = np.cumsum(result.n_batches)
+        starts = [0, *(after - 1 for after, _ in result.changes)]
+        inferred = [0, *(environment for _, environment in result.changes)]
+        first = list(dict.fromkeys(stage.name for stage in result.stages))
+        for stage, end, length in zip(result.stages, ends, result.n_batches, strict=True):
+            color = style.color(first.index(stage.name))
+            _bar(axes, 1, int(end) - length, int(end), color, stage.name)
+        for start, end, number in zip(starts, [*starts[1:], int(ends[-1])], inferred, strict=True):
+            _bar(axes, 0, start, end, style.color(number), str(number))
+        axes.set_yticks([1, 0], ["stage", "inferred"], fontsize=6.5)
+        axes.set_title(name, fontsize=7)
+        hide_frame(axes)
+    panels[-1].tick_params(labelbottom=True)
+    panels[-1].set_xlabel("batches")
+
+
+def _bar(axes: Axes, y: int, start: int, end: int, color: str, text: str) -> None:
+    axes.barh(y, end - start, 0.8, left=start, color=color, alpha=0.6, linewidth=0)
+    axes.text((start + end) / 2, y, text, ha="center", va="center", fontsize=6.5, clip_on=True)
+
+
+Environments.figures = {
+    "latent-usage": Part(_height, _draw),
+    "environment-timeline": Part(_timeline_height, _draw_timeline),
+}

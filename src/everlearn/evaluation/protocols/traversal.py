@@ -18,6 +18,8 @@ VALUES = tuple(np.linspace(-2, 2, 7).tolist())
 """Values of the varied latent; most of N(0, 1) lies between the ends."""
 N_UNUSED = 2
 """Unused latents that are shown as examples."""
+SHARED = "*"
+"""Follows the number of a latent that several environments use."""
 MARKS = {"used": "used", "active": "active, not used", "masked": "masked"}
 """States of a latent in an environment, and their names in the legend."""
 
@@ -45,6 +47,10 @@ class TraversalResult(base.Result):
     n_used: int  # latents that are used in some environment
     n_unused: int
     environments: tuple[EnvironmentTraversal, ...]
+
+    def is_shared(self, latent: int) -> bool:
+        """Whether several environments use a latent."""
+        return sum(each.state(latent) == "used" for each in self.environments) > 1
 
     @property
     def height(self) -> float:
@@ -118,10 +124,9 @@ def _draw(figure: FigureBase, groups: base.Groups[TraversalResult], style: Figur
         grids = add_grids(part, len(result.environments))
         for axes, each in zip(grids, result.environments, strict=False):
             _draw_environment(axes, result, each, style)
-    patches = [Patch(color=_colors(style)[state]) for state in MARKS]
-    figure.legend(
-        patches, list(MARKS.values()), loc="outside lower left", ncols=3, frameon=False, handlelength=0.8
-    )
+    patches = [*(Patch(color=_colors(style)[state]) for state in MARKS), Patch(alpha=0)]
+    names = [*MARKS.values(), f"{SHARED} used in several environments"]
+    figure.legend(patches, names, loc="outside lower left", ncols=4, frameon=False, handlelength=0.8)
 
 
 def _draw_environment(
@@ -130,7 +135,7 @@ def _draw_environment(
     """The traversals in one environment, with a mark before each row for the state of the latent."""
     page = add_gaps(each.images, len(result.latents), len(result.values))
     show_grid(axes, page)
-    label_rows(axes, page.shape[0], [str(latent) for latent in result.latents])
+    label_rows(axes, page.shape[0], [f"{n}{SHARED * result.is_shared(n)}" for n in result.latents])
     axes.set_title(each.name, fontsize=7)
     height, width = page.shape[0] / len(result.latents), 0.025 * page.shape[1]
     for row, latent in enumerate(result.latents):

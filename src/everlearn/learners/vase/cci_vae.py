@@ -1,6 +1,5 @@
 """CCI-VAE, and what it shares with VASE: networks, capacity loss, posterior and decoder."""
 
-import math
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,14 +10,17 @@ from everlearn.learners.base import Learner, Losses, setting
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, map_batches, minimize, to_tensor
 from everlearn.networks.devices import loss_value, to_like
-from everlearn.networks.divergences import atypicality, bernoulli_nll, kl_to_prior
-from everlearn.networks.vae import MIN_STD, VAE, to_unit_range
+from everlearn.networks.divergences import bernoulli_nll, kl_to_prior
+from everlearn.networks.vae import VAE, to_unit_range
 from everlearn.rng import FloatArray, IntArray, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 MIN_BATCH = 16
 """Images from which statistics of a batch (aggregate posterior, environment) are estimated."""
+MIN_STD = 1e-3
+"""Smallest standard deviation of a posterior. It only keeps logarithms finite: at 0.05, the KL of a latent was at
+most 3 or so, and the number of used latents C / 3."""
 
 
 class Posterior(NamedTuple):
@@ -39,13 +41,10 @@ class Reconstruction(NamedTuple):
     Attributes:
         nll: -log p(x | z).
         kl: KL(q(z | x) || N(0, I)) of each latent.
-        aggregate_kl: KL of each latent's aggregate posterior to N(0, 1): the part of `kl` that is the same
-            for all images and carries no information about them.
     """
 
     nll: Tensor
     kl: Tensor
-    aggregate_kl: Tensor
 
 
 class VAELearner(Learner):
@@ -63,33 +62,21 @@ class VAELearner(Learner):
     n_latents: int = setting("dimensions of z", default=24, ge=1, le=1000)
     learning_rate: float = setting("learning rate of Adam (not published)", default=1e-3, gt=0, lt=1e6)
     gamma: float = setting(
-        "weight of the capacity penalty; the paper has 100, which at 32 px, with a quarter of the pixels of "
-        "64 px, lets the noise of single batches dominate the reconstruction loss",
-        default=2.0, ge=0, le=1e6,
+        "weight of the capacity penalty; others report 100 for images of 64 px, and images of 32 px have a "
+        "quarter of the pixels and of the reconstruction error",
+        default=25.0, ge=0, le=1e6,
     )  # fmt: skip
-    capacity_step: float = setting("increase of C per step (not published)", default=0.01, ge=0, le=1e6)
-    max_capacity: float = setting(
-        "upper limit of C (not published); min_std and the active latents imply another one",
-        default=25.0, ge=0, le=1e4,
+    capacity_step: float = setting(
+        "increase of C per step (not published); if C grows faster than factors are learned, constant shifts "
+        "of the means fill it",
+        default=0.0017, ge=0, le=1e6,
     )  # fmt: skip
-    min_std: float = setting(
-        "smallest standard deviation of a posterior, which limits its KL to -log(min_std); without it "
-        "C is spent on the precision of the first factors that are learned, such as position",
-        default=MIN_STD, ge=1e-3, le=1,
-    )  # fmt: skip
-    penalty: Literal["squared", "absolute", "hinge"] = setting(
-        'capacity penalty: "squared" (KL - C)^2 as in VASE, "absolute" |KL - C| as in CCI-VAE, or "hinge" '
-        "max(0, KL - C)^2; the first two force KL up to C even if C grows faster than the model learns",
-        default="squared",
-    )
-    informative_kl: bool = setting(
-        "compare C with the KL minus the aggregate-posterior KL, and penalize the latter by gamma per nat; "
-        "if false, C is compared with the whole KL as published, and a C that grows fast (far above 0.002 "
-        "per step) is met by constant shifts of the means",
-        default=True,
-    )
+    max_capacity: float = setting("upper limit of C (not published)", default=12.0, ge=0, le=1e4)
     entangled: bool = setting("use beta * KL instead of the capacity penalty", default=False)
-    beta: float = setting("weight of the KL if entangled; 1 is a plain VAE", default=1.0, ge=0, le=1e6)
+    beta: float = setting(
+        "weight of the KL if entangled; 1 is a plain VAE, and 0.25 its equivalent at 32 px instead of 64 px",
+        default=1.0, ge=0, le=1e6,
+    )  # fmt: skip
 
     parts: ClassVar[Names] = ("net", "optim")
     counters: ClassVar[Names] = ("n_steps",)
@@ -100,7 +87,7 @@ class VAELearner(Learner):
 
     def setup(self) -> None:
         self.net = VAE(
-            self.image_shape, size=self.size, n_latents=self.n_latents, min_std=self.min_std,
+            self.image_shape, size=self.size, n_latents=self.n_latents, min_std=MIN_STD,
             n_environments=self.max_environments, seed=self.seed,
         )  # fmt: skip
         self.trained: list[nn.Module] = [self.net]
@@ -125,24 +112,16 @@ class VAELearner(Learner):
         z = posterior.mean + (0.5 * posterior.log_variance).exp() * epsilon
         environments = torch.full((len(pixels),), environment, device=pixels.device)
         nll = bernoulli_nll(self.net.decoder(z, environments), pixels).mean()
-        kl = kl_to_prior(posterior.mean, posterior.log_variance).mean(0)
-        enough = len(pixels) >= MIN_BATCH
-        aggregate_kl = atypicality(posterior.mean, posterior.log_variance) if enough else torch.zeros_like(kl)
-        return Reconstruction(nll, kl, aggregate_kl)
+        return Reconstruction(nll, kl_to_prior(posterior.mean, posterior.log_variance).mean(0))
 
     def capacity_loss(self, reconstruction: Reconstruction, capacity: float) -> Tensor:
-        """Gamma * (KL - C)^2, or what the settings `penalty`, `informative_kl` and `entangled` make of it."""
-        kl, aggregate_kl = reconstruction.kl.sum(), reconstruction.aggregate_kl.sum()
-        if self.entangled:
-            return self.beta * kl
-        excess = kl - capacity - (aggregate_kl if self.informative_kl else 0)
-        penalties = {"squared": excess.square(), "absolute": excess.abs(), "hinge": excess.relu().square()}
-        return self.gamma * (penalties[self.penalty] + (aggregate_kl if self.informative_kl else 0))
+        """Equation 3: gamma * (KL - C)^2; or beta * KL if entangled."""
+        kl = reconstruction.kl.sum()
+        return self.beta * kl if self.entangled else self.gamma * (kl - capacity).square()
 
-    def next_capacity(self, capacity: float, n_active: int) -> float:
-        """C after a step; it grows up to `max_capacity` or what the active latents can encode."""
-        limit = min(self.max_capacity, -math.log(self.min_std) * n_active)
-        return max(capacity, min(capacity + self.capacity_step, limit))
+    def next_capacity(self, capacity: float) -> float:
+        """C after a step."""
+        return min(capacity + self.capacity_step, self.max_capacity)
 
     def optimizer_step(self, loss: Tensor, n_images: int) -> None:
         """One step of Adam."""
@@ -202,6 +181,6 @@ class CCIVAE(VAELearner):
         reconstruction = self.reconstruct(pixels, Posterior(*self.net.encoder(pixels)))
         loss = reconstruction.nll + self.capacity_loss(reconstruction, self.capacity)
         self.optimizer_step(loss, len(batch))
-        self.capacity = self.next_capacity(self.capacity, self.n_latents)
+        self.capacity = self.next_capacity(self.capacity)
         losses = {"loss": loss, "reconstruction": reconstruction.nll, "kl": reconstruction.kl.sum()}
         return {name: loss_value(x) for name, x in losses.items()} | {"capacity": self.capacity}

@@ -14,9 +14,7 @@ from everlearn.learners.capabilities import EnvironmentInfo
 from everlearn.learners.stateful import Names, State, Stateful
 from everlearn.learners.vase.cci_vae import Posterior, Reconstruction
 from everlearn.networks import seeded
-from everlearn.networks.divergences import bernoulli_nll
-from everlearn.networks.vae import Decoder
-from everlearn.rng import FloatArray, Rng
+from everlearn.rng import FloatArray
 
 if TYPE_CHECKING:
     from everlearn.learners.vase.learner import VASE
@@ -27,8 +25,6 @@ NEW = -1
 """Index of an environment that was never met."""
 MOMENTUM = 0.98
 """Weight of the previous value in a running mean."""
-NOISE_SAMPLES, NOISE_STEPS, NOISE_LR = 64, 60, 0.1
-"""Generated samples, optimizer steps and learning rate of the search for the tolerated noise."""
 
 
 @dataclass
@@ -135,12 +131,13 @@ class EnvironmentInference(Stateful):
     def candidate(self, guess: int, explains: Callable[[int], bool]) -> int:
         """The environment that a batch points to: the first one that explains it, or else `NEW`.
 
-        The paper tests only the guess. Testing the current environment too prevents that a wrong guess
-        declares a new one. Within the cooldown the current environment is tested first, since the classifier
+        The paper tests only the guess. With `test_current`, the current environment is tested too, so that a
+        wrong guess does not declare a new one; within the cooldown it is tested first, since the classifier
         has not learned it yet.
         """
         cooling_down = self.n_since_change < self.settings.cooldown
-        for index in (self.index, guess) if cooling_down else (guess, self.index):
+        tested = (self.index, guess) if cooling_down else (guess, self.index)
+        for index in tested if self.settings.test_current else (guess,):
             if explains(index):
                 return index
         if cooling_down:
@@ -196,32 +193,3 @@ class EnvironmentInference(Stateful):
         self.known = [Environment(self.settings.n_latents) for _ in state["known"]]
         for index, known in enumerate(self.known):
             known.load(state["known"][str(index)])
-
-
-def tolerated_noise(decoder: Decoder, environment: int, n_latents: int, rng: Rng) -> FloatArray:
-    """Standard deviation of the largest noise on each latent that leaves reconstructions unchanged.
-
-    With x the decoder's images of latents z ~ N(0, I), minimizes over diagonal S
-
-        E[-log p(x | z + noise, environment)] - log |S|,  noise ~ N(0, S).
-
-    The paper uses images of the environment; these are generated samples, since no images are stored.
-    """
-    weight = next(decoder.parameters())
-
-    def normal() -> Tensor:
-        numbers = torch.from_numpy(rng.normal(NOISE_SAMPLES * n_latents))
-        return numbers.to(weight).view(NOISE_SAMPLES, n_latents)
-
-    latents = normal()
-    environments = torch.full((NOISE_SAMPLES,), environment, device=weight.device)
-    with torch.no_grad():
-        pixels = decoder(latents, environments).sigmoid()
-    log_std = torch.zeros(n_latents, dtype=weight.dtype, device=weight.device, requires_grad=True)
-    optimizer = torch.optim.Adam([log_std], lr=NOISE_LR)
-    for _ in range(NOISE_STEPS):
-        nll = bernoulli_nll(decoder(latents + log_std.exp() * normal(), environments), pixels).mean()
-        # autograd.grad instead of backward: the decoder's weights must not collect gradients.
-        (log_std.grad,) = torch.autograd.grad(nll - 2 * log_std.sum(), [log_std])
-        optimizer.step()
-    return log_std.detach().exp().cpu().double().numpy()

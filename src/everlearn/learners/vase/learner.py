@@ -12,40 +12,36 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.capabilities import EnvironmentInfo
 from everlearn.learners.stateful import Names
 from everlearn.learners.vase.cci_vae import MIN_BATCH, Posterior, Reconstruction, VAELearner
-from everlearn.learners.vase.environments import (
-    BoolArray,
-    EncodedBatch,
-    EnvironmentInference,
-    tolerated_noise,
-)
+from everlearn.learners.vase.environments import EncodedBatch, EnvironmentInference
 from everlearn.learners.vase.generative_replay import ShiftPolicy, Snapshot, random_shift
 from everlearn.networks.divergences import atypicality, bernoulli_entropy
 from everlearn.rng import FloatArray, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
-USAGE_EVERY = 500
-"""Batches between two searches for the tolerated noise."""
-SNAPSHOT_EVERY = 2500
-"""Steps between snapshots without environment inference."""
-
 
 class VASE(VAELearner):
     """Variational autoencoder with shared embeddings (VASE).
 
-    One step on a batch x from an unknown environment, with the paper's letters for the three components:
+    One step on a batch x from an unknown environment, with the paper's letters for the three components and
+    the numbers of its equations:
 
-    1. Encode x to posteriors q(z | x), which depend on x alone.
+    1. Encode x to posteriors q(z | x), which depend on x alone; the atypicality of a latent is the KL of its
+       aggregate posterior over the batch to N(0, 1) (4).
     2. S (environment inference): x comes from the most likely environment s, unless its reconstruction error
        in s exceeds kappa times the running mean of s, or its mask differs from that of s on a latent that s
-       uses. Then s is new and gets its own C.
-    3. A (latent masking): mask the latents whose aggregate posterior over the batch is unlike N(0, 1).
-       They represent factors that do not vary here, and must not be overwritten.
+       uses. Then s is new (6).
+    3. A (latent masking): mask atypical latents (5). They represent factors that do not vary here, and must
+       not be overwritten. Latents that no other environment uses stay active: as printed, the rule can mask
+       all latents before any is learned, and masked latents do not learn.
     4. Minimize E_q[-log p(x | z, s)] + gamma * (KL(q(z | x) || N(0, I)) - C)^2, with noise z ~ N(0, 1) for
-       masked latents.
+       masked latents (2, 3).
     5. D (generative replay, the paper's "dreaming"): on images x' that a snapshot generates of the other
-       environments, add encoder_weight * W2(q(z | x'), q_old(z | x'))^2
-       + decoder_weight * KL(p_old(x' | z) || p(x' | z)).
+       environments, add W2(q(z | x'), q_old(z | x'))^2 + KL(p_old(x' | z) || p(x' | z)) (7).
+
+    Each environment has its own C. In a new environment, and when the mask changes, C restarts at the KL of
+    the active latents: they would otherwise have to replace the KL of masked latents at once, by constant
+    shifts of their means, which makes them atypical, until none is active.
 
     Example:
         >>> from everlearn.streams import environments
@@ -63,11 +59,6 @@ class VASE(VAELearner):
     latent_masking: bool = setting("A: mask atypical latents", default=True)
     generative_replay: bool = setting("D: replay generated samples of other environments", default=True)
     max_environments: int = setting("largest number of environments", default=7, ge=1, le=1000)
-    selector: Literal["classifier", "reconstruction"] = setting(
-        'most likely environment: by a "classifier" q(s | x) of features, or by the lowest "reconstruction" '
-        "error, which costs one decoder pass per environment",
-        default="classifier",
-    )
     kappa: float = setting(
         "a batch is new to an environment if its reconstruction error is this many times the mean (not "
         "published, like all settings below)",
@@ -80,41 +71,28 @@ class VASE(VAELearner):
     )
     mask_low: float = setting("a masked latent becomes active below this atypicality", default=0.35, ge=0)
     mask_high: float = setting("an active latent is masked above this atypicality", default=0.5, ge=0, le=1e6)
-    mask_unused: bool = setting(
-        "mask atypical latents even if no environment uses them, as published; unused ones can then be lost, "
-        "all of them at the start of training",
-        default=False,
-    )
     patience: int = setting(
         "consecutive batches that must point to another environment; all but the last are skipped",
         default=3, ge=1, le=1000,
     )  # fmt: skip
-    cooldown: int = setting("steps after a change without new environments", default=300, ge=0, le=10**9)
-    mask_freeze_after: int = setting("batches after which a mask is fixed", default=10, ge=0, le=10**9)
-    lr_warmup: int = setting(
-        "steps after a change in which the VAE's learning rate rises linearly, with new optimizer state; the "
-        "large errors of a new environment would otherwise overwrite what was learned",
-        default=100, ge=0, le=10**9,
+    mask_freeze_after: int = setting(
+        "batches after which the mask of an inferred environment is fixed; without, a latent that becomes "
+        "active or masked while an environment is learned declares new ones",
+        default=10, ge=0, le=10**9,
     )  # fmt: skip
-    usage_criterion: Literal["kl", "noise"] = setting(
-        'which latents an environment uses: "kl", those with an informative KL above usage_min_kl, or '
-        '"noise", those on which the decoder tolerates noise below usage_max_noise',
-        default="kl",
-    )
-    usage_min_kl: float = setting("see usage_criterion", default=0.1, ge=0, le=1e3)
-    usage_max_noise: float = setting("see usage_criterion", default=2.0, ge=0, le=1e6)
-    restart_capacity: bool = setting(
-        "start C of a new environment at the KL of its active latents, and keep one C per environment; if "
-        "false, C is continued across environments",
+    cooldown: int = setting("steps after a change without new environments", default=300, ge=0, le=10**9)
+    test_current: bool = setting(
+        "test whether the current environment explains a batch too; if false, only the one that the "
+        "classifier names, as published",
         default=True,
     )
-    snapshot_every: int = setting(
-        "steps between snapshots; 0: at each change of environment, or 2500 without environment inference",
-        default=0, ge=0, le=10**9,
+    usage_min_kl: float = setting(
+        "an environment uses the latents whose KL exceeds their atypicality by this much",
+        default=0.1, ge=0, le=1e3,
     )  # fmt: skip
+    reset_optimizer: bool = setting("restart Adam's state when the environment changes", default=False)
+    snapshot_every: int = setting("steps between snapshots", default=500, ge=1, le=10**9)
     replay_size: int = setting("generated samples per step; 0: as in the batch", default=0, ge=0, le=10**9)
-    replay_current: bool = setting("generate samples of the current environment too", default=False)
-    encoder_weight: float = setting("weight of the encoder distance", default=1.0, ge=0, le=1e6)
     decoder_weight: float = setting(
         "weight of the decoder distance; 0 is SD-[41], Ramapuram et al.", default=1.0, ge=0, le=1e6
     )
@@ -156,11 +134,9 @@ class VASE(VAELearner):
         reconstruction = self.reconstruct_in(explored, environment)
         loss = reconstruction.nll + self.capacity_loss(reconstruction, self.environments.current.capacity)
         loss = loss + self.replay_loss(x) + policy_loss
-        self.warm_up_learning_rate()
         self.optimizer_step(loss, len(batch))
         self.update_statistics(explored, reconstruction)
-        every = self.snapshot_every or (0 if self.environment_inference else SNAPSHOT_EVERY)
-        if every and self.n_steps % every == 0:
+        if self.n_steps % self.snapshot_every == 0:
             self.snapshot.take(len(self.environments.known))
         return self._losses(reconstruction, loss=float(loss.detach()))
 
@@ -188,17 +164,14 @@ class VASE(VAELearner):
         if not self.environment_inference or len(x.pixels) < MIN_BATCH:
             return before
         environment = self.environments.confirm(self.candidate(x), self.n_batches)
-        if environment is not None and environment != before:
-            self.on_environment_change(x, before)
+        if environment not in (None, before) and self.reset_optimizer:
+            for weight in self.net.parameters():
+                self.optim.state.pop(weight, None)
         return environment
 
     def candidate(self, x: EncodedBatch) -> int:
         """The environment that a batch points to; -1 for a new one."""
-        if self.selector == "reconstruction":
-            known = range(len(self.environments.known))
-            guess = min(known, key=lambda s: float(self.reconstruct_in(x, s).nll.detach()))
-        else:
-            guess = int(self.environments.probabilities(x.posterior.features).mean(0).argmax())
+        guess = int(self.environments.probabilities(x.posterior.features).mean(0).argmax())
         return self.environments.candidate(guess, lambda s: self.explains(x, s))
 
     def explains(self, x: EncodedBatch, environment: int) -> bool:
@@ -208,38 +181,22 @@ class VASE(VAELearner):
             return False
         return not (self.latent_masking and self.environments.mask_differs(environment, x.atypicality))
 
-    def on_environment_change(self, x: EncodedBatch, before: int) -> None:
-        """Before any weight changes in another environment: set its mask and C, take a snapshot."""
-        known, current = self.environments.known, self.environments.current
-        self.update_usage(before)
-        for weight in self.net.parameters():
-            self.optim.state.pop(weight, None)
-        if current.n_batches == 0:
-            current.mask = self.mask(x) if self.latent_masking else current.mask
-            kl, aggregate_kl = self.reconstruct_in(x, self.environments.index)[1:]
-            current.capacity = float((kl - self.informative_kl * aggregate_kl).detach().sum())
-        if not self.restart_capacity:
-            current.capacity = known[before].capacity
-        self.snapshot.take(sum(each.n_batches > 0 for each in known))
-
     # A: latent masking
 
     def update_mask(self, x: EncodedBatch) -> None:
-        """Mask atypical latents until the mask of the environment is fixed."""
+        """Mask atypical latents; C restarts in a new environment and when the mask changes."""
         current = self.environments.current
-        frozen = self.environment_inference and current.n_batches >= self.mask_freeze_after
-        if self.latent_masking and not frozen:
-            mask = self.mask(x)
-            if (mask != current.mask).any():
-                current.mask = mask
-                x.reconstructions.clear()
-
-    def mask(self, x: EncodedBatch) -> BoolArray:
-        """The latents that a batch activates; unless `mask_unused`, only used ones can be masked."""
-        current = self.environments.current
-        mask = self.environments.mask(x.atypicality, current.mask)
-        used = self.environments.used_elsewhere() if self.environment_inference else current.used
-        return mask if self.mask_unused else mask | ~used
+        is_new = current.n_batches == 0 and self.environments.index > 0
+        mask = current.mask
+        is_fixed = self.environment_inference and current.n_batches >= self.mask_freeze_after
+        if self.latent_masking and not is_fixed and len(x.pixels) >= MIN_BATCH:
+            used = self.environments.used_elsewhere() if self.environment_inference else current.used
+            mask = self.environments.mask(x.atypicality, mask) | ~used
+        if is_new or (mask != current.mask).any():
+            current.mask = mask
+            x.reconstructions.clear()
+            kl = float(self.reconstruct_in(x, self.environments.index).kl.detach().sum())
+            current.capacity = min(kl, self.max_capacity)
 
     def update_statistics(self, x: EncodedBatch, reconstruction: Reconstruction) -> None:
         """Running means and used latents of the current environment; C grows."""
@@ -250,19 +207,8 @@ class VASE(VAELearner):
         else:  # masked latents keep their statistics in the only environment
             kl, alpha = np.where(current.mask, (kl, alpha), (current.kl, current.atypicality))
         current.update(float(reconstruction.nll.detach()) - x.min_nll, kl, alpha)
-        current.capacity = self.next_capacity(current.capacity, int(current.mask.sum()))
-        if self.usage_criterion == "kl" or current.n_batches % USAGE_EVERY == 0:
-            self.update_usage(self.environments.index)
-
-    def update_usage(self, environment: int) -> None:
-        """Which latents an environment uses."""
-        known = self.environments.known[environment]
-        if self.usage_criterion == "kl":
-            known.used = known.informative_kl > self.usage_min_kl
-        else:
-            rng = rng_at(self.seed, "vase tolerance", self.n_steps)
-            noise = tolerated_noise(self.net.decoder, environment, self.n_latents, rng)
-            known.used = noise < self.usage_max_noise
+        current.used = current.informative_kl > self.usage_min_kl
+        current.capacity = self.next_capacity(current.capacity)
 
     # D: generative replay
 
@@ -278,13 +224,12 @@ class VASE(VAELearner):
         proximity = self.snapshot.proximity(samples, decoder=self.decoder_weight > 0)
         self.count_flops(len(samples.latents), 4 * self.forward_flops, backward=False)
         loss = loss + self.environments.classifier_loss(proximity.features, samples.environments)
-        return loss + self.encoder_weight * proximity.encoder + self.decoder_weight * proximity.decoder
+        return loss + proximity.encoder + self.decoder_weight * proximity.decoder
 
     def replayed_environments(self) -> list[int]:
-        """The environments of generated samples: those of the snapshot, without the current one."""
+        """The environments of generated samples: those of the snapshot, less an inferred current one."""
         n_known = self.snapshot.n_environments if self.generative_replay else 0
-        include_current = self.replay_current or not self.environment_inference
-        return [s for s in range(n_known) if include_current or s != self.environments.index]
+        return [s for s in range(n_known) if not self.environment_inference or s != self.environments.index]
 
     def explore(self, x: EncodedBatch) -> tuple[EncodedBatch, Tensor]:
         """Shift half of the batch to vary masked latents of other environments; with the policy loss."""
@@ -304,12 +249,6 @@ class VASE(VAELearner):
         explored.unmasked = torch.zeros_like(explored.posterior.mean)
         explored.unmasked[:half] = unmasked.to(explored.unmasked)
         return explored, policy_loss
-
-    def warm_up_learning_rate(self) -> None:
-        """Linear warm-up of the VAE's learning rate after a change of environment."""
-        n = self.environments.n_since_change
-        factor = min(1.0, (n + 1) / (self.lr_warmup + 1)) if self.environments.changes else 1.0
-        self.optim.param_groups[0]["lr"] = factor * self.learning_rate
 
     # Capability InfersEnvironment
 
