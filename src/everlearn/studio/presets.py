@@ -44,22 +44,22 @@ PRESETS = {
         "VASE finds out without labels when inverted shapes that move are followed by others that do not.",
         "vase",
         "environments",
-        35,
+        45,
         "environments",
         {
-            "epochs": 4,
+            "epochs": 12,
             "stream.sequence": ["moving-inverted-sprites", "sprites"],
-            "stream.image_size": 32,
+            "stream.image_size": 16,
             "stream.images_per_stage": 8000,
             "stream.n_shapes": 5,
             "stream.images_per_shape": 2000,
             "learner.size": "tiny",
             "learner.n_latents": 10,
             "learner.learning_rate": 0.002,
-            "learner.capacity_step": 0.05,
-            "learner.max_capacity": 10.0,  # a larger C spreads the factors over all latents
+            "learner.entangled": True,  # the slow growth of C would take longer than a minute
+            "learner.beta": 0.1,
             "learner.usage_min_kl": 0.5,
-            "learner.cooldown": 450,  # a task has 500 batches
+            "learner.cooldown": 450,  # a task has 1,500 batches
             "learner.kappa": 2.0,  # in so short a run errors vary more
         },
     ),
