@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.table import Row
 
 ROOT = Path(__file__).parent.parent
-SIZE, BATCH, ROUNDS = 64, 64, 2
+SIZE, BATCH, ROUNDS = 64, 64, 1
 BEFORE = ", before"
 """End of the names of measurements of the other source folder."""
-SECONDS = 1.5
+SECONDS = 1.0
 """CPU time of a measurement."""
 PREPARE = f"""
 import itertools, json, sys, time, warnings

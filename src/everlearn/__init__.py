@@ -51,8 +51,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Read when torch is loaded: its threads sleep while they wait for each other, instead of spinning.
-for _name, _value in {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}.items():
+# Read when torch and numpy are loaded: their threads sleep while they wait, instead of spinning.
+_SLEEP = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
+for _name, _value in _SLEEP.items():
     os.environ.setdefault(_name, _value)
 
 # mypy: implicit-reexport

@@ -1,9 +1,10 @@
+import platform
 from pathlib import Path
 
 import pytest
 import torch
 
-from everlearn.runs.memory_limits import OutOfMemory, memory_error_context
+from everlearn.runs.memory_limits import OutOfMemory, keep_freed_memory, memory_error_context
 
 ERRORS = {
     "numpy or Python": MemoryError("no space"),
@@ -27,3 +28,7 @@ def test_torch_reports_a_failed_allocation_as_expected() -> None:
 def test_other_errors_are_not_changed() -> None:
     with pytest.raises(RuntimeError, match="shapes differ"), memory_error_context(Path("records/mine")):
         raise RuntimeError("shapes differ")
+
+
+def test_freed_memory_is_kept_where_the_allocator_can() -> None:
+    assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")

@@ -39,6 +39,13 @@ def test_large_network_is_measured_without_being_trained(monkeypatch: pytest.Mon
     assert digest(run.state()) == before
 
 
+def test_matrix_products_of_numpy_use_as_many_threads() -> None:
+    numbers = [get() for get, _ in threads._openblas()]
+    with torch_threads(1):
+        assert all(get() == 1 for get, _ in threads._openblas())
+    assert [get() for get, _ in threads._openblas()] == numbers
+
+
 @pytest.mark.parametrize(
     ("seconds", "chosen"), [({1: 8, 2: 5, 4: 3}, 4), ({1: 8, 2: 5, 4: 4}, 2), ({1: 1}, 1)]
 )

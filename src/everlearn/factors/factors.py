@@ -65,7 +65,10 @@ class Factors:
     def __getitem__(self, which: Any) -> "Factors":
         """The factors of some images: an index, an array of indices, a mask or a slice."""
         rows = np.atleast_1d(np.arange(len(self))[which])
-        return Factors(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+        some = object.__new__(Factors)  # these values were checked before
+        for name in ("scale", "angle", "x", "y", "colour"):
+            object.__setattr__(some, name, getattr(self, name)[rows])
+        return some
 
     def __iter__(self) -> Iterator["Factors"]:
         return (self[i] for i in range(len(self)))

@@ -29,7 +29,8 @@ class Pairs(NamedTuple):
 
     def part(self, rows: slice) -> "Pairs":
         """Some of the pairs."""
-        return Pairs(*(tensor[rows] for tensor in self[:4]), self.size)
+        pixels, exemplars, weights, offsets = (tensor[rows] for tensor in self[:4])
+        return Pairs(pixels, exemplars, weights, offsets, self.size)
 
 
 @torch.no_grad()
