@@ -58,7 +58,7 @@ def _black_and_white(batch: Batch, *, negative: bool) -> Batch:
 
 def _in_a_second_environment(size: Literal["tiny", "small"], first: Batch, second: Batch) -> VASE:
     """A learner past the cooldown of the first environment and trained on the second."""
-    learner = VASE(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS)
+    learner = VASE(image_shape=(SIZE, SIZE), size=size, n_latents=LATENTS, snapshot_every=350)
     for batch in [first] * (learner.cooldown + 50) + [second] * UNTIL_KNOWN:
         learner.learn(batch)
     probabilities = learner.environment_probabilities(second.images).mean(0)

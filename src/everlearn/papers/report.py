@@ -70,7 +70,7 @@ def _total_time(reproductions: Sequence[Reproduction]) -> str:
     if not seconds:
         return "No run is finished yet."
     total = format_duration(math.fsum(seconds.values()))
-    return f"The {len(seconds)} runs of this page took {total} in total, each on one core."
+    return f"The {_count(len(seconds), 'run')} of this page took {total} in total, each on one core."
 
 
 def _claims(reproductions: Sequence[Reproduction], *, are_ours: bool) -> Iterator[str]:

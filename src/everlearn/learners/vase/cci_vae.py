@@ -19,8 +19,8 @@ from everlearn.streams.stream import Images
 MIN_BATCH = 16
 """Images from which statistics of a batch (aggregate posterior, environment) are estimated."""
 MIN_STD = 1e-3
-"""Smallest standard deviation of a posterior. It only keeps logarithms finite: at 0.05, the KL of a latent was at
-most 3 or so, and the number of used latents C / 3."""
+"""Smallest standard deviation of a posterior. It only keeps logarithms finite: with 0.05, the KL of a latent
+was at most 3 or so, and the number of used latents C / 3."""
 
 
 class Posterior(NamedTuple):
