@@ -25,9 +25,9 @@ INTRODUCTION = """# Records
 All {n} runs behind the result pages, written by `python -m benchmarks.records_page` from the records in
 `results/`. A record is repeated by its specification, `OMP_NUM_THREADS=1 everlearn run --spec
 results/NAME/spec.json` ([what is exact](reproduction.md#from-a-record-to-its-numbers)), and shown by
-`everlearn show results/NAME`. Committed records have no checkpoints, and losses only of the first batch of each task;
-`everlearn pack RECORD... --out FILE.tar.gz` writes whole records to one file, and `everlearn unpack
-FILE.tar.gz` restores them.
+`everlearn show results/NAME`. Committed records have no checkpoints, and losses only of the first batch of
+each task; `everlearn pack RECORD... --out FILE.tar.gz` writes whole records to one file, and
+`everlearn unpack FILE.tar.gz` restores them.
 
 Accuracy is the average over all tasks seen, at the end of the run, one value for each seed; unsupervised
 learners have the accuracy of their probes instead. Time is the mean over seeds."""
