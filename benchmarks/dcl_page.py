@@ -1,6 +1,7 @@
 """Tables of docs/dcl.md from stored records: `python -m benchmarks.dcl_page`."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
@@ -12,7 +13,7 @@ from benchmarks.places import between
 from benchmarks.table import Row
 from everlearn.evaluation import wilson_interval
 from everlearn.reports import figure
-from everlearn.reports.run_results import RunResults
+from everlearn.reports.run_results import RunResults, cpu_seconds
 from everlearn.runs import Record
 
 PAGES = (ROOT / "docs" / "dcl.md",)
@@ -34,9 +35,9 @@ def rows() -> Iterator[Row]:
     yield from _over_seeds("accuracy on all tasks seen, after 500 tasks", long, _last, 0.99)
     yield from _over_seeds("the lowest at any task after the 10th", long, _lowest, 0.98)
     yield from _over_seeds("each image seen once, after 100 tasks", long, lambda f: f.accuracy()[100], 0.985)
-    alone = _found("500-tasks-seed-2")  # the other seeds shared their cores with tests
+    timed = _found("500-tasks-seed-2")  # records of the other seeds are older and have no CPU time
     yield from _over_seeds(
-        "minutes for 500 tasks on one core, evaluation included", alone, _minutes, 30, at_most=True
+        "CPU minutes for 500 tasks, evaluation included", timed, _cpu_minutes, 8, at_most=True
     )
     yield from _protocols(_found("200-tasks"))
     endless = _found("5000-tasks")
@@ -86,6 +87,10 @@ def _lowest(found: RunResults) -> float:
 
 def _minutes(found: RunResults) -> float:
     return found.cost.seconds / 60
+
+
+def _cpu_minutes(found: RunResults) -> float:
+    return (cpu_seconds(found.record) or math.nan) / 60
 
 
 def _slowdown(found: RunResults) -> float:

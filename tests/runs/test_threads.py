@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from everlearn.blas import openblas
 from everlearn.rendering.render import available_cpus
 from everlearn.runs import Record, RunSpec, RunState, record, resume, threads
 from everlearn.runs.threads import fastest, torch_threads
@@ -40,10 +41,10 @@ def test_large_network_is_measured_without_being_trained(monkeypatch: pytest.Mon
 
 
 def test_matrix_products_of_numpy_use_as_many_threads() -> None:
-    numbers = [get() for get, _ in threads._openblas()]
+    numbers = [get() for get, _ in openblas()]
     with torch_threads(1):
-        assert all(get() == 1 for get, _ in threads._openblas())
-    assert [get() for get, _ in threads._openblas()] == numbers
+        assert all(get() == 1 for get, _ in openblas())
+    assert [get() for get, _ in openblas()] == numbers
 
 
 @pytest.mark.parametrize(

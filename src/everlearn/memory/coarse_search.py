@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.blas import blas_threads
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled
 
@@ -50,6 +51,10 @@ class CoarseCodes:
 
     def candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
         """The k rows of `codes` with the smallest distances to queries of the same layout, nearest first."""
+        with blas_threads(1):  # waiting threads would cost more than all the rest
+            return self._candidates(queries, codes, k)
+
+    def _candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
         rows, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
         projected = self._project(queries)
         sides = np.concatenate([-2 * projected[:, :-1], np.ones((len(queries), 1), np.float32)], axis=1)

@@ -1,16 +1,13 @@
 """CPU threads of torch and numpy in a run: one for small networks, more where measured to pay."""
 
-import ctypes
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
 
-import numpy as np
 import torch
 
+from everlearn.blas import blas_threads
 from everlearn.learners import Learner
 from everlearn.networks.distributed import world_size
 from everlearn.rendering.render import available_cpus
@@ -24,12 +21,6 @@ SMALL_BYTES = 4_000_000
 MIN_SPEEDUP = 1.4
 """Twice as many threads are used if a training step is this many times as fast with them."""
 N_ROUNDS = 3
-OPENBLAS_NAMES = (
-    "scipy_openblas_{}_num_threads64_",
-    "scipy_openblas_{}_num_threads",
-    "openblas_{}_num_threads",
-)
-"""Names of functions in the builds of OpenBLAS that packages of numpy contain."""
 
 
 def n_threads(
@@ -82,28 +73,11 @@ def _training_step(spec: RunSpec, stream: Stream) -> Callable[[], object]:
 
 @contextmanager
 def torch_threads(n: int) -> Iterator[None]:
-    """Context in which torch and the matrix products of numpy use n threads.
-
-    Numpy's library OpenBLAS has threads of its own, which wait for work in loops.
-    """
-    pools = [(torch.get_num_threads, torch.set_num_threads), *_openblas()]
-    before = [get() for get, _ in pools]
-    for _, set_number in pools:
-        set_number(n)
+    """Context in which torch and the matrix products of numpy use n threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
     try:
-        yield
+        with blas_threads(n):
+            yield
     finally:
-        for (_, set_number), number in zip(pools, before, strict=True):
-            set_number(number)
-
-
-@cache
-def _openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """Functions of numpy's OpenBLAS that get and set its number of threads; none with another library."""
-    for path in Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*"):
-        library = ctypes.CDLL(str(path))  # numpy has loaded it
-        for name in OPENBLAS_NAMES:
-            get, set_number = (getattr(library, name.format(each), None) for each in ("get", "set"))
-            if get and set_number:
-                return [(get, set_number)]
-    return []
+        torch.set_num_threads(before)
