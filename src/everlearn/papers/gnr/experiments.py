@@ -15,7 +15,6 @@ from everlearn.papers.gnr.figures import (
     close_to,
     of,
     over_generator_epochs,
-    over_replay_share,
     quality_over_tasks,
 )
 from everlearn.papers.gnr.real import (
@@ -27,8 +26,6 @@ from everlearn.papers.gnr.real import (
     NAIVE,
     NONE,
     OTHER_LAYERS,
-    SHARED_OUT,
-    SHARES,
     SIZES,
     STANDALONE,
 )
@@ -176,20 +173,6 @@ EXPERIMENTS = (
         COLUMNS,
     ),
     Experiment(
-        "gnr-replay-share",
-        "Appendix F.4: share of replayed activations in a batch",
-        _dialed(SHARED_OUT, *(f", {n} of 128" for n in SHARES)),
-        (
-            better(
-                "More than 30 % of generated activations decrease the accuracy (64 and 32 of 128).",
-                ("nc NR-GD, 32 of 128", "nc NR-GD, 64 of 128"),
-            ),
-        ),
-        over_replay_share,
-        "The paper replays 14 of 128 activations in NC.",
-        COLUMNS,
-    ),
-    Experiment(
         "gnr-quality",
         "Quality of generated activations over tasks (not shown in the paper)",
         tuple(name for scenario in SIZES for name in of(scenario, "PR-GD", "NR-GD", "NR-OD", "NR-RD")),
@@ -275,7 +258,11 @@ EXPERIMENTS = (
         "Drawn shapes at 32 px in the sessions of CORe50 (391 tasks in NIC, 4 steps per task). Each line has "
         "settings of its own, tuned on a seed that is not reported, unlike in the paper. Class embeddings of "
         "the generator start large, and its samples are better than with real images. Seeds differ in the "
-        "similarity of their shapes, more than methods differ from each other.",
+        "similarity of their shapes, more than methods differ from each other. NR-OD and NR-GD in NIC were "
+        "withdrawn, since their learning rate diverged. Appendix F.4 of the paper says that real activations "
+        "are best as half of a batch, and degraded ones as 10 to 30 %. In the trials of the tuning seed in NC, "
+        "with 8, 16 and 32 replayed activations of 64, PR-OD has 0.715, 0.748 and 0.836, PR-GD 0.690, 0.692 "
+        "and 0.664, NR-GD 0.617, 0.564 and 0.567, NR-RD 0.498, 0.496 and 0.475.",
         COLUMNS,
     ),
 )

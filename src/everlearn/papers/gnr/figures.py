@@ -13,7 +13,7 @@ from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.papers.claims import Metric, above_next
 from everlearn.papers.experiment import Check, Claim, Groups, Verdict
-from everlearn.papers.gnr.real import GENERATOR_EPOCHS, SHARED_OUT, SHARES
+from everlearn.papers.gnr.real import GENERATOR_EPOCHS
 from everlearn.plotting.axes import Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
@@ -128,12 +128,6 @@ def over_generator_epochs(groups: Sequence[Group], style: FigureStyle) -> Figure
     """Final accuracy and quality of activations over the epochs of the generator per task."""
     epochs = {4: "", **{n: f", generator {n} epochs" for n in GENERATOR_EPOCHS}}
     return _over(groups, style, dict(sorted(epochs.items())), ("PR-GD", "NR-GD"), "epochs of the generator")
-
-
-def over_replay_share(groups: Sequence[Group], style: FigureStyle) -> Figure:
-    """Final accuracy and quality of activations over the share of replayed activations in a batch."""
-    shares = {14: "", **{n: f", {n} of 128" for n in SHARES}}
-    return _over(groups, style, shares, SHARED_OUT, "replayed activations of 128 in a batch")
 
 
 def _over(

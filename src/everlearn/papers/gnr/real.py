@@ -148,10 +148,7 @@ FACTORS = {"2 x lr": 2.0}
 """Factors of the learning rates after the first task."""
 GENERATOR_EPOCHS = (1, 16)
 """Epochs of the generator per task, besides the paper's 4."""
-SHARES = (32, 64)
-"""Replayed activations of the 128 of a batch, besides the paper's 14."""
 DIALED = ("PR-GD", "NR-GD")
-SHARED_OUT = ("PR-OD", "PR-GD", "NR-GD", "NR-RD")
 STANDALONE = (NAIVE, "naive PR-GD", "naive NR-GD")
 TABLE = (
     *(_row(layer, "nc", variant) for layer in OTHER_LAYERS for variant in COMPARED),
@@ -160,11 +157,6 @@ TABLE = (
         _dial("nc", variant, f"generator {n} epochs", learner(generator_epochs=n))
         for n in GENERATOR_EPOCHS
         for variant in DIALED
-    ),
-    *(
-        _dial("nc", variant, f"{n} of 128", {"batch_size": 128 - n, **learner(replay_size=n)})
-        for n in SHARES
-        for variant in SHARED_OUT
     ),
     *(
         _dial("nc", variant, name, rates_times(factor))
