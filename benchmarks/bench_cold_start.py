@@ -17,6 +17,8 @@ from everlearn.shapes import ShapeFamily
 render(ShapeFamily().outline(0), Factors())
 """
 REPEATS = 5
+MAX_COMPILATION = 10.0
+"""Seconds of each of the two processes. Goals are CPU times, since other programs lengthen wall times."""
 
 
 def run() -> list[Row]:
@@ -25,10 +27,16 @@ def run() -> list[Row]:
         first = _seconds(cache)
         later = [_seconds(cache) for _ in range(REPEATS)]
     return [
-        Row("first image, compiled code cached", _median(later, 0), "s", goal=2.0, at_most=True),
-        Row("the same, CPU time", _median(later, 1), "s"),
-        Row("first image, with compilation (once per machine)", first[0], "s"),
-        Row("the same, CPU time", first[1], "s"),
+        Row("first image, compiled code cached, CPU time", _median(later, 1), "s", goal=1.0, at_most=True),
+        Row("first image, compiled code cached, wall time", _median(later, 0), "s"),
+        Row(
+            "first image, with compilation by two processes, CPU time of both",
+            first[1],
+            "s",
+            goal=2 * MAX_COMPILATION,
+            at_most=True,
+        ),
+        Row("first image, with compilation by two processes, wall time", first[0], "s"),
     ]
 
 

@@ -1,7 +1,7 @@
 """Images per CPU second that every learner trains on, one thread, beside bare loops and Avalanche.
 
 `python -m benchmarks learners --before FOLDER` also measures the package in another source folder (such as
-one that `git archive COMMIT src` wrote), in turn with this one. Each measurement is a process of its own.
+one that `git archive COMMIT src` wrote), in another process at the same time.
 """
 
 import json
@@ -10,12 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.table import Row
 
 ROOT = Path(__file__).parent.parent
-SIZE, BATCH, ROUNDS = 64, 64, 1
+SIZE, BATCH = 64, 64
 BEFORE = ", before"
 """End of the names of measurements of the other source folder."""
 SECONDS = 1.0
@@ -39,7 +37,12 @@ def measure(step):
         seconds.append(time.process_time() - start)
         if number >= 8 and sum(seconds[4:]) > {SECONDS}:
             break
-    print(json.dumps({BATCH} / float(np.median(seconds[4:]))))
+    return {BATCH} / float(np.median(seconds[4:]))
+def report(what, function, *arguments):
+    try:
+        print(json.dumps([what, function(*arguments)]), flush=True)
+    except Exception as error:
+        print(what, error, file=sys.stderr)
 batches = [batch for batch in images.batches({BATCH}) if len(batch) == {BATCH}]
 """
 OURS = """
@@ -49,23 +52,29 @@ try:
     keep_freed_memory()
 except ImportError:
     pass
-learner = learners.build(sys.argv[1], image_shape=task.train.images.shape[1:], seed=0)
-learner.begin(task.for_learner())
-measure(learner.learn)
+def speed(name):
+    learner = learners.build(name, image_shape=task.train.images.shape[1:], seed=0)
+    learner.begin(task.for_learner())
+    return measure(learner.learn)
+for name in sys.argv[1:]:
+    report(name, speed, name)
 """
 BARE = """
 from torch.nn import functional
 from everlearn.networks import make_backbone, to_tensor
-body = make_backbone("compact", task.train.images.shape[1:], 0)
-net = torch.nn.Sequential(body, torch.nn.Linear(body.n_features, 10))
-optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
-def step(batch):
-    with torch.autocast("cpu", torch.bfloat16, enabled=sys.argv[1] == "bfloat16"):
-        loss = functional.cross_entropy(net(to_tensor(batch.images)), torch.from_numpy(batch.labels % 10))
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-measure(step)
+def speed(in_bfloat16):
+    body = make_backbone("compact", task.train.images.shape[1:], 0)
+    net = torch.nn.Sequential(body, torch.nn.Linear(body.n_features, 10))
+    optimizer = torch.optim.Adam(net.parameters(), lr=2e-3)
+    def step(batch):
+        with torch.autocast("cpu", torch.bfloat16, enabled=in_bfloat16):
+            loss = functional.cross_entropy(net(to_tensor(batch.images)), torch.from_numpy(batch.labels % 10))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return measure(step)
+report("bare PyTorch loop", speed, False)
+report("bare PyTorch loop, bfloat16", speed, True)
 """
 AVALANCHE = """
 from benchmarks.avalanche import import_torchvision
@@ -75,23 +84,24 @@ from avalanche.benchmarks.utils import as_classification_dataset
 from avalanche.benchmarks import benchmark_from_datasets
 from torch.utils.data import TensorDataset
 from everlearn.networks import make_backbone, to_tensor
-body = make_backbone("compact", task.train.images.shape[1:], 0)
-net = torch.nn.Sequential(body, torch.nn.Linear(body.n_features, 10))
-kind, settings = {
-    "naive": ("Naive", {}), "er": ("Replay", {"mem_size": 2000}), "ewc": ("EWC", {"ewc_lambda": 1.0}),
-    "si": ("SynapticIntelligence", {"si_lambda": 1.0}),
-}[sys.argv[1]]
-strategy = getattr(training, kind)(
-    model=net, optimizer=torch.optim.Adam(net.parameters(), lr=2e-3), criterion=torch.nn.CrossEntropyLoss(),
-    train_mb_size=len(batches[0]), evaluator=None, **settings)
 class Labelled(TensorDataset):
     targets = images.labels % 10
 data = as_classification_dataset(Labelled(to_tensor(images.images), torch.from_numpy(images.labels % 10)))
 stream = benchmark_from_datasets(train=[data, data]).train_stream
-strategy.train(stream[0])
-start = time.process_time()
-strategy.train(stream[1])
-print(json.dumps(len(images) / (time.process_time() - start)))
+def speed(kind, **settings):
+    body = make_backbone("compact", task.train.images.shape[1:], 0)
+    net = torch.nn.Sequential(body, torch.nn.Linear(body.n_features, 10))
+    optimizer, loss = torch.optim.Adam(net.parameters(), lr=2e-3), torch.nn.CrossEntropyLoss()
+    strategy = getattr(training, kind)(
+        model=net, optimizer=optimizer, criterion=loss, train_mb_size=64, evaluator=None, **settings)
+    strategy.train(stream[0])
+    start = time.process_time()
+    strategy.train(stream[1])
+    return len(images) / (time.process_time() - start)
+report("Avalanche, naive", speed, "Naive")
+report("Avalanche, er", lambda: speed("Replay", mem_size=2000))
+report("Avalanche, ewc", lambda: speed("EWC", ewc_lambda=1.0))
+report("Avalanche, si", lambda: speed("SynapticIntelligence", si_lambda=1.0))
 """
 
 
@@ -99,37 +109,23 @@ def run(*options: str) -> list[Row]:
     """Every learner; with `--before FOLDER` also of the package in another source folder."""
     from everlearn import learners
 
-    before = options[1] if options[:1] == ("--before",) else None
-    rows = [
-        *_rows("bare PyTorch loop", BARE, "float32"),
-        *_rows("bare PyTorch loop, bfloat16", BARE, "bfloat16"),
-    ]
-    for name in ("naive", "er", "ewc", "si"):
-        rows += _rows(f"Avalanche, {name}", AVALANCHE, name)
-    for name in learners.names():
-        rows += _rows(name, OURS, name, before)
-    return rows
+    own, names = str(ROOT / "src"), learners.names()
+    sources = {"": own} | ({BEFORE: options[1]} if options[:1] == ("--before",) else {})
+    rows = [row for code in (BARE, AVALANCHE) for row in _rows(_started(code, own))]
+    started = {end: _started(OURS, source, *names) for end, source in sources.items()}
+    return rows + [row for end, process in started.items() for row in _rows(process, end)]
 
 
-def _rows(what: str, code: str, argument: str, before: str | None = None) -> list[Row]:
-    sources = {what: str(ROOT / "src")} | ({what + BEFORE: before} if before else {})
-    found: dict[str, list[float]] = {name: [] for name in sources}
-    for _ in range(ROUNDS):
-        for name, source in sources.items():
-            speed = _speed(code, argument, source)
-            if speed is not None:
-                found[name].append(speed)
-    return [Row(name, float(np.median(speeds)), "images/s") for name, speeds in found.items() if speeds]
-
-
-def _speed(code: str, argument: str, source: str) -> float | None:
-    """Images per second; None if the measurement fails, for example for a learner that did not exist."""
+def _started(code: str, source: str, *arguments: str) -> subprocess.Popen[str]:
+    """A process that measures the package in a source folder, with one thread."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(ROOT)]), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", PREPARE + MEASURE + code, argument],
-        env=environment, capture_output=True, text=True, check=False,
+    return subprocess.Popen(
+        [sys.executable, "-c", PREPARE + MEASURE + code, *arguments],
+        env=environment, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    if done.returncode:
-        print(f"{argument}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        return None
-    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _rows(process: subprocess.Popen[str], end: str = "") -> list[Row]:
+    """What a process reports; learners that did not exist, or end it, are missing."""
+    lines = process.communicate()[0].splitlines()
+    return [Row(what + end, speed, "images/s") for what, speed in map(json.loads, lines)]
