@@ -120,6 +120,8 @@ def _line(title: str, row: dict[str, Any], measured: list[dict[str, Any] | None]
 
 
 def _number(row: dict[str, Any]) -> str:
+    if row["unit"] == "images/s":
+        return f"{float(format(row['value'], '.3g')):,.0f} images/s"
     space = "" if row["unit"] == "x" else " "
     spread = "" if row["spread"] is None else f" ({row['spread'][0]:,.3g} to {row['spread'][1]:,.3g})"
     return f"{row['value']:,.3g}{space}{row['unit']}{spread}"

@@ -42,4 +42,9 @@ def test_one_kind_does_not_overwrite_another_and_the_page_compares_them(
         "| rendering | ours / peer | 2x | 3x | at least 1 |",
         "| training step | step |  | 5 ms | at most 9 |",
     ]
+    rows = [Row("er", 3456.0, "images/s"), Row("er, before", 1728.0, "images/s"), Row("mir", 9.0, "images/s")]
+    keep(tmp_path / "a-new-kind" / "learners.json", rows)
+    keep(tmp_path / "a-new-kind" / "training.json", rows[:1])
+    assert readme.learners().splitlines()[2:] == ["| er | 3,456 | 1,728 | 2.00x |", "| mir | 9 |  |  |"]
+    assert readme.speeds().splitlines()[2:] == ["| er |  | 3,460 images/s |"]
     assert {"processor", "instructions", "load"} <= set(table.machine())
