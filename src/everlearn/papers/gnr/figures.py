@@ -6,14 +6,13 @@ image of the classes seen is evaluated; the settings in `real` and `scales` ensu
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.papers.claims import Metric, above_next
 from everlearn.papers.experiment import Check, Claim, Groups, Verdict
-from everlearn.papers.gnr.real import GENERATOR_EPOCHS
 from everlearn.plotting.axes import Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
@@ -121,43 +120,6 @@ def quality_over_tasks(groups: Sequence[Group], style: FigureStyle) -> Figure:
         axes.set_xlabel("task")
         unit_y_axis(axes, "nearest to the mean of their class")
         label_lines(axes, [_short(group) for group in shown], style)
-    return figure
-
-
-def over_generator_epochs(groups: Sequence[Group], style: FigureStyle) -> Figure:
-    """Final accuracy and quality of activations over the epochs of the generator per task."""
-    epochs = {4: "", **{n: f", generator {n} epochs" for n in GENERATOR_EPOCHS}}
-    return _over(groups, style, dict(sorted(epochs.items())), ("PR-GD", "NR-GD"), "epochs of the generator")
-
-
-def _over(
-    groups: Sequence[Group],
-    style: FigureStyle,
-    suffixes: Mapping[int, str],
-    variants: Sequence[str],
-    label: str,
-) -> Figure:
-    """Two metrics of some variants over a setting, whose values have their own series."""
-    named = {group.name: group for group in groups}
-    figure, panels = canvas(2)
-    for axes, metric, title in zip(
-        panels, (FINAL, BY_HEAD), ("final accuracy", "quality by head"), strict=True
-    ):
-        shown = []
-        for number, variant in enumerate(variants):
-            found = {x: named.get(f"nc {variant}{suffix}") for x, suffix in suffixes.items()}
-            means = {x: over.mean for x, each in found.items() if each and (over := metric.over_seeds(each))}
-            if means:
-                (line,) = axes.plot(list(means), list(means.values()), marker="o")
-                line.set(color=style.color(number), linestyle=style.linestyle(number))
-                shown.append(variant)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(list(suffixes), [str(x) for x in suffixes])
-        axes.grid(axis="y")
-        axes.set_title(title)
-        axes.set_xlabel(label)
-        unit_y_axis(axes, "accuracy")
-        label_lines(axes, shown, style)
     return figure
 
 
