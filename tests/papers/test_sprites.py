@@ -47,7 +47,7 @@ def test_verdicts_on_accuracy_curves(check: Check, curves: list[list[float]], ho
 
 def test_runs_of_different_lengths_are_compared_after_the_shorter_one() -> None:
     found = claims.retains({"dcl": accuracy_group(CONSTANT * 5), "er": accuracy_group(SLOW)})
-    assert found == (True, "after 20 tasks: dcl 0.990, er 0.525; dcl after 100 tasks: 0.990")
+    assert found[:2] == (True, "after 20 tasks: dcl 0.990, er 0.525; dcl after 100 tasks: 0.990")
 
 
 def test_increases_must_hold_under_every_seed() -> None:
@@ -87,7 +87,7 @@ def test_multiple_choice_results_are_pooled_over_seeds() -> None:
     by_name = {"dcl": scores(99), "pixel matching": scores(12)}
     results = {"multiple-choice": MultipleChoiceResult(stream="s", trials=100, scores=by_name).to_json()}
     found = claims.matches_better_than_pixels({"a": protocol_group(results, results)})
-    assert found == (True, "10 choices: dcl 0.990, pixel matching 0.120; chance 0.100")
+    assert found[:2] == (True, "10 choices: dcl 0.990, pixel matching 0.120; chance 0.100")
 
 
 def test_paper_scale_has_the_settings_of_the_paper() -> None:
