@@ -49,6 +49,8 @@ def groups(*series: Seeds) -> dict[str, Group]:
         (at_most_half(VALUE), ((0.05, 0.06), (0.2, 0.3)), False),  # within the interval
         (at_most_half(VALUE), ((0.2, 0.2), (0.2, 0.3)), False),
         (at_most_half(VALUE), ((0.0, 0.0), (0.0, 0.0)), False),  # nothing to halve
+        (at_most_half(VALUE), ((-0.5, -0.5), (-0.3, -0.3)), False),  # the baseline gains
+        (at_most_half(VALUE), ((-0.5,), (-0.3,)), False),
         (at_most_half(VALUE), ((math.nan,), (0.1,)), False),
     ],
 )

@@ -111,12 +111,16 @@ def _bounded(metric: Metric, accepts: Callable[[float], bool]) -> Check:
 
 
 def at_most_half(metric: Metric) -> Check:
-    """The first series is at most half of the second, by the confidence interval of the differences."""
+    """The first series is at most half of the second, by the confidence interval of the differences.
+
+    The second must itself be above zero: if the baseline loses nothing, there is nothing to halve.
+    """
 
     def check(groups: Groups) -> Verdict:
         ours, theirs = groups.values()
         gap = interval_over([metric.value(b) / 2 - metric.value(a) for a, b in ours.paired(theirs)])
-        holds = gap is not None and _is_above(gap)
+        lost = metric.over_seeds(theirs)
+        holds = gap is not None and lost is not None and _is_above(gap) and _is_above(lost)
         observed = f"{metric.observed(groups)}; half of the second minus the first {_paired(gap)}"
         return Verdict(holds, observed, _is_one_seed([gap]))
 
