@@ -171,7 +171,7 @@ EXPERIMENTS = (
         accuracy_on_both_sets,
         "One head that is fine-tuned (appendix C of the paper). Gradients of replayed activations reach only "
         "the class weights of the present task if their role is negative. Learning rates are those of the "
-        "other lines. All lines, even replay of real activations, are within a point of fine-tuning without "
+        "other lines. After the last task all lines, even PR-OD, are within a point of fine-tuning without "
         "replay, so this says nothing about the roles. That 32 steps per task are too few is likely, but was "
         "not tested.",
         COLUMNS,
