@@ -24,7 +24,9 @@ VASE_SETTINGS = {
     "learner.max_environments": 3,
     "learner.cooldown": 0,
     "learner.patience": 1,
-    "learner.capacity_step": 0.5,
+    "learner.entangled": True,  # C would grow too slowly for any latent to be learned
+    "learner.beta": 0.001,
+    "learner.learning_rate": 0.01,
     "learner.usage_min_kl": 0.01,
 }
 """A short run that infers more than one environment."""

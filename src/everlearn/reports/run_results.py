@@ -307,7 +307,15 @@ def phase_seconds(record: Record) -> dict[str, float]:
 
 
 def cpu_seconds(record: Record) -> float | None:
-    """CPU seconds of a run, evaluations included; None if they were not recorded for all tasks."""
+    """CPU seconds of a run, evaluations included; None if they were not recorded for all tasks.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2}
+        >>> run = everlearn.run("nearest", tasks=1, stream_settings=small, record=folder, progress=False)
+        >>> cpu_seconds(Record(folder)) > 0
+        True
+    """
     seconds = [row.get(CPU) for row in record.seconds()]
     known = [each for each in seconds if each is not None]
     return math.fsum(known) if len(known) == len(seconds) else None

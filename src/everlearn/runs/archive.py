@@ -38,8 +38,6 @@ def pack(sources: Sequence[Path | str], archive: Path | str, progress: Progress 
         >>> RunSpec.make(learner="er").create_record(folder / "records" / "er", None).release()
         >>> pack([folder / "records"], folder / "records.tar.gz")
         ['er']
-        >>> unpack(folder / "records.tar.gz", folder / "copies")
-        ['er']
     """
     path, records = _check_archive(Path(archive)), _find_records(sources)
     with ExitStack() as locks:
@@ -65,6 +63,15 @@ def unpack(
 
     Every file is compared with its checksum before any record gets its name. Existing records are kept: an
     archive with a record of the same name is refused.
+
+    Example:
+        >>> from tempfile import mkdtemp
+        >>> from everlearn.runs import RunSpec
+        >>> folder = Path(mkdtemp())
+        >>> RunSpec.make(learner="er").create_record(folder / "er", None).release()
+        >>> _ = pack([folder / "er"], folder / "er.tar.gz")
+        >>> unpack(folder / "er.tar.gz", folder / "copies")
+        ['er']
     """
     path, root = Path(archive), check_folder(folder)
     if not path.is_file():

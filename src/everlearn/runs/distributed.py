@@ -33,7 +33,6 @@ from everlearn.networks.distributed import (
 )
 from everlearn.registry import add_sources, recorded_sources
 from everlearn.rendering.render import available_cpus
-from everlearn.runs.child_process import ChildProcess
 from everlearn.runs.events import Event, RunEnded
 from everlearn.runs.loop import RunState
 from everlearn.runs.signals import StopSignal
@@ -42,6 +41,8 @@ from everlearn.serialization import pack, unpack
 
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
+
+    from everlearn.runs.child_process import ChildProcess
 
 TIMEOUT = timedelta(minutes=10)
 """How long to wait for a rank that does not answer."""
@@ -187,6 +188,8 @@ def open_store(info: RankInfo, listen_fd: int | None = None) -> "Store":
 @contextmanager
 def _launched_group(info: RankInfo) -> Iterator[None]:
     """Launch the other ranks on this machine and join them; none outlives this context."""
+    from everlearn.runs.child_process import ChildProcess  # runs of one process do not need it
+
     server = socket.create_server((info.host, 0))  # a free port, held until the store takes it over
     info = replace(info, port=server.getsockname()[1])
     store = open_store(info, server.detach())
@@ -206,7 +209,7 @@ def _launched_group(info: RankInfo) -> Iterator[None]:
             raise RankLost(f"{_exit_reason(children)}{error}") from error
 
 
-def _wait_for_ranks(store: "Store", children: Sequence[ChildProcess]) -> None:
+def _wait_for_ranks(store: "Store", children: "Sequence[ChildProcess]") -> None:
     while store.add(N_JOINED, 0) < len(children):
         if not all(child.is_alive for child in children):
             raise RankLost("the run cannot start")
@@ -236,7 +239,7 @@ def _loopback_only() -> Iterator[None]:
         os.environ |= {} if before is None else {GLOO_INTERFACE: before}
 
 
-def _exit_reason(children: Sequence[ChildProcess]) -> str:
+def _exit_reason(children: "Sequence[ChildProcess]") -> str:
     """Which rank ended and why, if known."""
     for rank, child in enumerate(children, start=1):
         if child.wait(EXIT_TIMEOUT / len(children)) is not None:

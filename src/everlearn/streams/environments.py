@@ -15,7 +15,6 @@ from everlearn.streams.images import (
     MnistSettings,
     OmniglotSettings,
 )
-from everlearn.streams.images.location import data_folder
 from everlearn.streams.registry import builder
 from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.scenarios import LabelMap, ScenarioStreamSettings
@@ -113,6 +112,8 @@ class EnvironmentSettings(ScenarioStreamSettings):
 
     def _folder(self, dataset: str) -> Path | None:
         """The folder of images of this name beside the datasets, if there is one."""
+        from everlearn.streams.images.location import data_folder  # settings do not load readers
+
         path = (data_folder() if self.data is None else self.data) / dataset
         return path if path.is_dir() else None
 
