@@ -37,7 +37,7 @@ SETTING = (
     "are frozen, the three blocks above and the head are trained. Batches, memory and epochs are those of "
     "the paper. All lines have the same learning rates, those of the paper, but for a smaller one in the "
     "first task, where the paper's 0.03 stays at chance; it was chosen by the line PR-OD alone on two seeds "
-    "that are not reported. A task of NC has 800 images and 32 steps, where the paper has 12,000 images and 420. "
+    "that are not reported. A task of NC has 800 images and 32 steps (in the paper 12,000 and 420). "
     '"none" is AR1, "free" has no penalty on changes of the backbone (not in the paper).'
 )
 MEASURES = (
