@@ -7,7 +7,7 @@ trained. "last block" is that of EfficientNet-Lite0, with one convolution above 
 network is frozen.
 
 All lines of a layer and a scenario have the same learning rates. With MobileNet they are those of the paper,
-but for the first task in NC, where the paper's rate diverges. That rate, and those of EfficientNet, were
+but for the first task in NC, where the paper's stays at chance. That rate, and those of EfficientNet, were
 chosen on seeds 8 and 9, which are not reported, by the line PR-OD alone (`benchmarks.gnr_tuning`). The batch
 sizes, memory sizes, epochs or steps per task and the generator, an ordinary conditional VAE, are the paper's.
 """
