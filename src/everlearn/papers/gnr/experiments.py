@@ -18,7 +18,6 @@ from everlearn.papers.gnr.figures import (
 )
 from everlearn.papers.gnr.real import (
     COMPARED,
-    DIALED,
     FACTORS,
     FREE,
     GENERATOR_EPOCHS,
@@ -27,6 +26,7 @@ from everlearn.papers.gnr.real import (
     OTHER_LAYERS,
     SIZES,
     STANDALONE,
+    VARIED,
 )
 from everlearn.papers.gnr.scales import SPRITES_TUNED
 
@@ -58,7 +58,7 @@ def _naive(*variants: str) -> tuple[str, ...]:
     return of("nc", *(f"{NAIVE} {variant}" if variant else NAIVE for variant in variants))
 
 
-def _dialed(variants: tuple[str, ...], *suffixes: str) -> tuple[str, ...]:
+def _with_variations(variants: tuple[str, ...], *suffixes: str) -> tuple[str, ...]:
     """Series of some variants with some values of a setting, that of the paper first."""
     return tuple(f"nc {variant}{suffix}" for variant in variants for suffix in ("", *suffixes))
 
@@ -192,7 +192,7 @@ EXPERIMENTS = (
     Experiment(
         "gnr-generator",
         "More and fewer steps of the generator (not in the paper)",
-        (*of("nc", NONE), *_dialed(DIALED, *(f", generator {n} epochs" for n in GENERATOR_EPOCHS))),
+        (*of("nc", NONE), *_with_variations(VARIED, *(f", generator {n} epochs" for n in GENERATOR_EPOCHS))),
         tuple(
             better(
                 f"Negative replay is better than positive replay with {n} epochs of the generator per task.",
@@ -208,7 +208,7 @@ EXPERIMENTS = (
     Experiment(
         "gnr-rates",
         f"Sensitivity: {RATES} (not in the paper)",
-        _dialed((FREE, *COMPARED), *(f", {name}" for name in FACTORS)),
+        _with_variations((FREE, *COMPARED), *(f", {name}" for name in FACTORS)),
         tuple(
             better(
                 f"Negative replay is better than positive replay with {name}.",

@@ -127,7 +127,7 @@ def _row(layer: Layer, scenario: str, variant: str) -> Series:
     return Series(f"{layer.name} {scenario} {variant}", run.learner, laptop=run)
 
 
-def _dial(scenario: str, variant: str, name: str, changes: Settings) -> Series:
+def _variation(scenario: str, variant: str, name: str, changes: Settings) -> Series:
     """A variant at the paper's layer with another value of one setting."""
     run = real_run(CONV, scenario, variant, changes, name)
     return Series(f"{scenario} {variant}, {name}", run.learner, laptop=run, protocols=quality(variant))
@@ -148,18 +148,18 @@ FACTORS = {"2 x lr": 2.0}
 """Factors of the learning rates after the first task."""
 GENERATOR_EPOCHS = (1, 16)
 """Epochs of the generator per task, besides the paper's 4."""
-DIALED = ("PR-GD", "NR-GD")
+VARIED = ("PR-GD", "NR-GD")
 STANDALONE = (NAIVE, "naive PR-GD", "naive NR-GD")
 TABLE = (
     *(_row(layer, "nc", variant) for layer in OTHER_LAYERS for variant in COMPARED),
     *(_row(LAST_BLOCK, "nc", variant) for variant in STANDALONE),
     *(
-        _dial("nc", variant, f"generator {n} epochs", learner(generator_epochs=n))
+        _variation("nc", variant, f"generator {n} epochs", learner(generator_epochs=n))
         for n in GENERATOR_EPOCHS
-        for variant in DIALED
+        for variant in VARIED
     ),
     *(
-        _dial("nc", variant, name, rates_times(factor))
+        _variation("nc", variant, name, rates_times(factor))
         for name, factor in FACTORS.items()
         for variant in (FREE, *COMPARED)
     ),
