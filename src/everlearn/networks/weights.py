@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.networks.imagenet import ImageNetBackbone
+from everlearn.networks.published_weights import published, read_arrays
 from everlearn.networks.vit import HEAD_WIDTH, ViT
 
 HUB = "hub:"
@@ -59,12 +60,10 @@ def _read_backbone(net: nn.Module, weights: str) -> tuple[Weights, Path]:
             known = ("efficientnet-lite0", "mobilenet-v1", "mobilenet-v1-0.25")
             raise BadInput(f"this backbone has no ImageNet weights; choose one of {', '.join(known)}")
         return _without_classifier(net, _read(path := _check(Path(weights)))), path
-    path = net.find_weights() if weights == IMAGENET else _check(Path(weights))
-    if path.suffix != ".pth":
-        return net.convert(_read(path)), path
-    # Of an installed package, and unpickled without running code.
-    tensors = torch.load(path, map_location="cpu", weights_only=True)
-    return net.convert({name: tensor.float() for name, tensor in tensors.items()}), path
+    source = published(net.published_name)
+    path = source.find() if weights == IMAGENET else _check(Path(weights))
+    arrays = source.convert(read_arrays(path))
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}, path
 
 
 def _without_classifier(net: nn.Module, tensors: Weights) -> Weights:

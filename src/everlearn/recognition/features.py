@@ -1,17 +1,15 @@
 """Descriptors of images: vectors whose dot products compare what is seen, not its pixels."""
 
 from functools import cached_property
-from typing import Protocol, cast
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch.nn import functional
 
 from everlearn.errors import BadInput, unknown
-from everlearn.networks import make_backbone, to_tensor
-from everlearn.networks.imagenet import EfficientNetLite0, ImageNetBackbone, fold_normalization
-from everlearn.networks.weights import IMAGENET, load_backbone
+from everlearn.networks.inference import InferenceNet
+from everlearn.networks.published_weights import published
 from everlearn.streams.stream import Images
 
 Descriptors = npt.NDArray[np.float32]
@@ -75,7 +73,7 @@ class PretrainedFeatures:
     size = 128
     alignment_weight = 0.2
 
-    def __init__(self, backbone: str = "efficientnet-lite0", weights: str = IMAGENET) -> None:
+    def __init__(self, backbone: str = "efficientnet-lite0", weights: Path | None = None) -> None:
         self.name, self.weights = backbone, weights
         self.layers, self.whole_layers = LAYERS[backbone], WHOLE_LAYERS[backbone]
         self.widths: tuple[int, ...] = (80, 112, 1280)
@@ -84,13 +82,9 @@ class PretrainedFeatures:
             self.widths, self.whole_widths = self._widths(self.layers), self._widths(self.whole_layers)
 
     @cached_property
-    def net(self) -> ImageNetBackbone:
+    def net(self) -> InferenceNet:
         """The network, loaded on first use."""
-        net = cast(ImageNetBackbone, make_backbone(self.name, (self.size, self.size, 3), 0))
-        load_backbone(net, self.weights)
-        net.eval().requires_grad_(False)
-        fold_normalization(net)
-        return net
+        return InferenceNet(self.name, self.weights)
 
     def _widths(self, layers: tuple[str, ...]) -> tuple[int, ...]:
         found = self.maps(np.zeros((1, self.size, self.size, 3), np.uint8), layers)
@@ -116,15 +110,9 @@ class PretrainedFeatures:
             found.append(np.concatenate([layer.mean(axis=(1, 2)) for layer in maps], axis=1))
         return np.concatenate(found)
 
-    @torch.inference_mode()
     def maps(self, images: Images, layers: tuple[str, ...] | None = None) -> list[Descriptors]:
         """The activations (n, rows, columns, width) of layers; 32 must divide the sides of the images."""
-        maps, found, layers = to_tensor(images), [], layers or self.layers
-        for name, layer in self.net.named_children():
-            maps = layer(maps)
-            if name in layers:
-                found.append(maps.permute(0, 2, 3, 1).contiguous().numpy())
-        return found
+        return self.net.maps(images, layers or self.layers)
 
 
 def mask_weights(masks: Descriptors, side: int) -> Descriptors:
@@ -158,29 +146,40 @@ class GradientFeatures:
 
     def describe(self, images: Images, masks: Descriptors) -> Descriptors:
         """Descriptors (n, n_features) of images (n, size, size, 3), in which each cell is apart."""
-        colours = torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2).float() / 255
-        gray = colours.mean(dim=1)
-        dx = functional.pad(gray[:, :, 2:] - gray[:, :, :-2], (1, 1))
-        dy = functional.pad(gray[:, 2:] - gray[:, :-2], (0, 0, 1, 1))
-        angle = torch.atan2(dy, dx) * (N_ANGLES / (2 * torch.pi))
-        directions = torch.arange(N_ANGLES).reshape(1, -1, 1, 1)
-        distance = (angle[:, None] - directions + N_ANGLES / 2) % N_ANGLES - N_ANGLES / 2
-        votes = (1 - distance.abs()).clamp(min=0) * torch.hypot(dx, dy)[:, None]
-        cell = self.size // N_CELLS
-        histograms = functional.normalize(functional.avg_pool2d(votes, cell).flatten(1).sqrt(), dim=1)
-        means = functional.normalize(functional.avg_pool2d(colours - 0.5, cell).flatten(1), dim=1)
-        return torch.cat([histograms, COLOUR_WEIGHT * means], dim=1).numpy()
+        colours: Descriptors = np.asarray(images / np.float32(255), np.float32)
+        gray = colours.mean(axis=3)
+        dx = np.pad(gray[:, :, 2:] - gray[:, :, :-2], ((0, 0), (0, 0), (1, 1)))
+        dy = np.pad(gray[:, 2:] - gray[:, :-2], ((0, 0), (1, 1), (0, 0)))
+        angle = np.arctan2(dy, dx) * np.float32(N_ANGLES / (2 * np.pi))
+        directions = np.arange(N_ANGLES, dtype=np.float32)
+        distance = (angle[..., None] - directions + N_ANGLES / 2) % N_ANGLES - N_ANGLES / 2
+        weights = (1 - np.abs(distance)).clip(min=0).astype(np.float32)
+        votes = weights * np.hypot(dx, dy)[..., None]
+        histograms = _unit(np.sqrt(self._cell_means(np.asarray(votes, np.float32))))
+        means = _unit(self._cell_means(np.asarray(colours - 0.5, np.float32)))
+        return np.concatenate([histograms, COLOUR_WEIGHT * means], axis=1)
+
+    def _cell_means(self, maps: Descriptors) -> Descriptors:
+        """Means (n, channels * cells) of maps (n, size, size, channels)."""
+        n, cell = len(maps), self.size // N_CELLS
+        means = maps.reshape(n, N_CELLS, cell, N_CELLS, cell, -1).mean(axis=(2, 4))
+        return means.transpose(0, 3, 1, 2).reshape(n, -1)
 
     def describe_whole(self, images: Images) -> Descriptors:
         """Nothing: a grid of cells does not describe a thing that may be anywhere."""
         return np.zeros((len(images), 0), np.float32)
 
 
+def _unit(vectors: Descriptors) -> Descriptors:
+    """Vectors (n, width) of length 1; those of length 0 stay."""
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+
+
 def make_features(name: str = AUTO) -> Features:
     """Features by name; "auto" takes pretrained ones where their weights are found, else gradients."""
     if name == AUTO:
         try:
-            EfficientNetLite0.find_weights()
+            published("efficientnet-lite0").find()
         except BadInput:
             return GradientFeatures()
         return PretrainedFeatures()

@@ -13,7 +13,8 @@ from everlearn.recognition.occluders import without_occluder
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
 from everlearn.recognition.views import crop, middle, unwarp
 from everlearn.rng import FloatArray, IntArray
-from everlearn.streams.images.canonical import CutOut, cut_out
+from everlearn.streams.images.background import PlainBackground
+from everlearn.streams.images.canonical import CutOut, cut_from
 from everlearn.streams.images.decode import Pixels
 from everlearn.streams.images.denoise import denoised
 
@@ -89,8 +90,12 @@ class View:
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        self.image, self.hidden = without_occluder(denoised(np.ascontiguousarray(rgba[..., :3])))
-        self.found: CutOut = cut_out(np.dstack([self.image, rgba[..., 3]]))
+        image = denoised(np.ascontiguousarray(rgba[..., :3]))
+        background = PlainBackground.find(image)
+        self.image, self.hidden = without_occluder(image, background)
+        if self.hidden is not None:
+            background = PlainBackground.find(self.image)
+        self.found: CutOut = cut_from(np.dstack([self.image, rgba[..., 3]]), background)
 
     @property
     def is_cut_out(self) -> bool:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from everlearn.streams.images.canonical import MIN_CONTRAST, Mask, background_surface, fill_holes
+from everlearn.streams.images.background import MIN_CONTRAST, Mask, PlainBackground, fill_holes
 from everlearn.streams.images.decode import Pixels
 
 TOLERANCE = 5.0
@@ -15,20 +15,20 @@ MIN_LEFT = 0.3
 """Share of what is not background that must be left; else the occluder may be the object."""
 
 
-def without_occluder(rgb: Pixels) -> tuple[Pixels, Mask | None]:
+def without_occluder(rgb: Pixels, background: PlainBackground | None) -> tuple[Pixels, Mask | None]:
     """The image with the background in place of an occluder, and where it was; None if there is none.
 
     Example:
         >>> image = np.full((64, 64, 3), 255, np.uint8)
         >>> image[16:48, 8:56] = np.arange(48, dtype=np.uint8)[:, None] * 3
         >>> image[:, 28:36] = 90
-        >>> found, hidden = without_occluder(image)
+        >>> found, hidden = without_occluder(image, PlainBackground.find(image))
         >>> np.unique(found[:, 28:36]).tolist(), np.flatnonzero(hidden.any(axis=0)).tolist()
         ([255], [27, 28, 29, 30, 31, 32, 33, 34, 35, 36])
     """
-    surface = background_surface(rgb)
-    if surface is None:
+    if background is None:
         return rgb, None
+    surface = background.surface()
     is_other = np.abs(rgb - surface).max(axis=2) > MIN_CONTRAST
     edge = np.ones(is_other.shape, bool)
     edge[1:-1, 1:-1] = False
