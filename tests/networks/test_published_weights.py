@@ -1,7 +1,8 @@
 """Files of published weights: torch's own format without torch, and what is refused."""
 
 import os
-import zipfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,11 @@ import torch
 
 from everlearn.errors import BadInput
 from everlearn.networks.published_weights import published, read_arrays
+
+
+def save(content: Any, path: Path) -> None:
+    """Write the format of the package with the weights of EfficientNet-Lite0."""
+    torch.save(content, path, _use_new_zipfile_serialization=False)
 
 
 def test_files_of_torch_are_read(tmp_path):
@@ -20,7 +26,7 @@ def test_files_of_torch_are_read(tmp_path):
         "part of another": base[1:, 2:4],
         "transposed": base.T,
     }
-    torch.save(tensors, tmp_path / "net.pth")
+    save(tensors, tmp_path / "net.pth")
     found = read_arrays(tmp_path / "net.pth")
     assert found.keys() == tensors.keys()
     for name, tensor in tensors.items():
@@ -36,20 +42,20 @@ class Harmful:
 @pytest.mark.parametrize("content", [Harmful(), {"weights": Harmful()}, [1, 2]])
 def test_nothing_else_in_a_file_of_torch_is_called(content, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    torch.save(content, tmp_path / "net.pth")
+    save(content, tmp_path / "net.pth")
     with pytest.raises(BadInput, match="is not a file of weights, or it is damaged"):
         read_arrays(tmp_path / "net.pth")
     assert not (tmp_path / "made-by-the-file").exists()
 
 
 def test_damaged_files_are_refused(tmp_path):
-    torch.save({"weights": torch.randn(100)}, tmp_path / "net.pth")
+    save({"weights": torch.randn(100)}, tmp_path / "net.pth")
     content = (tmp_path / "net.pth").read_bytes()
-    (tmp_path / "net.pth").write_bytes(content[:300])
+    (tmp_path / "short.pth").write_bytes(content[:-20])
+    (tmp_path / "very short.pth").write_bytes(content[:100])
+    (tmp_path / "empty.pth").write_bytes(b"")
     (tmp_path / "net.safetensors").write_bytes(b"no weights")
-    with zipfile.ZipFile(tmp_path / "other.pth", "w") as archive:
-        archive.writestr("readme", "no weights")
-    for name in ("net.pth", "net.safetensors", "other.pth"):
+    for name in ("short.pth", "very short.pth", "empty.pth", "net.safetensors"):
         with pytest.raises(BadInput, match="is not a file of weights, or it is damaged"):
             read_arrays(tmp_path / name)
 

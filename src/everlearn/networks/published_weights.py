@@ -3,12 +3,11 @@
 import importlib.util
 import pickle
 import re
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +33,8 @@ MOBILENET_LAYERS = (
 """MobileNet v1: name, width and stride of each separable convolution after the first layer."""
 EPSILON = 1e-3
 """Of batch normalization, as in TensorFlow."""
+PTH_MAGIC = 0x1950A86A20F9469CFC6C
+"""First number in a file that torch.save wrote before version 1.6."""
 STORAGES = {"FloatStorage": np.float32, "HalfStorage": np.float16, "LongStorage": np.int64}
 """Types of numbers in a file that torch.save wrote."""
 
@@ -77,55 +78,70 @@ def published(name: str) -> PublishedWeights:
 
 
 def read_arrays(path: Path) -> Arrays:
-    """The tensors of a .safetensors file, or of a .pth file of an installed package, as float32."""
+    """The tensors of a .safetensors file, or of the .pth file of an installed package, as float32."""
     try:
         if path.suffix == ".pth":
-            with zipfile.ZipFile(path) as archive:
-                return _read_pth(archive)
+            with path.open("rb") as file:
+                return _read_pth(file)
         tensors = safetensors.numpy.load_file(path)
-    except (safetensors.SafetensorError, zipfile.BadZipFile, pickle.UnpicklingError, KeyError, OSError):
+    except (safetensors.SafetensorError, pickle.UnpicklingError, EOFError, OSError, ValueError):
         raise BadInput(f"{str(path)!r} is not a file of weights, or it is damaged; use a copy") from None
     return {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
 
 
-def _read_pth(archive: zipfile.ZipFile) -> Arrays:
-    """The tensors of a state_dict that torch.save wrote; nothing in the file is called but what is below."""
-    names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-    if len(names) != 1:
-        raise zipfile.BadZipFile
-    with archive.open(names[0]) as file:
-        tensors = _Unpickler(file, archive, names[0].removesuffix("data.pkl")).load()
-    if not isinstance(tensors, dict) or not all(isinstance(each, np.ndarray) for each in tensors.values()):
-        raise pickle.UnpicklingError
-    return {name: np.asarray(tensor, np.float32) for name, tensor in tensors.items()}
+def _read_pth(file: IO[bytes]) -> Arrays:
+    """The tensors of a state_dict in the format that torch.save wrote before version 1.6.
+
+    It has pickles of two constants, the sizes of types, the tensors and the order of their storages; then
+    come the number of elements and the elements of each storage.
+    """
+    if _Unpickler(file).load() != PTH_MAGIC:
+        raise pickle.UnpicklingError("not a file of torch.save")
+    _Unpickler(file).load()
+    _Unpickler(file).load()
+    loader = _Unpickler(file)
+    tensors, arrays = loader.load(), {}
+    if not isinstance(tensors, dict) or not all(isinstance(each, _Tensor) for each in tensors.values()):
+        raise pickle.UnpicklingError("not a dictionary of tensors")
+    storages = {}
+    for key in _Unpickler(file).load():
+        n, dtype = int(np.frombuffer(file.read(8), "<i8")[0]), np.dtype(loader.types[key])
+        storages[key] = np.frombuffer(file.read(n * dtype.itemsize), dtype, n)
+    for name, tensor in tensors.items():
+        storage = storages[tensor.storage][tensor.offset :]
+        steps = [step * storage.itemsize for step in tensor.strides]
+        view = np.lib.stride_tricks.as_strided(storage, tensor.shape, steps, writeable=False)
+        arrays[name] = view.astype(np.float32)
+    return arrays
+
+
+class _Tensor(NamedTuple):
+    storage: str
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 class _Unpickler(pickle.Unpickler):
     """Reads dictionaries of tensors, and refuses every other class and function."""
 
-    def __init__(self, file: IO[bytes], archive: zipfile.ZipFile, folder: str) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
-        self._archive, self._folder = archive, folder
+        self.types: dict[str, Any] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("collections", "OrderedDict"):
             return OrderedDict
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _tensor
+            return lambda storage, offset, shape, strides, *_: _Tensor(storage, offset, shape, strides)
         if module == "torch" and name in STORAGES:
             return STORAGES[name]
         raise pickle.UnpicklingError(f"{module}.{name} is not expected in a file of weights")
 
-    def persistent_load(self, pid: Any) -> npt.NDArray[Any]:
-        _, dtype, key, _, _ = pid
-        return np.frombuffer(self._archive.read(f"{self._folder}data/{key}"), dtype)
-
-
-def _tensor(
-    storage: npt.NDArray[Any], offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: Any
-) -> npt.NDArray[Any]:
-    steps = [each * storage.itemsize for each in strides]
-    return np.lib.stride_tricks.as_strided(storage[offset:], shape, steps, writeable=False).copy()
+    def persistent_load(self, pid: Any) -> str:
+        _, dtype, key, *_ = pid
+        self.types[key] = dtype
+        return str(key)
 
 
 def _lite0_name(name: str) -> str | None:
