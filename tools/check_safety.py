@@ -31,10 +31,12 @@ def unsafe_nodes(source: str) -> Iterator[tuple[int, str]]:
         >>> list(unsafe_nodes("import pickle"))
         [(1, 'import of pickle')]
     """
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    allowed = {"pickle"} if _restricts_pickle(tree) else set()
+    for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                modules = [each.name for each in names]
+                modules = [each.name for each in names if each.name not in allowed]
             case ast.ImportFrom(module=str(module)):
                 modules = [module]
             case ast.Call():
@@ -44,6 +46,27 @@ def unsafe_nodes(source: str) -> Iterator[tuple[int, str]]:
                 continue
         bad = [name for name in modules if name.partition(".")[0] in MODULES]
         yield from ((node.lineno, f"import of {name}") for name in bad)
+
+
+def _restricts_pickle(tree: ast.AST) -> bool:
+    """Whether pickle is used only for unpicklers that choose which classes and functions exist.
+
+    Example:
+        >>> safe = "class Safe(pickle.Unpickler): find_class = refuse"
+        >>> _restricts_pickle(ast.parse(safe)), _restricts_pickle(ast.parse("pickle.loads(data)"))
+        (True, False)
+    """
+    bases = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(
+            ast.unparse(base) == "pickle.Unpickler" for base in node.bases
+        ):
+            if "find_class" not in ast.unparse(node):
+                return False
+            bases += 1
+    used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    others = [name for name in used if name.startswith("pickle.") and name != "pickle.UnpicklingError"]
+    return bases > 0 and others == ["pickle.Unpickler"] * bases
 
 
 def _unsafe_call(call: ast.Call) -> Iterator[str]:
