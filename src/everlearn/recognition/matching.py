@@ -247,11 +247,12 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     aligned = [each for _, each in found[:N_DESCRIBED]]
     views = [unwarp(view.image, each[2], gallery.pixels[each[0]], view.features.size) for each in aligned]
     pixels, masks = np.stack([each[0] for each in views]), np.stack([each[1] for each in views])
-    similarities = gallery.similarity.of_objects(view.features.describe(pixels, masks))
+    aligned_rows = np.array([row for row, _, _ in aligned])
+    similarities = gallery.similarity.of_rows(view.features.describe(pixels, masks), aligned_rows)
     masked = np.full(len(gallery.labels), -2.0)
-    for i, (row, _, _) in enumerate(aligned):
-        masked[row] = max(masked[row], similarities[i, row].max())
-    return _best(view, gallery, aligned, masked, np.unique([row for row, _, _ in aligned]), MASKED_WEIGHT)
+    for i, row in enumerate(aligned_rows):
+        masked[row] = max(masked[row], similarities[i, i].max())
+    return _best(view, gallery, aligned, masked, np.unique(aligned_rows), MASKED_WEIGHT)
 
 
 def _best(

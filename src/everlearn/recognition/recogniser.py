@@ -74,6 +74,7 @@ class Recogniser:
         self.features: Features = make_features(settings["features"])
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
+        self._known_names: dict[int, str] | None = None
         self._unknowns = Unknowns(self)
 
     @classmethod
@@ -205,6 +206,7 @@ class Recogniser:
         if new in self:
             raise BadInput(f"there is a class {new!r} already; choose another name")
         self._memory.rename(self._label(old), new)
+        self._known_names = None
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
@@ -297,10 +299,13 @@ class Recogniser:
         self._calibration = None
 
     def _changed(self) -> None:
-        self._gallery, self._calibration = None, None
+        self._gallery = self._calibration = self._known_names = None
 
     def _names(self) -> dict[int, str]:
-        return self._memory.names()
+        """The name of each class; decoding those of thousands takes longer than an answer."""
+        if self._known_names is None:
+            self._known_names = self._memory.names()
+        return self._known_names
 
     def _label(self, name: str) -> int:
         for label, known in self._names().items():

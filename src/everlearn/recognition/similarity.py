@@ -44,6 +44,13 @@ class Similarity:
         """(m, n, views) of descriptors (m, n_features) of objects that were cut out."""
         return metric_similarities(descriptors, self.descriptors, *self._object_metric)
 
+    def of_rows(self, descriptors: Descriptors, rows: IntArray) -> Descriptors:
+        """(m, m, views) of the same with some rows (m,)."""
+        metric, norms = self._object_metric
+        return metric_similarities(
+            descriptors, self.descriptors[rows], metric, [each[rows] for each in norms]
+        )
+
     def of_whole(self, descriptors: Descriptors) -> Descriptors:
         """(n,) of the best of some descriptors (m, n_whole) of a whole image, in the best view."""
         return metric_similarities(descriptors, self.whole, *self._whole_metric).max(axis=(0, 2))
@@ -59,16 +66,21 @@ class Similarity:
             rows: of the exemplars.
         """
         metric, norms = self._scene_metric
-        views = (rows[:, None] * self.descriptors.shape[1] + np.arange(self.descriptors.shape[1])).ravel()
-        exemplars = self.descriptors.reshape(-1, sum(self.widths))[views]
+        n, n_views = self.descriptors.shape[:2]
+        flat, views = self.descriptors.reshape(n * n_views, -1), np.arange(n * n_views)
+        if len(rows) < n:  # else a copy of all descriptors would take longer than what is computed with it
+            views = (rows[:, None] * n_views + np.arange(n_views)).ravel()
+            flat = flat[views]
         layers = []
         for i, each in enumerate(maps):
             part = metric.slices[i]
             cells = each.reshape(-1, each.shape[-1]) - metric.center[part] - self._shift[part]
             dual = metric.dual_of(i, cells)
             squares: Descriptors = np.asarray(cells @ dual.T, np.float32)
-            products = dual @ (exemplars[:, part] - metric.center[part]).T
-            layers.append((products / norms[i].ravel()[views], squares, each.shape[0]))
+            products = dual @ flat[:, part].T
+            products -= (dual @ metric.center[part])[:, None]
+            products /= norms[i].ravel()[views]
+            layers.append((products, squares, each.shape[0]))
         found = [self._in_window(layers, views, top, left) for top, left in _offsets(maps)]
         return np.max(found, axis=0).reshape(len(rows), -1).max(axis=1)
 
@@ -98,7 +110,9 @@ class Similarity:
         for products, gram, side in layers:
             n = side // coarsest
             window = n * GRID // 2
-            weights = self._weights[window][views]
+            weights = self._weights[window]
+            if len(views) < len(weights):
+                weights = weights[views]
             rows, columns = n * top + np.arange(window), n * left + np.arange(window)
             cells = (rows[:, None] * side + columns).ravel()
             squares = np.einsum("vc,vc->v", weights @ gram[np.ix_(cells, cells)], weights)
