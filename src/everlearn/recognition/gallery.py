@@ -109,13 +109,20 @@ class Exemplar:
 
     def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
         """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
+        return self.refine(image, start, self.approach(image, start)[1])
+
+    def approach(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
+        """The share of a reduced image that the exemplar explains, and the transform: a similarity."""
         level = image.level_for(start, 16)
         at = _to_level(start, level)
         alignment.best_start(image.levels[level], self.coarse.places, self.coarse.levels, at)
-        alignment.align(image.levels[level], self.coarse.places, self.coarse.levels, at, 4, 8)
-        transform = _to_level(at, -level)
-        level = image.level_for(transform, 32)
-        at = _to_level(transform, level)
+        share = alignment.align(image.levels[level], self.coarse.places, self.coarse.levels, at, 4, 8)
+        return share, _to_level(at, -level)
+
+    def refine(self, image: Pyramid, start: FloatArray, near: FloatArray) -> tuple[float, FloatArray]:
+        """The result of `align`, from the transform that `approach` has found."""
+        level = image.level_for(near, 32)
+        at = _to_level(near, level)
         for n_parameters in (6, 8):
             alignment.align(image.levels[level], self.fine.places, self.fine.levels, at, n_parameters, 6)
         explained, by_mean = light.explained_colours(

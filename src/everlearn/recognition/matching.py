@@ -26,8 +26,8 @@ MIDDLES = (1.0, 0.5)
 """Parts of an image, around its middle, that are described as whole images."""
 N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
-N_PROPOSED, N_DESCRIBED = 24, 5
-"""Poses that are aligned if the object may be anywhere, and those whose masked view is described."""
+N_PROPOSED, N_REFINED, N_DESCRIBED = 24, 10, 5
+"""Poses that are aligned if the object may be anywhere, those at full resolution, and those described."""
 N_IN_BOX = 2
 """Poses of an exemplar that are aligned because they fill the box around what is seen of the object."""
 TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.05, 0.02
@@ -239,8 +239,11 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """
     rows, found = _most_similar(by_row), []
     windows, boxes = view.windows
-    for score, row, start in gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0)):
-        explained, transform = gallery.exemplar(row).align(view.pyramid, start)
+    poses = gallery.poses(windows, boxes, rows, N_PROPOSED, windows.mean(axis=0))
+    near = [(pose, *gallery.exemplar(pose[1]).approach(view.pyramid, pose[2])) for pose in poses]
+    near.sort(key=lambda each: -(each[1] + SCORE_WEIGHT * each[0][0]))
+    for (score, row, start), _, approached in near[:N_REFINED]:
+        explained, transform = gallery.exemplar(row).refine(view.pyramid, start, approached)
         explained += CERTAIN_WEIGHT * max(0.0, score - CERTAIN_SCORE)
         found.append((explained + SCORE_WEIGHT * score, (row, explained, transform)))
     found.sort(key=lambda each: -each[0])

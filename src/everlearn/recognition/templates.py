@@ -44,7 +44,7 @@ Of few exemplars, the covariance says more about themselves than about what all 
 """
 MAX_FITTED = 768
 """Templates that the covariance is computed from; more would take too long when a memory is opened."""
-MAX_SEARCHED = 100
+MAX_SEARCHED = 40
 """Exemplars that are searched for in one image."""
 STEPS = 127 / 1.5
 """Quantisation steps of a stored template per unit."""
