@@ -27,21 +27,22 @@ SEEDS = (0, 1, 2)
 
 def aloi_trials() -> Iterator[Trial]:
     """One view of each object, asked at three angles."""
-    asked = {f"{angle} degrees": _aloi_views((angle,)) for angle in ANGLES}
-    yield _taught("1 view", 0, _aloi_views((0,)), asked)
+    asked = {f"{angle} degrees": aloi_views((angle,)) for angle in ANGLES}
+    yield _taught("1 view", 0, aloi_views((0,)), asked)
 
 
 def aloi_four_trials() -> Iterator[Trial]:
     """Four views of each object, asked at all others."""
     others = tuple(angle for angle in range(0, 360, 10) if angle not in QUARTERS)
-    yield _taught("4 views", 0, _aloi_views(QUARTERS), {"32 other views": _aloi_views(others)})
+    yield _taught("4 views", 0, aloi_views(QUARTERS), {"32 other views": aloi_views(others)})
 
 
 def _taught(name: str, seed: int, taught: Queries, asked: dict[str, Queries]) -> Trial:
     return Trial(name, seed, taught.images, [name for name in taught.names if name], asked)
 
 
-def _aloi_views(angles: tuple[int, ...]) -> Queries:
+def aloi_views(angles: tuple[int, ...]) -> Queries:
+    """The views of all objects of ALOI at some angles."""
     things = sorted({PurePosixPath(name).parts[1] for name in open_zip(ALOI).namelist()})
     files = [f"aloi/{thing}/{angle:03d}.webp" for angle in angles for thing in things]
     return Queries(LazyImages(partial(read_image, ALOI), files), list(things) * len(angles))

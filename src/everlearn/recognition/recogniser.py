@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from PIL import Image
 
+from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
@@ -210,7 +211,8 @@ class Recogniser:
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
-        return [self._answer(limited(read_image(each))) for each in _as_list(images)]
+        with blas_threads(1):  # products are small: threads would wait for each other
+            return [self._answer(limited(read_image(each))) for each in _as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
