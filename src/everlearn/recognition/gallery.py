@@ -1,5 +1,6 @@
 """Exemplars in RAM, ready for comparison: similarities, points, and the search for poses."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,15 +139,20 @@ class Gallery:
 
     Args:
         similarity: of descriptors.
-        pixels: (n, size, size, 4) the exemplars.
+        image_at: gives the exemplar (size, size, 4) of a row; few are needed for an answer.
         templates: (n, angles of templates, length).
         upright: whether things are always seen upright.
     """
 
     def __init__(
-        self, similarity: Similarity, pixels: Pixels, templates: Quantised, *, upright: bool
+        self,
+        similarity: Similarity,
+        image_at: Callable[[int], Pixels],
+        templates: Quantised,
+        *,
+        upright: bool,
     ) -> None:
-        self.labels, self.pixels, self.similarity = similarity.labels, pixels, similarity
+        self.labels, self.similarity, self._image_at = similarity.labels, similarity, image_at
         self._template_angles, self._search = template_angles(upright=upright), TemplateSearch(templates)
         self._exemplars: dict[int, Exemplar] = {}
         self._geometries: dict[tuple[int, int], Geometry] = {}
@@ -177,10 +183,10 @@ class Gallery:
     def exemplar(self, row: int) -> Exemplar:
         """The exemplar of a row."""
         if row not in self._exemplars:
-            self._exemplars[row] = Exemplar(self.pixels[row])
+            self._exemplars[row] = Exemplar(self._image_at(row))
         return self._exemplars[row]
 
     def _geometry(self, row: int, angle: int) -> Geometry:
         if (row, angle) not in self._geometries:
-            self._geometries[row, angle] = geometry(self.pixels[row], self._template_angles[angle])
+            self._geometries[row, angle] = geometry(self.exemplar(row).pixels, self._template_angles[angle])
         return self._geometries[row, angle]

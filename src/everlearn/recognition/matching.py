@@ -248,7 +248,10 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
         found.append((explained + SCORE_WEIGHT * score, (row, explained, transform)))
     found.sort(key=lambda each: -each[0])
     aligned = [each for _, each in found[:N_DESCRIBED]]
-    views = [unwarp(view.image, each[2], gallery.pixels[each[0]], view.features.size) for each in aligned]
+    views = [
+        unwarp(view.image, transform, gallery.exemplar(row).pixels, view.features.size)
+        for row, _, transform in aligned
+    ]
     pixels, masks = np.stack([each[0] for each in views]), np.stack([each[1] for each in views])
     aligned_rows = np.array([row for row, _, _ in aligned])
     similarities = gallery.similarity.of_rows(view.features.describe(pixels, masks), aligned_rows)

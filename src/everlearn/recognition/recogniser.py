@@ -261,7 +261,7 @@ class Recogniser:
                 whole_widths=self.features.whole_widths,
             )
             self._gallery = Gallery(
-                similarity, memory.images(), memory.columns("templates"), upright=self.upright
+                similarity, memory.image_at, memory.columns("templates"), upright=self.upright
             )
         return self._gallery
 
@@ -318,8 +318,7 @@ class Recogniser:
     def _new_label(self, name: str, pixels: Pixels) -> int:
         """The label of a class, or a new one; an image must not be taught under two names."""
         names = self._names()
-        equal = (self.gallery.pixels == pixels[0]).all(axis=(1, 2, 3))
-        for label in self.gallery.labels[equal].tolist():
+        for label in self._memory.labels()[self._memory.find_image(pixels[0])].tolist():
             if names[label] != name:
                 raise BadInput(
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"

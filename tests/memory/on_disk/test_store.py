@@ -214,3 +214,17 @@ def test_columns_are_stored_erased_and_reopened(tmp_path):
         memory.write_column("numbers", np.array([1, 2]))
         assert memory.columns("numbers").tolist() == [1, 2]
         assert memory.names() == {6: "b"}
+
+
+def test_single_images_and_their_numbers(tmp_path: Path) -> None:
+    with OnDiskMemory.create(tmp_path / "memory", image_shape=SHAPE) as memory:
+        assert memory.find_image(image(1)).tolist() == []
+        memory.add([1, 2, 3, 4], np.stack([image(1), image(2), image(3), image(2)]))
+        memory.forget([1])
+        labels = memory.labels()
+        assert sorted(labels[memory.find_image(image(2))].tolist()) == [2, 4]
+        near = image(2).copy()
+        near[1, 1] ^= 1  # not among the pixels that are compared first
+        assert memory.find_image(near).tolist() == []
+        for number, whole in enumerate(memory.images()):
+            np.testing.assert_array_equal(memory.image_at(number), whole)

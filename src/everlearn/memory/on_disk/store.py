@@ -112,7 +112,8 @@ class OnDiskMemory:
 
     def columns(self, name: str) -> AnyArray:
         """A copy of a column: a row per image, in the order of `labels`."""
-        return self._open.columns[name].read(0, len(self._table))[self._used_rows()]
+        values, used = self._open.columns[name].read(0, len(self._table)), self._used_rows()
+        return values if len(used) == len(values) else values[used]
 
     def write_column(self, name: str, values: AnyArray) -> None:
         """Replace a column, in the order of `labels`; not atomic, so only for what can be computed again."""
@@ -123,6 +124,17 @@ class OnDiskMemory:
     def images(self) -> Images:
         """Copies of all images, in the order of `labels`."""
         return np.array(self._images[self._used_rows()])
+
+    def image_at(self, number: int) -> Images:
+        """A copy of one image, by its number in the order of `labels`."""
+        return np.array(self._images[self._used_rows()[number]])
+
+    def find_image(self, image: Images) -> IntArray:
+        """The numbers of equal images, in the order of `labels`."""
+        step = max(1, len(image) // 8)  # a few pixels of all images, then all pixels of a few
+        rows = self._used_rows()
+        numbers = np.flatnonzero(_equal(self._images[rows, ::step, ::step], image[::step, ::step]))
+        return numbers[_equal(self._images[rows[numbers]], image)]
 
     def labels(self) -> IntArray:
         """The label of each image, in no particular order."""
@@ -305,3 +317,8 @@ def _checked_name(name: str) -> str:
     if not name.strip() or not name.isprintable() or len(name.encode()) > NAME_BYTES:
         raise BadInput(f"{name!r:.80} is no valid class name; give 1 to {NAME_BYTES} bytes of printable text")
     return name
+
+
+def _equal(images: Images, image: Images) -> npt.NDArray[np.bool_]:
+    """Whether each of some images equals another one."""
+    return np.asarray((images == image).reshape(len(images), -1).all(axis=1))
