@@ -321,4 +321,4 @@ def _checked_name(name: str) -> str:
 
 def _equal(images: Images, image: Images) -> npt.NDArray[np.bool_]:
     """Whether each of some images equals another one."""
-    return np.asarray((images == image).reshape(len(images), -1).all(axis=1))
+    return np.asarray((images == image).all(axis=tuple(range(1, images.ndim))))
