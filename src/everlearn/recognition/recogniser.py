@@ -163,7 +163,7 @@ class Recogniser:
         An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
         with the whole image: which of both will be seen again cannot be known.
         """
-        rgba = limited(read_image(image))
+        rgba = _read(image)
         found = [cut_out(rgba)]
         area, mask = found[0].pixels[..., 3].size, (found[0].pixels[..., 3] > 127).sum()
         n_pixels = rgba.shape[0] * rgba.shape[1]
@@ -171,7 +171,7 @@ class Recogniser:
             found.append(whole(rgba))
         pixels = np.stack([each.canonical(SIZE) for each in found])
         if not (pixels[..., 3] > 127).any(axis=(1, 2)).all():
-            raise BadInput("the image is empty; give one that shows something")
+            raise BadInput("the object is too thin to be stored; give an image that shows more of it")
         label = self._new_label(name, pixels)
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
@@ -212,7 +212,7 @@ class Recogniser:
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
-            return [self._answer(limited(read_image(each))) for each in _as_list(images)]
+            return [self._answer(_read(each)) for each in _as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
@@ -324,6 +324,14 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
+
+
+def _read(image: ImageLike) -> Pixels:
+    """An image (H, W, 4) that shows something, not larger than needed."""
+    rgba = limited(read_image(image))
+    if not (rgba[..., 3] > 127).any():
+        raise BadInput("the image is empty; give one that shows something")
+    return rgba
 
 
 def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
