@@ -82,6 +82,19 @@ def test_bad_settings_are_refused(settings: dict[str, object], word: str) -> Non
         Naive(**settings)  # type: ignore[arg-type]
 
 
+def test_pretrained_batch_normalization_becomes_renormalization(tmp_path) -> None:
+    net = make_backbone("pooled", (16, 16), 1)
+    net(torch.rand(8, 1, 16, 16))
+    save_weights(net, tmp_path / "net.safetensors")
+    images = np.random.default_rng(0).integers(0, 256, (8, 16, 16), np.uint8)
+    settings = {"image_shape": (16, 16), "backbone": "pooled", "weights": str(tmp_path / "net.safetensors")}
+    own, renorm = Naive(**settings), Naive(**settings, norm="renorm")
+    assert np.allclose(own.features(images), renorm.features(images), atol=1e-4)
+    assert any(isinstance(each, BatchRenorm) for each in renorm.net.modules())
+    with pytest.raises(BadInput, match="set norm to renorm"):
+        Naive(**settings, norm="group")
+
+
 def test_weights_are_loaded_and_their_batch_normalization_is_frozen(tmp_path) -> None:
     net = make_backbone("pooled", (16, 16), seed=5)
     save_weights(net, tmp_path / "net.safetensors")

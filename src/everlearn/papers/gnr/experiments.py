@@ -20,6 +20,7 @@ from everlearn.papers.gnr.real import (
     COMPARED,
     FACTORS,
     FREE,
+    FROZEN,
     GENERATOR_EPOCHS,
     NAIVE,
     NONE,
@@ -51,7 +52,11 @@ NIC = (
     "eight sessions of 300 frames and 391 tasks. Each task has 10 epochs: 20 steps of classifier and "
     "generator with replay and 10 without (20 and 12 in the paper). The learning rates are the paper's."
 )
-RATES = "twice the learning rates"
+NORMALIZATION = (
+    "The paper replaces batch normalization by batch renormalization. Our first runs kept batch "
+    "normalization with the pretrained statistics."
+)
+RATES = "a third of the learning rates and three times as large ones"
 
 
 def _naive(*variants: str) -> tuple[str, ...]:
@@ -188,6 +193,23 @@ EXPERIMENTS = (
         "there are more and more. Quality falls in NC, where no class comes back. It rises in NIC, where "
         "classes recur: no loss from copy to copy is seen in 91 tasks.",
         QUALITY_COLUMNS,
+    ),
+    Experiment(
+        "gnr-normalization",
+        "Batch normalization with frozen statistics instead of batch renormalization (not in the paper)",
+        tuple(
+            name for variant in COMPARED for name in (f"nic {variant}", f"{FROZEN.name} nic {variant}")
+        ),
+        (
+            better(
+                "Random activations are better with batch renormalization than with frozen statistics.",
+                ("nic NR-RD", f"{FROZEN.name} nic NR-RD"),
+                is_ours=True,
+            ),
+        ),
+        None,
+        NORMALIZATION,
+        COLUMNS,
     ),
     Experiment(
         "gnr-generator",
