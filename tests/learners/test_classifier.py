@@ -5,6 +5,7 @@ import torch
 from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
 from everlearn.networks import make_backbone, module_state, transfer_optimizer_state
+from everlearn.networks.normalization import BatchRenorm
 from everlearn.networks.weights import save_weights
 from everlearn.streams import Batch
 from tests.learners.toy import FLAT, batch_of, cross_entropy, gradients, head_of, set_head, some_head
