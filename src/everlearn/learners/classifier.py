@@ -65,8 +65,8 @@ class Classifier(Learner):
     )  # fmt: skip
     weights: str = setting(
         "initial weights of the backbone: a .safetensors file, such as `everlearn pretrain` writes, or "
-        '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights, and with '
-        'norm "renorm" becomes batch renormalization that starts at them',
+        '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights; with '
+        'norm "renorm" it becomes batch renormalization that starts at them',
         default="",
     )
     optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")

@@ -35,10 +35,15 @@ SETTING = (
     "Fifty classes of CIFAR-100 (160 training and 40 test images each, 96 px) in the tasks of CORe50, and "
     "MobileNet v1 with a quarter of its channels, pretrained on ImageNet, which contains many of these "
     "classes. Activations are replayed after conv5_4, as in the paper: 128 maps of 6 by 6. The layers below "
-    "are frozen, the three blocks above and the head are trained. Batches, memory and epochs are those of "
-    "the paper. All lines have the same learning rates, those of the paper, but for a smaller one in the "
-    "first task, where the paper's 0.03 stays at chance; it was chosen by the line PR-OD alone on two seeds "
-    "that are not reported. A task of NC has 800 images and 32 steps (in the paper 12,000 and 420). "
+    "are frozen, the three blocks above and the head are trained. As in the paper, batch renormalization "
+    "takes the place of batch normalization; it starts at the pretrained statistics. Memory and epochs are "
+    "those of the paper. Batches are a quarter of the paper's (28 new and 4 replayed activations), so that a "
+    "task of 800 images has 116 steps (in the paper 12,000 images and 420 steps). All lines have the same "
+    "learning rates, those of the paper with replay, but for the first task: the paper's 0.03 makes class "
+    "weights five times as large as those of later tasks, so it is 0.0003, the paper's rate without replay. "
+    "The line PR-OD alone decided this, on seed 8, which is not reported: final accuracy 0.537, with 16 "
+    "epochs of the paper's batches 0.529, with these and 0.03 0.238. With 8 epochs of small batches it was "
+    "0.574; these were not used, since all runs would take twice as long. "
     '"none" is AR1, "free" has no penalty on changes of the backbone (not in the paper).'
 )
 MEASURES = (
@@ -197,16 +202,8 @@ EXPERIMENTS = (
     Experiment(
         "gnr-normalization",
         "Batch normalization with frozen statistics instead of batch renormalization (not in the paper)",
-        tuple(
-            name for variant in COMPARED for name in (f"nic {variant}", f"{FROZEN.name} nic {variant}")
-        ),
-        (
-            better(
-                "Random activations are better with batch renormalization than with frozen statistics.",
-                ("nic NR-RD", f"{FROZEN.name} nic NR-RD"),
-                is_ours=True,
-            ),
-        ),
+        tuple(name for variant in COMPARED for name in (f"nic {variant}", f"{FROZEN.name} nic {variant}")),
+        (),
         None,
         NORMALIZATION,
         COLUMNS,
