@@ -200,14 +200,11 @@ def _renorm_of(layer: nn.Module) -> nn.Module:
     """Batch renormalization with weights and running statistics of batch normalization."""
     if not isinstance(layer, nn.modules.batchnorm._BatchNorm):
         return layer
-    assert layer.running_mean is not None  # noqa: S101  (it has running statistics)
-    assert layer.running_var is not None  # noqa: S101
-    renorm = FusedBatchRenorm(layer.num_features, eps=layer.eps)
+    renorm, trained = FusedBatchRenorm(layer.num_features, eps=layer.eps), layer.state_dict()
     with torch.no_grad():
-        renorm.weight.copy_(layer.weight)
-        renorm.bias.copy_(layer.bias)
-        renorm.running_mean.copy_(layer.running_mean)
-        renorm.running_std.copy_((layer.running_var + layer.eps).sqrt())
+        for name in ("weight", "bias", "running_mean"):
+            getattr(renorm, name).copy_(trained[name])
+        renorm.running_std.copy_((trained["running_var"] + layer.eps).sqrt())
         renorm.n_batches.fill_(PRETRAINED_BATCHES)
     return renorm
 

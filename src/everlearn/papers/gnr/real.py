@@ -6,10 +6,14 @@ three blocks above it are trained. "pooled" is the last layer of the same networ
 trained. "last block" is that of EfficientNet-Lite0, with one convolution above it. Below the layer the
 network is frozen.
 
+At "conv5_4" batch normalization becomes batch renormalization, as in the paper; "frozen statistics" is the
+same layer without that.
+
 All lines of a layer and a scenario have the same learning rates. With MobileNet they are those of the paper,
-but for the first task in NC, where the paper's stays at chance. That rate, and those of EfficientNet, were
-chosen on seeds 8 and 9, which are not reported, by the line PR-OD alone (`benchmarks.gnr_tuning`). The batch
-sizes, memory sizes, epochs or steps per task and the generator, an ordinary conditional VAE, are the paper's.
+but for the first task in NC. That rate, and those of EfficientNet, were chosen on seeds that are not reported
+by the line PR-OD alone (`benchmarks.gnr_tuning`). Batches of MobileNet in NC are a quarter of the paper's for
+more steps; other sizes, the memory, epochs or steps per task and the generator, an ordinary conditional VAE,
+are the paper's.
 """
 
 from dataclasses import dataclass, replace
