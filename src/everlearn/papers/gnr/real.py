@@ -112,7 +112,8 @@ def real_run(
         own = {**learner(replay_layer=layer.layer), **generator, **with_replay}
     sizes = without if variant in (NONE, FREE, NAIVE) else {}
     if (scenario, variant) == ("nic", "NR-RD"):
-        sizes = {"batch_size": 107, **learner(replay_size=21)}  # as in the paper
+        batch_size = 64 if layer == FROZEN else 107  # the paper's is 107
+        sizes = {"batch_size": batch_size, **learner(replay_size=21)}
     rates = RATES[layer.name, scenario]
     backbone = learner(backbone=layer.backbone, norm=layer.norm)
     shared = {**SHARED, **stream(scenario=scenario), **backbone}
