@@ -60,8 +60,8 @@ NIC = (
 NORMALIZATION = (
     "The paper replaces batch normalization by batch renormalization. Our first runs kept batch "
     "normalization with the pretrained statistics, so that no normalization followed the weights of the "
-    "trained layers; otherwise they had the same settings, but for NR-RD, with batches of 64 and 21. Training "
-    "of the layers is the cause: under the tuning seed 8 NR-RD has 0.09 with frozen statistics, 0.46 with "
+    "trained layers; otherwise they had the same settings, but for NR-RD, with batches of 64 and 21. "
+    "Training of these layers is the cause: under the tuning seed 8 NR-RD has 0.09 with frozen statistics, 0.46 with "
     "batch renormalization (both with 64 and 21), and 0.39 in a simulation that trains only the head, on "
     "fixed features. With frozen statistics no features die; two classes of 50 get nine tenths of all "
     "predictions. The noise is drawn as the paper describes it, and is not out of range: above the trained "
@@ -141,8 +141,8 @@ EXPERIMENTS = (
         ),
         accuracy_on_both_sets,
         f"{NIC} {MEASURES} The loss of positive replay against none, 30 points in the paper, does not "
-        "appear. Random activations, which in the paper are better than none, are below it; in our first runs they "
-        "ended at 0.04, which was a fault of ours (gnr-normalization).",
+        "appear. Random activations, which in the paper are better than none, are below it; in our first "
+        "runs they ended at 0.04, which was a fault of ours (gnr-normalization).",
         QUALITY_COLUMNS,
     ),
     Experiment(
