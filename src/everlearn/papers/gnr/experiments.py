@@ -275,9 +275,11 @@ EXPERIMENTS = (
             )
         ),
         None,
-        '"pooled" replays the 256 features of the same MobileNet with the same learning rates; only the head '
-        'is trained, and AR1 has nothing to penalise. "last block" replays 320 maps of 3 by 3 of '
-        "EfficientNet-Lite0 that are not rectified; one convolution above them and the head are trained.",
+        '"pooled" replays the 256 features of the same MobileNet with the same learning rates; only the '
+        'head is trained, and AR1 has nothing to penalise. "last block" replays 320 maps of 3 by 3 of '
+        "EfficientNet-Lite0 that are not rectified; one convolution above them and the head are trained. "
+        "Both have the paper's batches of NC, 32 steps per task. Statistics of batch normalization are "
+        "frozen at the last block; it was not tested with batch renormalization.",
         QUALITY_COLUMNS,
     ),
     Experiment(
