@@ -4,7 +4,8 @@ All lines of a case have the same learning rates, and the line PR-OD alone choos
 be tuned for: replay of real activations is the upper bound. Rates are searched one after the other, each with
 the best of those before, under two seeds that no reported run has. A rate with a loss above three times the
 first one of its task or of the run is refused; of rates within two points of the best the smallest is taken.
-All trials are kept in results/gnr-real/tuning.json; `papers.gnr.real` has the choices.
+All trials are kept in results/gnr-real/tuning.json; `papers.gnr.real` has the choices. Those with frozen
+statistics, other sizes of batches or other epochs, which no case runs, are in other_trials.json beside it.
 """
 
 import json
@@ -36,8 +37,8 @@ class Case(NamedTuple):
 CASES = {
     "conv5_4 nc": Case(
         "nc PR-OD",
-        {"learning_rate": 0.003, "head_lr": 0.003, "backbone_lr": 1e-4},
-        {"learning_rate": (0.0003, 0.001, 0.003)},
+        {"learning_rate": 0.0003, "head_lr": 5e-4, "backbone_lr": 5e-5},
+        {"learning_rate": (0.0003, 0.03)},
     ),
     "last block nc": Case(
         "last block nc PR-OD",

@@ -5,6 +5,7 @@ import torch
 from everlearn.errors import BadInput
 from everlearn.learners.naive import Naive
 from everlearn.networks import make_backbone, module_state, transfer_optimizer_state
+from everlearn.networks.normalization import BatchRenorm
 from everlearn.networks.weights import save_weights
 from everlearn.streams import Batch
 from tests.learners.toy import FLAT, batch_of, cross_entropy, gradients, head_of, set_head, some_head
@@ -80,6 +81,19 @@ def test_flops_count_forward_and_backward() -> None:
 def test_bad_settings_are_refused(settings: dict[str, object], word: str) -> None:
     with pytest.raises(BadInput, match=word):
         Naive(**settings)  # type: ignore[arg-type]
+
+
+def test_pretrained_batch_normalization_becomes_renormalization(tmp_path) -> None:
+    net = make_backbone("pooled", (16, 16), 1)
+    net(torch.rand(8, 1, 16, 16))
+    save_weights(net, tmp_path / "net.safetensors")
+    images = np.random.default_rng(0).integers(0, 256, (8, 16, 16), np.uint8)
+    settings = {"image_shape": (16, 16), "backbone": "pooled", "weights": str(tmp_path / "net.safetensors")}
+    own, renorm = Naive(**settings), Naive(**settings, norm="renorm")
+    assert np.allclose(own.features(images), renorm.features(images), atol=1e-4)
+    assert any(isinstance(each, BatchRenorm) for each in renorm.net.modules())
+    with pytest.raises(BadInput, match="set norm to renorm"):
+        Naive(**settings, norm="group")
 
 
 def test_weights_are_loaded_and_their_batch_normalization_is_frozen(tmp_path) -> None:

@@ -11,6 +11,7 @@ from everlearn.networks.normalization import (
     BatchRenorm,
     FusedBatchRenorm,
     Norm,
+    keep_statistics,
     set_renorm_momentum,
     with_norm,
     with_renorm,
@@ -75,6 +76,20 @@ def test_renorm_evaluation_is_stateless_and_per_sample() -> None:
     whole = layer(x)
     torch.testing.assert_close(torch.cat([layer(one[None]) for one in x]), whole)
     assert layer.running_mean.item() == pytest.approx(0.1)
+
+
+def test_statistics_of_a_trained_network_are_kept() -> None:
+    net, images = PooledNet((16, 16)), torch.rand(32, 1, 16, 16)
+    net(images)
+    before = net.eval()(images)
+    torch.testing.assert_close(keep_statistics(net).eval()(images), before, atol=1e-5, rtol=1e-4)
+    layer = next(each for each in net.modules() if isinstance(each, FusedBatchRenorm))
+    mean = layer.running_mean.clone()
+    set_renorm_momentum(net, 1e-4)
+    net.train()(3 * images)
+    torch.testing.assert_close(layer.running_mean, mean, atol=0, rtol=0.01)
+    assert not torch.equal(layer.running_mean, mean)
+    assert keep_statistics(net) is net
 
 
 def test_with_renorm_replaces_all_batch_norms() -> None:

@@ -17,7 +17,7 @@ NAMES = [
     *(f"figure-{number}" for number in range(3, 9)), "table-1", "figure-9", "figure-10", "appendix-agem",
     "appendix-der", "replay-vs-joint",
     "gnr-figure-1", "gnr-table-1", "gnr-figure-4", "gnr-table-2", "gnr-figure-6", "gnr-quality",
-    "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",
+    "gnr-normalization", "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",
     "vase-table-1", "vase-figure-2", "vase-figure-3", "vase-figure-4b", "vase-figure-5", "vase-recurring",
     "vase-large-objects", "vase-choices",
 ]  # fmt: skip

@@ -91,8 +91,15 @@ def test_lines_differ_in_replay_only(prefix: str) -> None:
     for series, spec in specs.items():
         settings = spec.learner.settings
         n_replayed = settings["replay_size"] if settings.get("source", "none") != "none" else 0
-        if prefix in ("nc", "last block nc") or series == "nic PR-GD":
-            assert spec.batch_size + n_replayed == 128
+        if prefix != "pooled nc":
+            assert spec.batch_size + n_replayed == (32 if prefix == "nc" else 128), series
+
+
+@pytest.mark.parametrize("scenario", ["nc", "nic"])
+def test_lines_have_the_normalization_of_the_paper(scenario: str) -> None:
+    """With frozen statistics random activations destroy the trained layers (gnr-normalization)."""
+    specs = [GNR.scale("laptop").spec(name, seed=0) for name in of(scenario, *COMPARED)]
+    assert {spec.learner.settings["norm"] for spec in specs} == {"renorm"}
 
 
 def test_paper_scale_has_the_settings_of_the_paper() -> None:

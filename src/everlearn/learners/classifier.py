@@ -14,7 +14,7 @@ from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
 from everlearn.networks.devices import loss_value
 from everlearn.networks.distributed import data_parallel
-from everlearn.networks.normalization import freeze_batch_norm
+from everlearn.networks.normalization import freeze_batch_norm, keep_statistics
 from everlearn.networks.tensors import (
     flops_per_image,
     map_batches,
@@ -65,7 +65,8 @@ class Classifier(Learner):
     )  # fmt: skip
     weights: str = setting(
         "initial weights of the backbone: a .safetensors file, such as `everlearn pretrain` writes, or "
-        '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights',
+        '"imagenet"; random if empty. Batch normalization then keeps the statistics of these weights; with '
+        'norm "renorm" it becomes batch renormalization that starts at them',
         default="",
     )
     optimizer: Literal["adam", "sgd"] = setting("optimizer of all weights", default="adam")
@@ -95,16 +96,20 @@ class Classifier(Learner):
 
     def make_net(self) -> IncrementalNet:
         """A network with the initial weights."""
-        if self.weights and self.norm != "own":
+        if self.weights and self.norm not in ("own", "renorm"):
             raise BadInput(
-                f"norm is {self.norm}, but pretrained weights have their own; leave out one of them"
+                f"norm is {self.norm}, but pretrained weights have their own; leave out one of them, or set "
+                "norm to renorm"
             )
-        backbone = make_backbone(self.backbone, self.image_shape, self.seed, self.norm)
+        norm = "own" if self.weights else self.norm
+        backbone = make_backbone(self.backbone, self.image_shape, self.seed, norm)
         if self.weights:
             from everlearn.networks.weights import load_backbone  # most runs need neither it nor its imports
 
             load_backbone(backbone, self.weights)
             freeze_batch_norm(backbone)
+            if self.norm == "renorm":
+                keep_statistics(backbone)
         return IncrementalNet(data_parallel(backbone)).to(self.device)
 
     def learn(self, batch: Batch) -> Losses:

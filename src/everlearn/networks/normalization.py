@@ -16,6 +16,8 @@ MAX_R = 1.25
 """Limit of r in batch renormalization, and of 1 / r."""
 MAX_D = 0.5
 """Limit of |d| in batch renormalization."""
+PRETRAINED_BATCHES = 1_000_000
+"""Batches that pretrained statistics count as, so that `momentum` alone is the weight of a new one."""
 
 
 class _AnyBatchNorm(nn.modules.batchnorm._BatchNorm):
@@ -177,6 +179,34 @@ def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
             if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
                 setattr(parent, name, make(layer))
     return net
+
+
+def keep_statistics(net: Net) -> Net:
+    """The network itself, with batch renormalization that starts at the statistics of batch normalization.
+
+    In evaluation it computes the same. In training, batches whose statistics are near the running ones are
+    normalized by these, and others by their own; with untrained statistics (`with_norm`) a pretrained network
+    would lose what it has learned.
+
+    Example:
+        >>> layer = keep_statistics(nn.Sequential(nn.BatchNorm2d(32)))[0]
+        >>> layer.running_std[0].item(), layer.n_batches.item() > 0
+        (1.0, True)
+    """
+    return _with_layers(net, _renorm_of)
+
+
+def _renorm_of(layer: nn.Module) -> nn.Module:
+    """Batch renormalization with weights and running statistics of batch normalization."""
+    if not isinstance(layer, nn.modules.batchnorm._BatchNorm):
+        return layer
+    renorm, trained = FusedBatchRenorm(layer.num_features, eps=layer.eps), layer.state_dict()
+    with torch.no_grad():
+        for name in ("weight", "bias", "running_mean"):
+            getattr(renorm, name).copy_(trained[name])
+        renorm.running_std.copy_((trained["running_var"] + layer.eps).sqrt())
+        renorm.n_batches.fill_(PRETRAINED_BATCHES)
+    return renorm
 
 
 def set_renorm_momentum(net: nn.Module, momentum: float) -> None:

@@ -20,6 +20,7 @@ from everlearn.papers.gnr.real import (
     COMPARED,
     FACTORS,
     FREE,
+    FROZEN,
     GENERATOR_EPOCHS,
     NAIVE,
     NONE,
@@ -34,10 +35,15 @@ SETTING = (
     "Fifty classes of CIFAR-100 (160 training and 40 test images each, 96 px) in the tasks of CORe50, and "
     "MobileNet v1 with a quarter of its channels, pretrained on ImageNet, which contains many of these "
     "classes. Activations are replayed after conv5_4, as in the paper: 128 maps of 6 by 6. The layers below "
-    "are frozen, the three blocks above and the head are trained. Batches, memory and epochs are those of "
-    "the paper. All lines have the same learning rates, those of the paper, but for a smaller one in the "
-    "first task, where the paper's 0.03 stays at chance; it was chosen by the line PR-OD alone on two seeds "
-    "that are not reported. A task of NC has 800 images and 32 steps (in the paper 12,000 and 420). "
+    "are frozen, the three blocks above and the head are trained. As in the paper, batch renormalization "
+    "takes the place of batch normalization; it starts at the pretrained statistics. Memory and epochs are "
+    "those of the paper. Batches are a quarter of the paper's (28 new and 4 replayed activations), so that a "
+    "task of 800 images has 116 steps (in the paper 12,000 images and 420 steps). All lines have the same "
+    "learning rates, those of the paper with replay, but for the first task: the paper's 0.03 makes class "
+    "weights five times as large as those of later tasks, so it is 0.0003, the paper's rate without replay. "
+    "The line PR-OD alone decided this, on seed 8, which is not reported: final accuracy 0.537, with 16 "
+    "epochs of the paper's batches 0.529, with these and 0.03 0.238. With 8 epochs of small batches it was "
+    "0.574; these were not used, since all runs would take twice as long. "
     '"none" is AR1, "free" has no penalty on changes of the backbone (not in the paper).'
 )
 MEASURES = (
@@ -51,7 +57,17 @@ NIC = (
     "eight sessions of 300 frames and 391 tasks. Each task has 10 epochs: 20 steps of classifier and "
     "generator with replay and 10 without (20 and 12 in the paper). The learning rates are the paper's."
 )
-RATES = "twice the learning rates"
+NORMALIZATION = (
+    "The paper replaces batch normalization by batch renormalization. Our first runs kept batch "
+    "normalization with the pretrained statistics, so that no normalization followed the weights of the "
+    "trained layers; otherwise they had the same settings, but for NR-RD, with batches of 64 and 21. "
+    "Training of these layers is the cause: under the tuning seed 8 NR-RD has 0.09 with frozen statistics, "
+    "0.46 with batch renormalization (both with 64 and 21), and 0.39 in a simulation that trains only the "
+    "head, on fixed features. With frozen statistics no features die; two classes of 50 get nine tenths of "
+    "all predictions. The noise is drawn as the paper describes it, and is not out of range: above the "
+    "trained layers the mean norm of its features is 30, that of real ones 27."
+)
+RATES = "a third of the learning rates and three times as large ones"
 
 
 def _naive(*variants: str) -> tuple[str, ...]:
@@ -80,7 +96,11 @@ EXPERIMENTS = (
             ),
         ),
         accuracy_on_both_sets,
-        f"{SETTING} {MEASURES}",
+        f"{SETTING} {MEASURES} Lines are close to each other: even replay of real activations gains only 4 "
+        "points over none. Generated activations are far from chance here, and replay of them is a little "
+        "better than none under all three seeds, in both roles. Where they are at chance, at the last "
+        "block of EfficientNet (gnr-layers), positive replay is 11 points below none and 7 below negative "
+        "replay, as the paper says, but negative replay is below none as well.",
         QUALITY_COLUMNS,
     ),
     Experiment(
@@ -124,10 +144,11 @@ EXPERIMENTS = (
             ),
         ),
         accuracy_on_both_sets,
-        f"{NIC} {MEASURES} Generated activations are far better than in NC. Classes that recur and more "
-        "steps may be the reason; this was not tested. The loss of positive replay against none, 30 points "
-        "in the paper, does not appear (one seed): positive replay gains almost as much as negative replay. "
-        "Random activations, which in the paper are better than none, fall to 0.04 here; why was not tested.",
+        f"{NIC} {MEASURES} One seed. Replay of real activations is 6 points above none, positive replay of "
+        "generated ones 2, negative replay of them is the same as none, and random activations are below "
+        "it. The paper has negative replay 9 points and random activations 6 points above none, and "
+        "positive replay 30 below. In our first runs negative replay was 23 points above none and random "
+        "activations ended at 0.04; both were an effect of frozen statistics (gnr-normalization).",
         QUALITY_COLUMNS,
     ),
     Experiment(
@@ -169,11 +190,14 @@ EXPERIMENTS = (
             better("Negative replay is better than none.", _naive("NR-GD", "")),
         ),
         accuracy_on_both_sets,
-        "One head that is fine-tuned (appendix C of the paper). Gradients of replayed activations reach only "
-        "the class weights of the present task if their role is negative. Learning rates are those of the "
-        "other lines. After the last task all lines, even PR-OD, are within a point of fine-tuning without "
-        "replay, so this says nothing about the roles. That 32 steps per task are too few is likely, but was "
-        "not tested.",
+        "One head that is fine-tuned (appendix C of the paper). Gradients of replayed activations reach "
+        "only the class weights of the present task if their role is negative. Settings are those of the "
+        "other lines. In our first runs all lines, even PR-OD, ended at 0.09, like fine-tuning without "
+        "replay; they had frozen statistics and a quarter of the steps. With batch renormalization replay "
+        "of real activations helps, but the classes of the last task still get most predictions, since only "
+        "an eighth of a batch is replayed (in the paper a ninth). This is the reason, not a fault of "
+        "replay: under the tuning seed 8 PR-OD has 0.44 if half of a batch is replayed, and 0.27 with an "
+        "eighth and even twice the epochs.",
         COLUMNS,
     ),
     Experiment(
@@ -185,9 +209,19 @@ EXPERIMENTS = (
         "The generator is trained on its own samples after each task, so that errors accumulate; the paper "
         "compares this to photocopies of photocopies. Each point is the share of the activations replayed in "
         "a task that are nearest to the real mean of their class, among the classes seen so far, of which "
-        "there are more and more. Quality falls in NC, where no class comes back. It rises in NIC, where "
-        "classes recur: no loss from copy to copy is seen in 91 tasks.",
+        "there are more and more. No loss from copy to copy is seen, neither in the 9 tasks of NC nor in the "
+        "91 of NIC, where classes recur. In our first runs, with frozen statistics and a quarter of the "
+        "steps, it was 0.07 in NC, mean over tasks.",
         QUALITY_COLUMNS,
+    ),
+    Experiment(
+        "gnr-normalization",
+        "Batch normalization with frozen statistics instead of batch renormalization (not in the paper)",
+        tuple(name for variant in COMPARED for name in (f"nic {variant}", f"{FROZEN.name} nic {variant}")),
+        (),
+        None,
+        NORMALIZATION,
+        COLUMNS,
     ),
     Experiment(
         "gnr-generator",
@@ -202,7 +236,7 @@ EXPERIMENTS = (
             for n in GENERATOR_EPOCHS
         ),
         None,
-        "The paper trains the generator for 4 epochs per task.",
+        "The paper trains the generator for 4 epochs per task; one seed of other numbers.",
         QUALITY_COLUMNS,
     ),
     Experiment(
@@ -218,10 +252,7 @@ EXPERIMENTS = (
             for name in FACTORS
         ),
         None,
-        "The rates after the first task are multiplied, those of all lines alike. These runs came first, "
-        "with rates that PR-OD chose on the tuning seeds among 0.001 and 0.003; the paper's became the main "
-        "ones after them, before any run with them was seen. With twice the rates, replay of generated and "
-        "random activations is below no replay in both roles, and replay of real ones is not.",
+        "The rates after the first task are multiplied, those of all lines alike; one seed.",
         COLUMNS,
     ),
     Experiment(
@@ -245,9 +276,11 @@ EXPERIMENTS = (
             )
         ),
         None,
-        '"pooled" replays the 256 features of the same MobileNet with the same learning rates; only the head '
-        'is trained, and AR1 has nothing to penalise. "last block" replays 320 maps of 3 by 3 of '
-        "EfficientNet-Lite0 that are not rectified; one convolution above them and the head are trained.",
+        '"pooled" replays the 256 features of the same MobileNet with the same learning rates; only the '
+        'head is trained, and AR1 has nothing to penalise. "last block" replays 320 maps of 3 by 3 of '
+        "EfficientNet-Lite0 that are not rectified; one convolution above them and the head are trained. "
+        "Both have the paper's batches of NC, 32 steps per task. Statistics of batch normalization are "
+        "frozen at the last block; it was not tested with batch renormalization.",
         QUALITY_COLUMNS,
     ),
     Experiment(
