@@ -64,12 +64,15 @@ if TYPE_CHECKING:
     from everlearn.learners.nearest_mean_image import NearestMeanImage
     from everlearn.learners.onpro import OnPro
     from everlearn.learners.packnet import PackNet
+    from everlearn.learners.prd import PRD
     from everlearn.learners.ranpac import RanPAC
+    from everlearn.learners.refresh import Refresh, Refreshing
     from everlearn.learners.scr import SCR
     from everlearn.learners.si import SI
     from everlearn.learners.simplecil import SimpleCIL
     from everlearn.learners.slda import SLDA
     from everlearn.learners.stateful import Footprint, State
+    from everlearn.learners.uer import UER
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
     from everlearn.learners.wa import WA
