@@ -39,8 +39,8 @@ def test_unlearning_is_normalized_noisy_ascent_damped_by_fisher() -> None:
     expected = HEAD.copy()
     for name, columns in (("head.weight", slice(0, 4)), ("head.bias", 4)):
         number = names.index(name)
-        w, slope = HEAD[:, columns], g[:, columns]
-        ascent = np.linalg.norm(w) / np.linalg.norm(slope) * slope
+        w, gradient = HEAD[:, columns], g[:, columns]
+        ascent = np.linalg.norm(w) / np.linalg.norm(gradient) * gradient
         expected[:, columns] += 0.1 * (ascent + 0.3 * noise[number][:2]) / (1 + 2.0 * (number + 1))
     np.testing.assert_allclose(head_of(learner), expected, atol=1e-6)
 

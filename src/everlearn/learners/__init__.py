@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from everlearn.learners.classifier import Classifier
     from everlearn.learners.cls_er import CLSER
+    from everlearn.learners.coda_prompt import CODAPrompt
     from everlearn.learners.contrastive import Contrastive
     from everlearn.learners.cwr import AR1, CWRStar
     from everlearn.learners.dcl import DCL
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from everlearn.learners.dcl_paper import DCLPaper
     from everlearn.learners.der import DER, DERPlusPlus
     from everlearn.learners.dgr import DGR
+    from everlearn.learners.dualprompt import DualPrompt
     from everlearn.learners.er import ER
     from everlearn.learners.er_ace import ERACE
     from everlearn.learners.ewc import EWC

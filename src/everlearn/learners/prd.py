@@ -26,9 +26,9 @@ class PRD(Classifier):
     contrastive loss of projected features; prototype_weight * mean of 1 - cos(p, f), where f is a feature and
     p the prototype of its class, which trains prototypes only; and from the second task on relation_weight *
     mean over old classes of KL(s' || s), where s is the softmax over the views of cos(p, f) /
-    relation_temperature for the prototype p of an old class, and s' the same with features and prototypes of a
-    frozen copy of the network after the last task. Old prototypes so follow the features without old images.
-    The prediction is the class whose prototype has the largest cosine with the feature.
+    relation_temperature for the prototype p of an old class, and s' the same with features and prototypes of
+    a frozen copy of the network after the last task. Old prototypes so follow the features without old
+    images. The prediction is the class whose prototype has the largest cosine with the feature.
 
     No image is stored. It forgets slowly, but new and old classes are never compared, so that it stays far
     below replay in class-incremental streams.

@@ -16,11 +16,11 @@ class UER(ER):
     """Unbiased experience replay.
 
     The logit of a feature f and the weight vector w of a label is the dot product |w| |f| cos(w, f). New
-    images are trained by the angle only: their loss is the cross-entropy of the logits cos(w, f) / temperature.
-    Replayed images are trained by norm and angle: their loss is the cross-entropy of the dot products. Both
-    losses have equal weight, and predictions are made from the dot products. New images then cannot make the
-    weight vectors of new labels longer, which in `er` favors new labels. It decays like `er` when classes
-    outgrow the buffer.
+    images are trained by the angle only: their loss is the cross-entropy of cos(w, f) / temperature. Replayed
+    images are trained by norm and angle: their loss is the cross-entropy of the dot products. Both losses
+    have equal weight, and predictions are made from the dot products. New images then cannot make the weight
+    vectors of new labels longer, which in `er` favors new labels. It decays like `er` when classes outgrow
+    the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
