@@ -30,8 +30,8 @@ class PRD(Classifier):
     a frozen copy of the network after the last task. Old prototypes so follow the features without old
     images. The prediction is the class whose prototype has the largest cosine with the feature.
 
-    No image is stored. It forgets slowly, but new and old classes are never compared, so that it stays far
-    below replay in class-incremental streams.
+    No image is stored. New and old classes are never compared, so that it stays far below replay in
+    class-incremental streams. The contrastive loss needs large batches, and many epochs.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -46,7 +46,8 @@ class PRD(Classifier):
     learning", arXiv:2303.14771.
     """
 
-    temperature: float = setting("temperature of the contrastive loss", default=0.1, ge=1e-3, le=1e3)
+    learning_rate: float = setting(default=5e-4)
+    temperature: float = setting("temperature of the contrastive loss", default=0.07, ge=1e-3, le=1e3)
     relation_temperature: float = setting("temperature of relations", default=0.1, ge=1e-3, le=1e3)
     prototype_weight: float = setting("weight of the loss of prototypes", default=2.0, ge=0, le=1e6)
     relation_weight: float = setting("weight of the loss of relations", default=4.0, ge=0, le=1e6)
