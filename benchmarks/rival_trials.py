@@ -36,13 +36,9 @@ TRIALS: dict[str, tuple[str, dict[str, Any]]] = {
     "refresh, rate 1e-2": ("refresh", {**REPLAY, "unlearning_rate": 1e-2}),
     "lwf": ("lwf", {}),
     "prd": ("prd", {}),
-    "uer, temperature 0.2": ("uer", {**REPLAY, "temperature": 0.2}),
-    "prd, relations 16": ("prd", {"relation_weight": 16.0}),
-    "prd, temperature 0.2": ("prd", {"relation_temperature": 0.2}),
     "l2p": ("l2p", {}),
     "dualprompt": ("dualprompt", {}),
     "coda-prompt": ("coda-prompt", {}),
-    "coda-prompt, rate 0.005": ("coda-prompt", {"learning_rate": 0.005}),
 }
 BUFFERLESS = ("lwf", "prd")
 """Without replayed images; these have batches of 64 instead of 32 + 32, and as many steps."""
@@ -52,6 +48,19 @@ PROMPTS = ("l2p", "dualprompt", "coda-prompt")
 def tried() -> list[dict[str, Any]]:
     """All stored trials."""
     return [json.loads(line) for line in TRIED.read_text().splitlines()] if TRIED.exists() else []
+
+
+def table() -> str:
+    """The stored trials without a note, in Markdown."""
+    lines = ["| trial | stream | validation, % | seeds | CPU, s |", "|---|---|---|---|---|"]
+    rows = [row for row in tried() if "note" not in row]
+    for name in dict.fromkeys(row["trial"] for row in rows):
+        own = [row for row in rows if row["trial"] == name]
+        found = ", ".join(f"{row['validation']:.1f}" for row in own)
+        seeds = ", ".join(str(row["seed"]) for row in own)
+        seconds = max(row["cpu_seconds"] for row in own)
+        lines.append(f"| {name} | {own[0]['stream']} | {found} | {seeds} | {seconds} |")
+    return "\n".join(lines)
 
 
 def run(name: str, seed: int) -> dict[str, Any]:

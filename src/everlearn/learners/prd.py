@@ -1,6 +1,6 @@
 """Prototype-sample relation distillation (PRD)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -75,7 +75,7 @@ class PRD(Classifier):
 
     def make_optimizer(self) -> torch.optim.Optimizer:
         *others, prototypes = self.parameters()
-        groups = [{"params": others}, {"params": [prototypes], "lr": self.prototype_lr}]
+        groups: list[dict[str, Any]] = [{"params": others}, {"params": [prototypes], "lr": self.prototype_lr}]
         return build_optimizer(self.optimizer, groups, self.learning_rate, self.momentum)
 
     def learn(self, batch: Batch) -> Losses:

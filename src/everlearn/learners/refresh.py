@@ -60,7 +60,7 @@ class Refreshing(Classifier):
                 ascent = gradient * (weights.norm() / gradient.norm().clamp_min(1e-20))
                 noise = self.noise * to_like(rng.normal(weights.numel()), weights).view_as(weights)
                 damping = 1 + self.fisher_weight * pad_to(fisher, weights.shape)
-                weights += self.unlearning_rate * (ascent + noise) / damping
+                weights.add_(self.unlearning_rate * (ascent + noise) / damping)
 
     def end(self, task: TaskView) -> None:
         super().end(task)
