@@ -127,7 +127,8 @@ class _Attention(nn.Module):
         parts = self.qkv(tokens).reshape(n, m, 3, self.n_heads, d // self.n_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # each (n, n_heads, m, d / n_heads)
         if prefix is not None:
-            before = prefix.reshape(n, 2, -1, self.n_heads, d // self.n_heads).permute(1, 0, 3, 2, 4)
+            in_heads = prefix.reshape(n, 2, prefix.shape[2], self.n_heads, d // self.n_heads)
+            before = in_heads.permute(1, 0, 3, 2, 4)
             keys, values = torch.cat([before[0], keys], 2), torch.cat([before[1], values], 2)
         attended = functional.scaled_dot_product_attention(queries, keys, values)
         return self.proj(attended.transpose(1, 2).reshape(n, m, d))
