@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks import backbone_trials
+from benchmarks import backbone_trials, rival_trials
 from benchmarks.rivals_cases import CASES, DIGITS, Case, Settings
 from benchmarks.rivals_runs import ROOT, scores
 from benchmarks.rivals_tuning import chosen, tried
@@ -93,6 +93,7 @@ TABLES = {
     "settings": settings,
     "alike": alike,
     "backbones": backbone_trials.table,
+    "trials": rival_trials.table,
 }
 
 

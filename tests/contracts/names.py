@@ -7,8 +7,8 @@ import pytest
 from everlearn import learners
 
 VARIANTS = (
-    "cls-er", "der", "er-ace", "exemplar-replay", "fecam", "gdumb", "hpcr", "l2", "merge", "mir", "onpro",
-    "packnet", "ranpac", "scr", "simplecil", "wa",
+    "cls-er", "coda-prompt", "der", "dualprompt", "er-ace", "exemplar-replay", "fecam", "gdumb", "hpcr", "l2",
+    "merge", "mir", "onpro", "packnet", "prd", "ranpac", "refresh", "scr", "simplecil", "uer", "wa",
 )  # fmt: skip
 """Learners that are made of the same parts as others; their contracts are checked by `make more`."""
 

@@ -23,9 +23,11 @@ STREAM, IMAGES, train = TRIAL.stream, TRIAL.images, TRIAL.train
 CAPABILITIES = ("encode", "posterior", "novelty", "estimate", "features", "environment_probabilities")
 WAITING = {
     "a-gem": "it compares gradients",
+    "coda-prompt": "as l2p",
     "dcl": "it skips batches with small pose errors",
     "der": "logits are stored in host memory",
     "der++": "logits are stored in host memory",
+    "dualprompt": "as l2p",
     "fecam": "statistics are in host memory",
     "hpcr": "logits and features are stored in host memory",
     "gnr": "it counts labels in host memory",

@@ -53,7 +53,7 @@ def test_loss_is_cross_entropy_over_the_labels_of_the_task_minus_the_pull() -> N
         learner.head.bias[learner.head.labels.index(77)] = 100.0  # another task's label must not matter
     batch = TASK.train[:6]
     with torch.no_grad():
-        features, similarity = learner._prompted(batch.images)
+        features, similarity = learner.features_and_similarity(batch.images)
         logits = functional.linear(features, learner.head.weight[:3], learner.head.bias[:3])
     losses = learner.learn(batch)
     expected = functional.cross_entropy(logits, torch.from_numpy(batch.labels))
@@ -74,7 +74,7 @@ def test_features_are_the_mean_output_of_the_prompts() -> None:
         prompts, _ = learner.pool(query, 2)
         tokens = torch.cat([prompts, learner.vit.tokens(images)], dim=1)
         expected = learner.vit.norm(learner.vit.blocks(tokens))[:, :4].mean(1)
-        torch.testing.assert_close(learner._prompted(TASK.train.images[:2])[0], expected)
+        torch.testing.assert_close(learner.prompted(TASK.train.images[:2]), expected)
 
 
 def test_only_prompts_keys_and_head_are_trained() -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from everlearn.learners.classifier import Classifier
     from everlearn.learners.cls_er import CLSER
+    from everlearn.learners.coda_prompt import CODAPrompt
     from everlearn.learners.contrastive import Contrastive
     from everlearn.learners.cwr import AR1, CWRStar
     from everlearn.learners.dcl import DCL
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from everlearn.learners.dcl_paper import DCLPaper
     from everlearn.learners.der import DER, DERPlusPlus
     from everlearn.learners.dgr import DGR
+    from everlearn.learners.dualprompt import DualPrompt
     from everlearn.learners.er import ER
     from everlearn.learners.er_ace import ERACE
     from everlearn.learners.ewc import EWC
@@ -64,12 +66,15 @@ if TYPE_CHECKING:
     from everlearn.learners.nearest_mean_image import NearestMeanImage
     from everlearn.learners.onpro import OnPro
     from everlearn.learners.packnet import PackNet
+    from everlearn.learners.prd import PRD
     from everlearn.learners.ranpac import RanPAC
+    from everlearn.learners.refresh import Refresh, Refreshing
     from everlearn.learners.scr import SCR
     from everlearn.learners.si import SI
     from everlearn.learners.simplecil import SimpleCIL
     from everlearn.learners.slda import SLDA
     from everlearn.learners.stateful import Footprint, State
+    from everlearn.learners.uer import UER
     from everlearn.learners.vase.cci_vae import CCIVAE
     from everlearn.learners.vase.learner import VASE
     from everlearn.learners.wa import WA

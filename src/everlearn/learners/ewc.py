@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from everlearn.learners.base import setting
 from everlearn.learners.classifier import Classifier
+from everlearn.learners.fisher import fisher_diagonal
 from everlearn.learners.stateful import Names
 from everlearn.learners.weight_penalty import WeightPenalty
 from everlearn.streams import Batch, TaskView
@@ -59,11 +59,4 @@ class EWC(Classifier):
         """The mean squared gradient of log p(label | image) with respect to each parameter."""
         images, targets = self.tensors(batch)
         self.net.eval()
-        parameters = self.parameters()
-        squares = [torch.zeros_like(parameter) for parameter in parameters]
-        for i in range(len(batch)):
-            negative_log_likelihood = super().loss(images[i : i + 1], targets[i : i + 1])
-            gradients = torch.autograd.grad(negative_log_likelihood, parameters)
-            for square, gradient in zip(squares, gradients, strict=True):
-                square += gradient.square()
-        return [square / max(1, len(batch)) for square in squares]
+        return fisher_diagonal(super().loss, images, targets, self.parameters())

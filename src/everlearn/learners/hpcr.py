@@ -130,11 +130,7 @@ class HPCR(ER):
         """Add new labels with random proxies; zeros would have no direction."""
         first = len(self.net.head.labels)
         super().add_labels(labels)
-        head = self.net.head
-        if n := len(head.labels) - first:
-            numbers = rng_at(self.seed, "proxies", first).normal(n * self.net.n_features)
-            with torch.no_grad():
-                head.weight[first : first + n] = to_like(numbers, head.weight).view(n, -1)
+        self.net.head.draw_rows(first, rng_at(self.seed, "proxies", first))
 
 
 def contrast(logits: Tensor, labels: Tensor) -> Tensor:

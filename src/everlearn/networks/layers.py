@@ -1,4 +1,4 @@
-"""Layers: a head that grows with the labels, and pooling."""
+"""Layers: a head that grows with the labels, cosines, and pooling."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from everlearn.networks.devices import to_device
+from everlearn.networks.devices import to_device, to_like
 from everlearn.networks.tensors import load_module, module_state, pad_to
+from everlearn.rng import Rng
 
 
 class GrowingHead(nn.Module):
@@ -58,6 +59,22 @@ class GrowingHead(nn.Module):
         self.weight = nn.Parameter(pad_to(weight, torch.Size([capacity, weight.shape[1]])))
         self.bias = nn.Parameter(pad_to(bias, torch.Size([capacity])))
 
+    @torch.no_grad()
+    def draw_rows(self, first: int, rng: Rng, std: float = 1.0) -> None:
+        """Draw the weights of the labels from number `first` on; rows of zeros have no direction.
+
+        Example:
+            >>> from everlearn.rng import rng_at
+            >>> head = GrowingHead(n_features=2)
+            >>> _ = head.add_labels([7, 2])
+            >>> head.draw_rows(1, rng_at(0, "docs"))
+            >>> head.weight[:3].any(1)
+            tensor([False,  True, False])
+        """
+        if n := len(self.labels) - first:
+            numbers = std * rng.normal(n * self.weight.shape[1])
+            self.weight[first : first + n] = to_like(numbers, self.weight).view(n, -1)
+
     def state(self) -> dict[str, Any]:
         """Weights and labels."""
         return {**module_state(self), "labels": list(self.labels)}
@@ -68,6 +85,16 @@ class GrowingHead(nn.Module):
         self.resize(len(state["weight"]))
         self.add_labels(state["labels"])
         load_module(self, {name: state[name] for name in ("weight", "bias")})
+
+
+def cosines(features: Tensor, vectors: Tensor) -> Tensor:
+    """The cosines (n, m) of features (n, d) and vectors (m, d).
+
+    Example:
+        >>> cosines(torch.tensor([[3.0, 4.0]]), torch.tensor([[2.0, 0.0], [0.0, 0.1]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    return functional.normalize(features) @ functional.normalize(vectors).T
 
 
 class MeanPool(nn.Module):

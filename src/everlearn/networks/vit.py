@@ -1,6 +1,7 @@
 """A vision transformer with the weight names of timm."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -73,9 +74,16 @@ class ViT(nn.Module):
         first = self.cls_token.expand(len(patches), -1, -1)
         return torch.cat([first, patches], dim=1) + self.pos_embed
 
-    def encode(self, tokens: Tensor) -> Tensor:
-        """The outputs of all blocks for tokens."""
-        return self.norm(self.blocks(tokens))
+    def encode(self, tokens: Tensor, prefixes: Mapping[int, Tensor] | None = None) -> Tensor:
+        """The outputs of the last block for tokens.
+
+        `prefixes` has for some blocks, by number, keys and values (n, 2, length, n_features) that are put
+        before those of the tokens.
+        """
+        given = prefixes or {}
+        for number, block in enumerate(self.blocks):
+            tokens = block(tokens, given.get(number))
+        return self.norm(tokens)
 
     def preprocess(self, images: npt.NDArray[np.uint8]) -> Tensor:
         """Images (n, H, W[, 3]) in the input size and with the channels of the network, from -1 to 1."""
@@ -102,8 +110,8 @@ class _Block(nn.Module):
         fc1, fc2 = nn.Linear(n_features, n_hidden), nn.Linear(n_hidden, n_features)
         self.mlp = nn.Sequential(OrderedDict(fc1=fc1, gelu=nn.GELU(), fc2=fc2))
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        tokens = tokens + self.attn(self.norm1(tokens))
+    def forward(self, tokens: Tensor, prefix: Tensor | None = None) -> Tensor:
+        tokens = tokens + self.attn(self.norm1(tokens), prefix)
         return tokens + self.mlp(self.norm2(tokens))
 
 
@@ -114,10 +122,14 @@ class _Attention(nn.Module):
         self.qkv = nn.Linear(n_features, 3 * n_features)
         self.proj = nn.Linear(n_features, n_features)
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, prefix: Tensor | None = None) -> Tensor:
         n, m, d = tokens.shape
         parts = self.qkv(tokens).reshape(n, m, 3, self.n_heads, d // self.n_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # each (n, n_heads, m, d / n_heads)
+        if prefix is not None:
+            in_heads = prefix.reshape(n, 2, prefix.shape[2], self.n_heads, d // self.n_heads)
+            before = in_heads.permute(1, 0, 3, 2, 4)
+            keys, values = torch.cat([before[0], keys], 2), torch.cat([before[1], values], 2)
         attended = functional.scaled_dot_product_attention(queries, keys, values)
         return self.proj(attended.transpose(1, 2).reshape(n, m, d))
 
