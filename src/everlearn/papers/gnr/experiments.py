@@ -63,8 +63,9 @@ NORMALIZATION = (
     "trained layers; otherwise they had the same settings, but for NR-RD, with batches of 64 and 21. "
     "Training of these layers is the cause: under the tuning seed 8 NR-RD has 0.09 with frozen statistics, "
     "0.46 with batch renormalization (both with 64 and 21), and 0.39 in a simulation that trains only the "
-    "head, on fixed features. With frozen statistics, on 360 test images of the first nine tasks, no features "
-    "die; two classes get nine tenths of the predictions. The noise is drawn as the paper describes it, and is not out of range: above the "
+    "head, on fixed features. With frozen statistics, on 360 test images of the first nine tasks, no "
+    "features die; two classes get nine tenths of the predictions. The noise is drawn as the paper "
+    "describes it, and is not out of range: above the "
     "trained layers the mean norm of its features is 30, that of real ones 27."
 )
 RATES = "a third of the learning rates and three times as large ones"
