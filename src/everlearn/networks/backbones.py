@@ -20,7 +20,6 @@ from everlearn.networks.normalization import (
     with_norm,
     with_renorm,
 )
-from everlearn.networks.published_weights import MOBILENET_LAYERS
 from everlearn.networks.tensors import MID_GRAY, load_module, module_state, n_channels, seeded
 from everlearn.registry import Registry
 
@@ -170,9 +169,11 @@ class MobileNet(nn.Sequential, Backbone):
     applications", arXiv:1704.04861.
     """
 
-    n_features = MOBILENET_LAYERS[-1][1]
+    n_features = 1024
 
     def __init__(self, image_shape: tuple[int, ...]) -> None:
+        from everlearn.networks.published_weights import MOBILENET_LAYERS  # most runs do not need it
+
         widths = pairwise(chain([32], (width for _, width, _ in MOBILENET_LAYERS)))
         separable = {
             name: nn.Sequential(
