@@ -15,7 +15,8 @@ from everlearn.memory import ExemplarMemory
 from everlearn.networks.backbones import make_backbone
 from everlearn.networks.devices import loss_value, to_device
 from everlearn.networks.distributed import data_parallel
-from everlearn.networks.tensors import flops_per_image, map_batches, minimize, seeded, to_tensor
+from everlearn.networks.layers import projection_head
+from everlearn.networks.tensors import flops_per_image, map_batches, minimize, to_tensor
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -64,9 +65,7 @@ class Contrastive(Learner):
     def setup(self) -> None:
         self.memory = ExemplarMemory()
         backbone = make_backbone(self.backbone, self.image_shape, self.seed)
-        n = backbone.n_features
-        with seeded(self.seed):
-            head = nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size)
+        head = projection_head(backbone.n_features, self.embedding_size, self.seed)
         self.net = data_parallel(nn.Sequential(backbone, *head))
         parameters = list(self.net.parameters())
         self.optim = build_optimizer(self.optimizer, parameters, self.learning_rate, self.momentum)

@@ -11,10 +11,10 @@ from everlearn.learners.classifier import MAX_LEARNING_RATE, Classifier, build_o
 from everlearn.learners.distillation import Teacher
 from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
-from everlearn.networks import IncrementalNet, seeded
+from everlearn.networks import IncrementalNet
 from everlearn.networks.crops import random_crops
 from everlearn.networks.devices import loss_value
-from everlearn.networks.layers import cosines
+from everlearn.networks.layers import cosines, projection_head
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -64,10 +64,8 @@ class PRD(Classifier):
 
     def make_net(self) -> IncrementalNet:
         net = super().make_net()
-        n = net.n_features
-        with seeded(self.seed):
-            layers = nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size)
-        self.projection = nn.Sequential(*layers).to(self.device)
+        head = projection_head(net.n_features, self.embedding_size, self.seed)
+        self.projection = head.to(self.device)
         return net
 
     def parameters(self) -> list[nn.Parameter]:

@@ -10,8 +10,9 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.er import ER
 from everlearn.learners.stateful import Footprint, Names
 from everlearn.learners.stored_means import StoredMeans
-from everlearn.networks import IncrementalNet, n_bytes, seeded
+from everlearn.networks import IncrementalNet, n_bytes
 from everlearn.networks.crops import random_crops
+from everlearn.networks.layers import projection_head
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch
 from everlearn.streams.stream import Images
@@ -56,10 +57,8 @@ class SCR(ER):
 
     def make_net(self) -> IncrementalNet:
         net = super().make_net()
-        n = net.n_features
-        with seeded(self.seed):
-            layers = nn.Linear(n, n), nn.ReLU(), nn.Linear(n, self.embedding_size)
-        self.projection = nn.Sequential(*layers).to(self.device)
+        head = projection_head(net.n_features, self.embedding_size, self.seed)
+        self.projection = head.to(self.device)
         return net
 
     def parameters(self) -> list[nn.Parameter]:

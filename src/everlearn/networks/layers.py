@@ -1,4 +1,4 @@
-"""Layers: a head that grows with the labels, cosines, and pooling."""
+"""Layers: a head that grows with the labels, cosines, pooling, and a projection."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from everlearn.networks.devices import to_device, to_like
-from everlearn.networks.tensors import load_module, module_state, pad_to
+from everlearn.networks.tensors import load_module, module_state, pad_to, seeded
 from everlearn.rng import Rng
 
 
@@ -119,3 +119,14 @@ class MaxMeanPool(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         return torch.cat([maps.amax(dim=(2, 3)), maps.mean(dim=(2, 3))], dim=1)
+
+
+def projection_head(n_features: int, n_outputs: int, seed: int) -> nn.Sequential:
+    """Two layers between features and the embeddings of a contrastive loss.
+
+    Example:
+        >>> projection_head(8, 4, seed=0)(torch.zeros(2, 8)).shape
+        torch.Size([2, 4])
+    """
+    with seeded(seed):
+        return nn.Sequential(nn.Linear(n_features, n_features), nn.ReLU(), nn.Linear(n_features, n_outputs))
