@@ -25,7 +25,7 @@ class Answer:
         confidence: that the best class is right, from 0 to 1.
         runner_up: the second most similar class; None if there is none.
         method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
-        scores: similarity, margin to the runner-up, explained share, and 0 if it was searched in a scene.
+        scores: what the confidence is computed from, as explained at `matching.Scores`.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
         group: of unknown images that `ask_and_keep` has put the image into.
     """
@@ -36,6 +36,6 @@ class Answer:
     confidence: float
     runner_up: str | None = None
     method: Literal["alignment", "features", "none"] = "none"
-    scores: Scores = (0.0, 0.0, 0.0, 0.0)
+    scores: Scores = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     transform: FloatArray | None = None
     group: UnknownGroup | None = None

@@ -6,20 +6,17 @@ import numpy as np
 
 from everlearn.rng import FloatArray
 
-N_SCORES = 4
-"""Similarity, margin to the runner-up, the share that alignment explains, and 0 if it was in a scene."""
-PRIOR = np.array([-9.0, 10.0, 8.0, 4.0])
+N_SCORES = 6
+"""Those of `matching.Scores`."""
+PRIOR = np.array([-14.7, 4.2, 6.5, 7.6, 6.5, 6.3, 3.0])
 """Intercept and weights before a memory has images of its own to calibrate with.
 
-Set by hand after scores of photos and emoji had been seen; not fitted.
+Of similarity, margin, explained share, similarity after alignment, outline, and of being searched in a scene. Fitted to
+the answers of `benchmarks.photos.development`. The last one replaces the outline, which a scene does not have; it is
+not fitted by a memory, since random textures are harder than most real backgrounds.
 """
 PRIOR_WEIGHT = 10.0
 """Images, about, that the prior is worth."""
-SCENE_OFFSET = -4.0
-"""Added to the intercept in a scene: many windows are compared, and chance gives higher similarities.
-
-It is not fitted, since random textures are harder than most real backgrounds.
-"""
 KNOWN, PROBABLY = 0.85, 0.5
 """Confidence above which an answer is "known" and "probably" right."""
 
@@ -29,16 +26,16 @@ class Calibration:
     """Confidence that an answer is right.
 
     Example:
-        >>> Calibration(PRIOR).confidence(np.array([[0.95, 0.4, 0.7, 1.0], [0.5, 0.01, 0.0, 1.0]])).round(2)
-        array([1.  , 0.02])
+        >>> scores = np.array([[0.95, 0.4, 0.7, 1.0, 0.97, 0.95], [0.5, 0.01, 0.0, 1.0, 0.4, 0.6]])
+        >>> Calibration(PRIOR).confidence(scores).round(2)
+        array([1., 0.])
     """
 
-    weights: FloatArray  # intercept, and a weight for each score
+    weights: FloatArray  # as those of the prior
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """(n, N_SCORES) -> (n,), from 0 to 1."""
-        offset = SCENE_OFFSET * (1 - scores[:, 3])
-        logits = self.weights[0] + scores[:, :3] @ self.weights[1:] + offset
+        logits = _rows(scores) @ self.weights
         return 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
 
     @classmethod
@@ -50,12 +47,17 @@ class Calibration:
         known, unknown = (scores[scores[:, 3] == 1] for scores in (known, unknown))
         if not len(known) or not len(unknown):
             return cls(PRIOR)
-        rows = np.concatenate([known, unknown])[:, :3]
-        rows = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
+        rows = _rows(np.concatenate([known, unknown]))
         targets = np.concatenate([np.ones(len(known)), np.zeros(len(unknown))])
         # Both kinds count the same, so that 0.5 is where errors of both kinds balance.
         share = np.where(targets == 1, 0.5 / len(known), 0.5 / len(unknown)) * len(rows)
         return cls(_fit_logistic(rows, targets, share))
+
+
+def _rows(scores: FloatArray) -> FloatArray:
+    """What the weights multiply (n, 7), from scores (n, N_SCORES)."""
+    ones = np.ones((len(scores), 1))
+    return np.concatenate([ones, scores[:, :3], scores[:, 4:], 1 - scores[:, 3:4]], axis=1)
 
 
 def _fit_logistic(rows: FloatArray, targets: FloatArray, share: FloatArray) -> FloatArray:
@@ -84,5 +86,5 @@ def _fit_logistic(rows: FloatArray, targets: FloatArray, share: FloatArray) -> F
         weights = weights - size * step
         if np.abs(size * step).max() < 1e-6:
             break
-    weights[1:] = np.maximum(weights[1:], 0.0)  # a better score never lowers the confidence
+    weights[1:-1] = np.maximum(weights[1:-1], 0.0)  # a better score never lowers the confidence
     return weights

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.recognition.evidence import aligned_similarity, outline_overlap
 from everlearn.recognition.features import WHOLE_SIZE, Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
 from everlearn.recognition.occluders import without_occluder
@@ -48,8 +49,12 @@ VERIFIED = 0.25
 LIKELY = 0.8
 """Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
 
-Scores = tuple[float, float, float, float]
-"""Similarity, margin to the next class, explained share, and 0 if the object was searched in a scene."""
+Scores = tuple[float, float, float, float, float, float]
+"""What the confidence is computed from.
+
+Similarity, margin to the next class, explained share, 0 if the object was searched in a scene; similarity after
+alignment, and how far the outlines agree.
+"""
 Aligned = tuple[int, float, FloatArray]
 """Row, explained share and transform of an exemplar."""
 
@@ -62,7 +67,7 @@ class Match:
         row: its row in the gallery.
         label: its class.
         runner_up: the next class; None if there is none.
-        scores: similarity, margin to the next class, explained share, and 0 if it was searched in a scene.
+        scores: as explained at `Scores`.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
     """
 
@@ -81,7 +86,7 @@ class Match:
     @property
     def is_likely(self) -> bool:
         """Whether alignment and the similarity after it say together that the exemplar is in the image."""
-        similarity, _, explained, _ = self.scores
+        similarity, _, explained, *_ = self.scores
         return similarity + explained >= LIKELY
 
 
@@ -158,6 +163,14 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
     allowed = np.ones(len(gallery.labels), bool) if without is None else gallery.labels != without
     if not allowed.any():
         return None
+    found = _match(view, gallery, allowed)
+    aligned = aligned_similarity(view, gallery, found.row, found.transform)
+    outline = outline_overlap(view, gallery, found.row, found.transform)
+    return replace(found, scores=(*found.scores[:4], aligned, outline))
+
+
+def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+    """The best class, without what only its confidence needs."""
     candidates: list[tuple[FloatArray, Match]] = []
     if view.is_cut_out or not view.scenes:
         similar = _object_similarities(view, gallery, allowed)
@@ -281,7 +294,9 @@ def _best(
             float(by_row[row]),
             float(total - next_total),
             float(explained),
-            float(view.is_cut_out or not view.scenes),
+            float(view.is_cut_out),
+            0.0,
+            0.0,
         ),
         transform=transform,
         total=float(total),
