@@ -1,8 +1,8 @@
 """A small convolutional network for drawn characters, trained on Omniglot characters that are never asked.
 
-`python -m benchmarks.photos.character_network` trains it and stores it in the cache folder. The product opens a
-memory with it (`Recogniser.open(folder, features=BACKBONE, weights=weights_path())`), so it is trained on what a
-memory describes: characters that were cut out and drawn on gray.
+`python -m benchmarks.photos.character_network` trains it and stores it in the cache folder. The product opens
+a memory with it (`Recogniser.open(folder, weights=weights_path())`), so it is trained on what a memory
+describes: characters that were cut out and drawn on gray.
 """
 
 import sys

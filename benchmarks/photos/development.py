@@ -32,7 +32,7 @@ SEED = 100
 
 @cache
 def things() -> dict[str, Pixels]:
-    """The 60 things by name, RGB or RGBA: a training photo of each of 25 kinds, five of them halved, and emoji."""
+    """The 60 things by name, RGB or RGBA: a photo of each of 25 kinds, five of them halved, and emoji."""
     photos = _photos("train")
     kinds = sorted({file.split("/")[2] for file in photos})
     chosen = [kinds[i] for i in np.linspace(0, len(kinds) - 1, N_WHOLE + N_HALVED).astype(int)]

@@ -1,4 +1,4 @@
-"""A memory keeps at most k images of each class: the first, random ones, or by herding; they vote, or the best counts."""
+"""A memory keeps at most k images of each class, by three policies; they vote, or the best one counts."""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ class BackboneFeatures:
 
     @classmethod
     def load(cls, backbone: str | None, weights: Path) -> "BackboneFeatures":
-        """Features of a file: of the backbone that it names itself, of another one, or of a vision transformer."""
+        """Features of a file: of a backbone, of the one that the file names, or of a vision transformer."""
         found = description(weights)
         if backbone is None and found is None:
             return cls(VIT, weights, (VIT_SIZE, VIT_SIZE, 3))
@@ -88,12 +88,13 @@ def description(weights: Path) -> tuple[str, tuple[int, ...]] | None:
         image_shape = tuple(int(side) for side in json.loads(found["image_shape"]))
     except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError):
         raise BadInput(
-            f"{str(weights)!r:.200} is no .safetensors file of weights; give one, such as `everlearn pretrain` writes"
+            f"{str(weights)!r:.200} is no .safetensors file of weights; give one, "
+            "such as `everlearn pretrain` writes"
         ) from None
     if len(image_shape) not in (2, 3) or len(set(image_shape[:2])) > 1 or image_shape[0] % GRID:
         raise BadInput(
-            f"{str(weights)!r:.200} is of a network for images {image_shape}; give one for squares whose side "
-            f"{GRID} divides"
+            f"{str(weights)!r:.200} is of a network for images {image_shape}; give one for "
+            f"squares whose side {GRID} divides"
         )
     check_range("image size", image_shape[0], GRID, MAX_SIZE)
     return found["backbone"], image_shape

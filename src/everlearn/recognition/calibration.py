@@ -11,9 +11,9 @@ N_SCORES = 6
 PRIOR = np.array([-14.7, 4.2, 6.5, 7.6, 6.5, 6.3, 3.0])
 """Intercept and weights before a memory has images of its own to calibrate with.
 
-Of similarity, margin, explained share, similarity after alignment, outline, and of being searched in a scene. Fitted to
-the answers of `benchmarks.photos.development`. The last one replaces the outline, which a scene does not have; it is
-not fitted by a memory, since random textures are harder than most real backgrounds.
+Of similarity, margin, explained share, similarity after alignment, outline, and of being searched in a scene.
+Fitted to the answers of `benchmarks.photos.development`. The last one replaces the outline, which a scene does
+not have; it is not fitted by a memory, since random textures are harder than most real backgrounds.
 """
 PRIOR_WEIGHT = 10.0
 """Images, about, that the prior is worth."""

@@ -1,7 +1,7 @@
 """What a memory stores with each exemplar: descriptors, masks, templates.
 
-If a class keeps only some of its images, each row also has the number of images that the class was taught with, and
-the mean of their descriptors.
+If a class keeps only some of its images, each row also has the number of images that the class was taught
+with, and the mean of their descriptors.
 """
 
 from typing import Any

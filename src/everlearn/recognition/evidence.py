@@ -1,7 +1,7 @@
-"""Evidence about the best exemplar of an image, once it has been aligned: is it the same thing, or only like it?
+"""Evidence that an image shows the exemplar that was aligned with it, and not only something like it.
 
-Candidates are ranked before, by what is cheap. That the best one is right says more: the image is brought into its
-frame and described again, and its outline is compared with that of the object.
+Exemplars are ranked before, by what is cheap. Then the image is brought into the frame of the best one and
+described again, and the outlines of object and exemplar are compared.
 """
 
 from typing import Protocol

@@ -22,8 +22,8 @@ class Exemplars:
 
     Attributes:
         keep: images of each class; None for all.
-        policy: the "first" ones; "random" ones, each of those that were taught with equal probability; or those
-            whose mean is nearest to the mean of all that were taught ("herding").
+        policy: the "first" ones; "random" ones, each of those that were taught with equal probability; or
+            those whose mean is nearest to the mean of all that were taught ("herding").
         combine: all images of a class "vote", or only the "best" one counts.
     """
 

@@ -52,7 +52,7 @@ LIKELY = 0.8
 Scores = tuple[float, float, float, float, float, float]
 """What the confidence is computed from.
 
-Similarity, margin to the next class, explained share, 0 if the object was searched in a scene; similarity after
+Similarity, margin to the next class, explained share, 0 if the object was not cut out; similarity after
 alignment, and how far the outlines agree.
 """
 Aligned = tuple[int, float, FloatArray]

@@ -96,8 +96,8 @@ class Recogniser:
 
         Args:
             folder: folder of the memory.
-            features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients"; with weights,
-                also any other backbone, which needs torch.
+            features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients"; with
+                weights, also any other backbone, which needs torch.
             weights: of a new memory: a .safetensors file; the memory gets a copy.
             upright: of a new memory: things are always seen upright, as most things that stand on a table.
             keep: images of each class that are kept from now on; a new memory keeps all.

@@ -25,8 +25,8 @@ def read_shown(image: ImageLike) -> Pixels:
 def stored_forms(rgba: Pixels) -> Pixels:
     """The exemplars (n, SIZE, SIZE, 4) of an image (H, W, 4): one, or two.
 
-    An object in front of a plain background is stored cut out and, if it is small or full of gaps, also with the
-    whole image: which of both will be seen again cannot be known.
+    An object in front of a plain background is stored cut out and, if it is small or full of gaps, also with
+    the whole image: which of both will be seen again cannot be known.
 
     Example:
         >>> image = np.full((64, 64, 4), 255, np.uint8)

@@ -219,7 +219,7 @@ class OnDiskMemory:
         """
         rows = self._used_rows()[np.unique(np.asarray(numbers, np.int64))]
         labels = self._table.labels
-        edits = {row: (FREE, "") for row in rows.tolist()}
+        edits = dict.fromkeys(rows.tolist(), (FREE, ""))
         for label in np.unique(labels[rows]).tolist():
             others = np.setdiff1d(self._rows_of([label]), rows)
             if len(others) and (name := self.names().get(label)):
