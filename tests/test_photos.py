@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.photos import goals, layers, methods, new_user, objects, omniglot, records, sprites
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
-from benchmarks.photos.character_network import drawing
+from benchmarks.photos.character_network import CharacterNetwork, strokes, view
 from benchmarks.photos.features import opaque, prepared, remembered
 from benchmarks.photos.layers import VARIANTS, LayerSum
 from benchmarks.photos.methods import SLDA, NearestMean, NearestNeighbours, RanPAC, ScoredMethod
@@ -21,6 +21,7 @@ from benchmarks.photos.sets import SETS
 from benchmarks.photos.sift import Sift
 from PIL import Image
 
+from everlearn.networks import to_tensor
 from everlearn.rng import rng_at
 
 
@@ -266,12 +267,15 @@ def test_one_shot_run_has_one_alphabet_and_two_hands() -> None:
         assert hands[0] != hands[1]
 
 
-def test_drawing_is_scaled_to_its_box() -> None:
+def test_strokes_are_scaled_to_their_box_and_the_background_is_zero() -> None:
     image = plain(255, 105, 105)
     image[10:20, 50:90] = 0
-    rows, columns = (np.flatnonzero((drawing(image) > 128).any(axis=axis)) for axis in (1, 0))
-    assert (len(rows), len(columns)) == (8, 32)
-    assert not drawing(plain(255)).any()
+    drawn = strokes(to_tensor(view(image)[None]))[0, 0].numpy()
+    assert drawn.shape == (40, 40)
+    rows, columns = (np.flatnonzero((drawn > 0.5).any(axis=axis)) for axis in (1, 0))
+    assert (len(rows), len(columns)) == (pytest.approx(9, abs=1), pytest.approx(35, abs=1))
+    assert drawn[0].max() < 0.02
+    assert CharacterNetwork()(to_tensor(view(image)[None])).shape == (1, 256)
 
 
 @pytest.mark.parametrize("kind", ["perspective", "bending"])

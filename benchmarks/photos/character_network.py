@@ -125,19 +125,24 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
 
 
 def weights_path() -> Path:
-    """Where the trained weights are."""
+    """Where the weights are, once they have been trained."""
     return cache_folder() / WEIGHTS
+
+
+def trained_weights() -> Path:
+    """The file of the trained weights."""
+    if not weights_path().is_file():
+        raise BadInput(
+            "the character network is not trained; run `python -m benchmarks.photos.character_network`"
+        )
+    return weights_path()
 
 
 @cache
 def trained_network() -> CharacterNetwork:
     """The network with stored weights."""
-    if not weights_path().is_file():
-        raise BadInput(
-            "the character network is not trained; run `python -m benchmarks.photos.character_network`"
-        )
     net = CharacterNetwork()
-    load_backbone(net, str(weights_path()))
+    load_backbone(net, str(trained_weights()))
     return net.eval()
 
 

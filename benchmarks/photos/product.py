@@ -17,9 +17,10 @@ class Product:
 
     Args:
         upright: whether things are always seen upright.
+        weights: of the features; None for the default ones.
     """
 
-    def __init__(self, upright: bool = False) -> None:
+    def __init__(self, upright: bool = False, weights: Path | None = None) -> None:
         import everlearn
 
         recogniser: Any = getattr(everlearn, "Recogniser", None)
@@ -27,7 +28,7 @@ class Product:
             raise BadInput("this version has no everlearn.Recogniser; update everlearn, or choose a baseline")
         folder = tempfile.mkdtemp()
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.recogniser = recogniser.open(Path(folder) / "memory", upright=upright)
+        self.recogniser = recogniser.open(Path(folder) / "memory", weights=weights, upright=upright)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
         for image, name in zip(images, names, strict=True):

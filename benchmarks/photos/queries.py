@@ -54,6 +54,7 @@ class QuerySet:
         methods: the methods that apply.
         trim: whether baselines cut off plain borders, which helps where the place on the canvas is random.
         upright: whether things are always seen upright, which the product may know.
+        drawn: whether things are drawn characters; the product then gets the character network.
     """
 
     name: str
@@ -63,3 +64,4 @@ class QuerySet:
     methods: tuple[str, ...]
     trim: bool = True
     upright: bool = False
+    drawn: bool = False

@@ -67,7 +67,7 @@ def _n_pairs(trial: Trial) -> int:
 
 
 def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: QuerySet) -> Iterator[Result]:
-    method = make_method(name, query_set.trim, query_set.upright)
+    method = make_method(name, query_set)
     method.teach(trial.images, trial.names)
     for condition in conditions:
         queries = trial.asked[condition]

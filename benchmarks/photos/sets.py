@@ -1,6 +1,6 @@
 """The query sets by name."""
 
-from benchmarks.photos import new_user, objects, omniglot, sprites
+from benchmarks.photos import development, new_user, objects, omniglot, sprites
 from benchmarks.photos.methods import OBJECT_METHODS
 from benchmarks.photos.queries import QuerySet
 
@@ -19,6 +19,14 @@ SETS = {
             "(CC BY 2.0) and matplotlib (its sample data); emoji: Twemoji graphics (CC BY 4.0)",
             new_user.trials,
             OBJECT_METHODS,
+        ),
+        QuerySet(
+            "development",
+            "25 photos of shops, five of them halved, and 30 other emoji, one image of each; asked like "
+            "`new-user`, on other backgrounds. Settings were chosen on it.",
+            "photos: Grocery (MIT); emoji: Twemoji graphics (CC BY 4.0)",
+            development.trials,
+            ("everlearn",),
         ),
         QuerySet(
             "aloi",
@@ -61,6 +69,7 @@ SETS = {
             omniglot.trials_242,
             CHARACTER_METHODS,
             upright=True,
+            drawn=True,
         ),
         QuerySet(
             "omniglot-1623",
@@ -69,6 +78,7 @@ SETS = {
             omniglot.trials_1623,
             ("everlearn", "pixels", "character-network"),
             upright=True,
+            drawn=True,
         ),
         QuerySet(
             "omniglot-20",
@@ -77,6 +87,7 @@ SETS = {
             omniglot.trials_20,
             CHARACTER_METHODS,
             upright=True,
+            drawn=True,
         ),
         QuerySet(
             "sprites",

@@ -8,14 +8,14 @@ from everlearn.recognition.calibration import PRIOR, Calibration
 
 def scores(mean: float, n: int, spread: float) -> np.ndarray:
     """Of objects that were cut out."""
-    found = np.random.default_rng(round(100 * mean)).normal(mean, spread, (n, 3)).clip(0, 1)
-    return np.concatenate([found, np.ones((n, 1))], axis=1)
+    found = np.random.default_rng(round(100 * mean)).normal(mean, spread, (n, 5)).clip(0, 1)
+    return np.concatenate([found[:, :3], np.ones((n, 1)), found[:, 3:], np.zeros((n, 2))], axis=1)
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.15])
 def test_errors_of_both_kinds_balance(spread: float) -> None:
     known, others = scores(0.8, 200, spread), scores(0.4, 40, spread)
-    fitted = Calibration.fit(known, others)
+    fitted = Calibration.fit(known, others, "gradients")
     refused, accepted = (fitted.confidence(known) < 0.5).mean(), (fitted.confidence(others) >= 0.5).mean()
     assert max(refused, accepted) <= 0.1
     assert (fitted.weights[1:] >= 0).all()
@@ -23,15 +23,27 @@ def test_errors_of_both_kinds_balance(spread: float) -> None:
 
 
 def test_the_prior_holds_without_scores_and_is_left_with_many() -> None:
-    none = np.zeros((0, 4))
+    none = np.zeros((0, 8))
     np.testing.assert_array_equal(Calibration.fit(none, scores(0.4, 5, 0.1)).weights, PRIOR)
-    shifted = Calibration.fit(scores(0.4, 300, 0.05), scores(0.1, 300, 0.05))
-    assert shifted.confidence(scores(0.4, 300, 0.05)).mean() > 0.8
+    low = scores(0.4, 300, 0.05), scores(0.1, 300, 0.05)
+    shifted = Calibration.fit(*low, "gradients")
+    assert shifted.confidence(low[0]).mean() > 0.8
+    # The features that the prior was fitted with need more images to leave it.
+    moved, least = (np.abs(each.weights - PRIOR).max() for each in (shifted, Calibration.fit(*low)))
+    assert 0 < least < 0.7 * moved
 
 
 def test_scenes_need_higher_scores_and_do_not_change_the_weights() -> None:
     known, others = scores(0.8, 50, 0.1), scores(0.4, 50, 0.1)
-    in_scene = others * [1, 1, 1, 0]
+    in_scene = others * [1, 1, 1, 0, 1, 0, 1, 1]  # and no outline
     fitted = Calibration.fit(np.concatenate([known, in_scene]), others)
     np.testing.assert_array_equal(fitted.weights, Calibration.fit(known, others).weights)
     assert (fitted.confidence(in_scene) < fitted.confidence(others)).all()
+
+
+def test_noisy_and_covered_images_need_lower_scores() -> None:
+    asked = scores(0.6, 50, 0.1)
+    for column in (6, 7):
+        harder = asked.copy()
+        harder[:, column] = 1
+        assert (Calibration(PRIOR).confidence(harder) > Calibration(PRIOR).confidence(asked)).all()

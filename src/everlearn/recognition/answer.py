@@ -36,6 +36,6 @@ class Answer:
     confidence: float
     runner_up: str | None = None
     method: Literal["alignment", "features", "none"] = "none"
-    scores: Scores = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    scores: Scores = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     transform: FloatArray | None = None
     group: UnknownGroup | None = None

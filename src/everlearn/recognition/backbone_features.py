@@ -48,7 +48,7 @@ class BackboneFeatures:
             self._net = make_backbone(backbone, image_shape, 0)
             load_backbone(self._net, str(weights))
         self._net.eval()
-        self.widths: tuple[int, ...] = (int(self._net.n_features),)  # type: ignore[arg-type]
+        self.widths: tuple[int, ...] = (int(self._net.n_features),)
 
     @classmethod
     def load(cls, backbone: str | None, weights: Path) -> "BackboneFeatures":

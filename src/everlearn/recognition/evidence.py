@@ -67,7 +67,7 @@ def outline_overlap(view: Asked, gallery: Gallery, row: int, transform: FloatArr
         return 0.0
     exemplar = gallery.exemplar(row).pixels
     height, width = view.image.shape[:2]
-    back = np.linalg.inv(to_frame(transform, len(exemplar)))
+    back = np.asarray(np.linalg.inv(to_frame(transform, len(exemplar))), np.float64)
     drawn = _transformed(exemplar[..., 3], back, (width, height)) > OPAQUE
     left, top, right, bottom = view.found.box
     seen = np.zeros((height, width), bool)

@@ -49,11 +49,11 @@ VERIFIED = 0.25
 LIKELY = 0.8
 """Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
 
-Scores = tuple[float, float, float, float, float, float]
+Scores = tuple[float, float, float, float, float, float, float, float]
 """What the confidence is computed from.
 
 Similarity, margin to the next class, explained share, 0 if the object was not cut out; similarity after
-alignment, and how far the outlines agree.
+alignment, how far the outlines agree, 1 if the image is noisy, and 1 if an occluder was found.
 """
 Aligned = tuple[int, float, FloatArray]
 """Row, explained share and transform of an exemplar."""
@@ -95,7 +95,9 @@ class View:
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        image = denoised(np.ascontiguousarray(rgba[..., :3]))
+        seen = np.ascontiguousarray(rgba[..., :3])
+        image = denoised(seen)
+        self.is_noisy = image is not seen
         background = PlainBackground.find(image)
         self.image, self.hidden = without_occluder(image, background)
         if self.hidden is not None:
@@ -166,7 +168,8 @@ def match(view: View, gallery: Gallery, without: int | None = None) -> Match | N
     found = _match(view, gallery, allowed)
     aligned = aligned_similarity(view, gallery, found.row, found.transform)
     outline = outline_overlap(view, gallery, found.row, found.transform)
-    return replace(found, scores=(*found.scores[:4], aligned, outline))
+    condition = float(view.is_noisy), float(view.hidden is not None)
+    return replace(found, scores=(*found.scores[:4], aligned, outline, *condition))
 
 
 def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
@@ -295,8 +298,7 @@ def _best(
             float(total - next_total),
             float(explained),
             float(view.is_cut_out),
-            0.0,
-            0.0,
+            *(0.0, 0.0, 0.0, 0.0),
         ),
         transform=transform,
         total=float(total),

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from PIL import Image
 
-from everlearn import files
 from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
@@ -20,22 +18,18 @@ from everlearn.recognition.calibration_scores import (
     rows_after_erasure,
     rows_after_teaching,
 )
-from everlearn.recognition.columns import column_types, columns_of
+from everlearn.recognition.columns import columns_of
+from everlearn.recognition.creation import VERSION, WEIGHTS, create
 from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.kept import Combine, Exemplars, Policy, keep_some
 from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
-from everlearn.recognition.stored import SIZE, read_shown, stored_forms
+from everlearn.recognition.stored import as_list, read_shown, stored_forms
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
 from everlearn.rng import IntArray
 from everlearn.streams.images.canonical import ImageLike, read_image
 from everlearn.streams.images.decode import Pixels
-
-VERSION = 4
-"""The version of the stored columns."""
-WEIGHTS = "features.safetensors"
-"""The file of weights in the folder of a memory."""
 
 
 class Recogniser:
@@ -104,19 +98,11 @@ class Recogniser:
             policy: which ones: the "first", "random" ones, or by "herding", as explained at `Exemplars`.
             combine: whether all images of a class "vote", or only the "best" one counts.
         """
-        changed = {"keep": keep, "policy": policy, "combine": combine}
-        changed = {name: value for name, value in changed.items() if value is not None}
+        given = {"keep": keep, "policy": policy, "combine": combine}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         Exemplars(**changed)  # refuses what is invalid before anything is stored
         if not (Path(folder) / METADATA).is_file():
-            made = make_features(features, None if weights is None else Path(weights))
-            columns = column_types(made, upright=upright)
-            shape = (SIZE, SIZE, 4)
-            with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
-                if weights is not None:
-                    files.write(Path(folder) / WEIGHTS, Path(weights).read_bytes())
-                memory.settings = {
-                    "features": made.name, "upright": upright, "images": 0, "version": VERSION,
-                }  # fmt: skip
+            create(Path(folder), features, None if weights is None else Path(weights), upright=upright)
         recogniser = cls(folder)
         if changed:
             recogniser.settings = {**recogniser.settings, **changed}
@@ -241,14 +227,14 @@ class Recogniser:
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
-            return [self._answer(read_shown(each)) for each in _as_list(images)]
+            return [self._answer(read_shown(each)) for each in as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
 
         What is kept stays out of the answers until its group is named with `name_unknown`.
         """
-        return [self._kept(read_image(each)) for each in _as_list(images)]
+        return [self._kept(read_image(each)) for each in as_list(images)]
 
     def _kept(self, rgba: Pixels) -> Answer:
         answer = self.ask([rgba])[0]
@@ -306,7 +292,8 @@ class Recogniser:
         if self._calibration is None:
             scores = self._memory.columns("calibration").astype(np.float64)
             known, others = scores[:, :, 0].reshape(-1, N_SCORES), scores[:, :, 1].reshape(-1, N_SCORES)
-            self._calibration = Calibration.fit(known[known.any(axis=1)], others[others.any(axis=1)])
+            known, others = known[known.any(axis=1)], others[others.any(axis=1)]
+            self._calibration = Calibration.fit(known, others, self.features.name)
         return self._calibration
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
@@ -357,12 +344,3 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
-
-
-def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
-    """Images, or one image, as a list."""
-    if isinstance(images, str | Path | Image.Image) or (
-        isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
-    ):
-        return [images]
-    return list(images)

@@ -1,6 +1,10 @@
 """What is stored of an image that is taught: its object, and sometimes the whole image."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
+from PIL import Image
 
 from everlearn.errors import BadInput
 from everlearn.recognition.views import limited
@@ -12,6 +16,15 @@ SIZE = 128
 WHOLE_AREA, WHOLE_MASK = 0.8, 0.5
 """An object whose box, or whose own pixels, fill less of its image is also stored with the whole image."""
 OPAQUE = 127
+
+
+def as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
+    """Images, or one image, as a list."""
+    if isinstance(images, str | Path | Image.Image) or (
+        isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
+    ):
+        return [images]
+    return list(images)
 
 
 def read_shown(image: ImageLike) -> Pixels:
