@@ -127,6 +127,15 @@ def test_summary_counts_each_kind_of_answer() -> None:
     )
 
 
+def test_only_the_product_is_asked_some_of_the_queries() -> None:
+    toy = QuerySet("toy", "Things.", "", lambda: iter(()), ("everlearn", "pixels"), every=3)
+    queries = Queries(LazyImages(plain, range(7)), list("abcdefg"))
+    assert toy.asked(queries, "everlearn").names == ["a", "d", "g"]
+    assert [image[0, 0, 0] for image in toy.asked(queries, "everlearn").images] == [0, 3, 6]
+    assert toy.asked(queries, "pixels").names == list("abcdefg")
+    assert toy.description == "Things. everlearn is asked one of 3 queries."
+
+
 def test_results_are_stored_and_pooled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "RESULTS", tmp_path)
     monkeypatch.setattr(records, "make_method", lambda *_: NearestMean(embed))

@@ -84,7 +84,7 @@ def _errors(results: Sequence[Result]) -> str:
 def data() -> str:
     """What each set asks, and the licence of its images."""
     lines = _head(["set", "what", "licence as stated"])
-    return "\n".join([*lines, *(f"| {s.name} | {s.about} | {s.licence} |" for s in SETS.values())])
+    return "\n".join([*lines, *(f"| {s.name} | {s.description} | {s.licence} |" for s in SETS.values())])
 
 
 def goals() -> str:

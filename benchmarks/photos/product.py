@@ -11,6 +11,9 @@ from benchmarks.photos.archives import Pixels
 from benchmarks.photos.queries import Answer
 from everlearn.errors import BadInput
 
+MANY = 100
+"""From so many images on, the confidence is calibrated once, after all of them."""
+
 
 class Product:
     """A recogniser with a new memory and default settings.
@@ -31,6 +34,9 @@ class Product:
         self.recogniser = recogniser.open(Path(folder) / "memory", weights=weights, upright=upright)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
+        if len(images) > MANY:
+            self.recogniser.teach_all(images, names)
+            return
         for image, name in zip(images, names, strict=True):
             self.recogniser.teach(image, name)
 

@@ -70,7 +70,7 @@ def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: Que
     method = make_method(name, query_set)
     method.teach(trial.images, trial.names)
     for condition in conditions:
-        queries = trial.asked[condition]
+        queries = query_set.asked(trial.asked[condition], name)
         starts = range(0, len(queries.images), BATCH)
         label = f"{name}: {trial.name} {trial.seed}, {condition}"
         batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]

@@ -43,6 +43,7 @@ SETS = {
             objects.aloi_four_trials,
             OBJECT_METHODS,
             upright=True,
+            every=31,
         ),
         QuerySet(
             "eth80",
@@ -52,6 +53,7 @@ SETS = {
             OBJECT_METHODS,
             trim=False,
             upright=True,
+            every=13,
         ),
         QuerySet(
             "grocery",
@@ -61,6 +63,7 @@ SETS = {
             OBJECT_METHODS,
             trim=False,
             upright=True,
+            every=5,
         ),
         QuerySet(
             "omniglot-242",
@@ -78,6 +81,7 @@ SETS = {
             omniglot.trials_1623,
             ("everlearn", "pixels", "character-network"),
             upright=True,
+            every=9,
             drawn=True,
         ),
         QuerySet(

@@ -1,9 +1,11 @@
 """The answer to the question what an image shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from everlearn.recognition.matching import Scores
+from everlearn.recognition.calibration import KNOWN, PROBABLY
+from everlearn.recognition.matching import Match, Scores
 from everlearn.recognition.unknowns import UnknownGroup
 from everlearn.rng import FloatArray
 
@@ -39,3 +41,21 @@ class Answer:
     scores: Scores = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     transform: FloatArray | None = None
     group: UnknownGroup | None = None
+
+    @classmethod
+    def of(cls, found: Match, confidence: float, names: Mapping[int, str]) -> "Answer":
+        """The answer of a match; `names` are those of the classes."""
+        status: Status = (
+            "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
+        )
+        best = names[found.label]
+        return cls(
+            name=None if status == "unknown" else best,
+            best=best,
+            status=status,
+            confidence=confidence,
+            runner_up=None if found.runner_up is None else names[found.runner_up],
+            method="alignment" if found.is_verified else "features",
+            scores=found.scores,
+            transform=found.transform,
+        )

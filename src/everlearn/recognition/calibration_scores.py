@@ -15,8 +15,8 @@ N_REFRESHED = 1
 """Older exemplars that are calibrated again when one is taught."""
 MANY, EVERY = 100, 10
 """From so many images on, only every tenth one that is taught is calibrated with."""
-N_AFTER_ERASURE = 16
-"""Exemplars that are calibrated again when a class has been erased."""
+N_AFTER_MANY = 16
+"""Exemplars that are calibrated again when a class has been erased, or many images taught."""
 
 
 def rows_after_teaching(images: IntArray, number: int) -> IntArray:
@@ -33,9 +33,9 @@ def rows_after_teaching(images: IntArray, number: int) -> IntArray:
     return np.unique(np.concatenate([np.flatnonzero(images == number)[:1], older[some]]))
 
 
-def rows_after_erasure(n: int) -> IntArray:
-    """The rows of n to calibrate when a class has been erased, spread evenly."""
-    return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_ERASURE)).astype(np.int64))
+def rows_after_many(n: int) -> IntArray:
+    """The rows of n to calibrate when a class has been erased, or many images taught, spread evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_MANY)).astype(np.int64))
 
 
 def disturbed_scores(

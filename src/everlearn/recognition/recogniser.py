@@ -11,11 +11,11 @@ from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
-from everlearn.recognition.answer import Answer, Status
-from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
+from everlearn.recognition.answer import Answer
+from everlearn.recognition.calibration import N_SCORES, Calibration
 from everlearn.recognition.calibration_scores import (
     disturbed_scores,
-    rows_after_erasure,
+    rows_after_many,
     rows_after_teaching,
 )
 from everlearn.recognition.columns import columns_of
@@ -23,7 +23,7 @@ from everlearn.recognition.creation import VERSION, WEIGHTS, create
 from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.kept import Combine, Exemplars, Policy, keep_some
-from everlearn.recognition.matching import VERIFIED, View, match
+from everlearn.recognition.matching import View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.stored import as_list, read_shown, stored_forms
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
@@ -186,6 +186,19 @@ class Recogniser:
         An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
         with the whole image: which of both will be seen again cannot be known.
         """
+        pixels = self._store(image, name)
+        self._calibrate(rows_after_teaching(self._memory.columns("image"), self._last_image()))
+        return pixels
+
+    def teach_all(self, images: Sequence[ImageLike], names: Sequence[str]) -> None:
+        """Add many images, each to its class; the confidence is calibrated once, which is faster."""
+        if len(images) != len(names):
+            raise BadInput(f"{len(images)} images have {len(names)} names; give one name for each image")
+        for image, name in zip(images, names, strict=True):
+            self._store(image, name)
+        self._calibrate(rows_after_many(len(self._memory.labels())))
+
+    def _store(self, image: ImageLike, name: str) -> Pixels:
         pixels = stored_forms(read_shown(image))
         label = self._new_label(name, pixels)
         self._add(label, None if label in self._memory else name, pixels)
@@ -204,6 +217,7 @@ class Recogniser:
         for pixels in images:
             label = self._new_label(name, pixels)
             self._add(label, None if label in self._memory else name, pixels)
+            self._calibrate(rows_after_teaching(self._memory.columns("image"), self._last_image()))
 
     def forget(self, name: str) -> int:
         """Erase a class from every file; returns the number of erased exemplars.
@@ -214,7 +228,7 @@ class Recogniser:
         memory.write_column("calibration", np.zeros_like(memory.columns("calibration")))
         n = memory.forget([label])
         self._changed()
-        self._calibrate(rows_after_erasure(len(memory.labels())))
+        self._calibrate(rows_after_many(len(memory.labels())))
         return n
 
     def rename(self, old: str, new: str) -> None:
@@ -245,20 +259,7 @@ class Recogniser:
         if found is None:
             return Answer(None, None, "unknown", 0.0)
         confidence = float(self.calibration.confidence(np.array([found.scores]))[0])
-        status: Status = (
-            "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
-        )
-        best = (names := self._names())[found.label]
-        return Answer(
-            name=None if status == "unknown" else best,
-            best=best,
-            status=status,
-            confidence=confidence,
-            runner_up=None if found.runner_up is None else names[found.runner_up],
-            method="alignment" if found.scores[2] >= VERIFIED else "features",
-            scores=found.scores,
-            transform=found.transform,
-        )
+        return Answer.of(found, confidence, self._names())
 
     @property
     def gallery(self) -> Gallery:
@@ -305,7 +306,9 @@ class Recogniser:
         self._memory.settings = {**settings, "images": number + 1}
         keep_some(self._memory, label, self.kept)
         self._changed()
-        self._calibrate(rows_after_teaching(self._memory.columns("image"), number))
+
+    def _last_image(self) -> int:
+        return int(self._memory.settings["images"]) - 1
 
     def _calibrate(self, rows: IntArray) -> None:
         """Calibrate with some exemplars, as the memory is now."""
