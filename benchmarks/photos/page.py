@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.photos import sensitivity
 from benchmarks.photos.goals import rows
 from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.records import Result, accuracy, load
@@ -100,6 +101,7 @@ def tables() -> dict[str, str]:
         "goals": goals(),
         "data": data(),
         "unknown": unknown(),
+        "sensitivity": sensitivity.table(),
         **{name: accuracies(name) for name in SETS},
         **layers,
     }

@@ -21,9 +21,10 @@ class Product:
     Args:
         upright: whether things are always seen upright.
         weights: of the features; None for the default ones.
+        opened: further arguments of `Recogniser.open`.
     """
 
-    def __init__(self, upright: bool = False, weights: Path | None = None) -> None:
+    def __init__(self, upright: bool = False, weights: Path | None = None, **opened: Any) -> None:
         import everlearn
 
         recogniser: Any = getattr(everlearn, "Recogniser", None)
@@ -31,7 +32,7 @@ class Product:
             raise BadInput("this version has no everlearn.Recogniser; update everlearn, or choose a baseline")
         folder = tempfile.mkdtemp()
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.recogniser = recogniser.open(Path(folder) / "memory", weights=weights, upright=upright)
+        self.recogniser = recogniser.open(Path(folder) / "memory", weights=weights, upright=upright, **opened)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
         if len(images) > MANY:
