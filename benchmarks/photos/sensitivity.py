@@ -1,4 +1,4 @@
-"""How much the settings of the product matter, on the development set: `python -m benchmarks.photos.sensitivity`.
+"""How much settings of the product matter, on the development set: `python -m benchmarks.photos.sensitivity`.
 
 Results are stored after each setting; those that are stored are not computed again.
 """
