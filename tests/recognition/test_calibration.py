@@ -1,9 +1,14 @@
 """Confidence: of separable scores, of overlapping scores, and without any."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from everlearn import Recogniser
 from everlearn.recognition.calibration import PRIOR, Calibration
+from everlearn.recognition.calibration_scores import disturbed_scores
+from tests.recognition.things import photo, thing
 
 
 def scores(mean: float, n: int, spread: float) -> np.ndarray:
@@ -49,3 +54,21 @@ def test_noisy_and_covered_images_need_lower_scores() -> None:
         harder = asked.copy()
         harder[:, column] = 1
         assert (Calibration(PRIOR).confidence(harder) > Calibration(PRIOR).confidence(asked)).all()
+
+
+def test_another_image_of_a_class_is_asked_without_the_exemplar(tmp_path: Path) -> None:
+    with Recogniser.open(tmp_path / "memory", features="gradients") as memory:
+        for number in range(4):
+            memory.teach(thing(number), f"thing {number}")
+        alone = disturbed_scores(memory.gallery, memory.features, 0, 0, upright=False)
+        memory.teach(photo(0, angle=40), "thing 0")
+        beside = disturbed_scores(memory.gallery, memory.features, 0, 0, upright=False)
+        memory.teach(thing(7), "thing 0")  # an image that is not like the others has no right answer
+        unlike = int(np.flatnonzero(memory.gallery.similarity.images == 5)[0])
+        found = disturbed_scores(memory.gallery, memory.features, unlike, 5, upright=False)
+    # The disturbed copy is asked as before; only whitening depends on all exemplars.
+    np.testing.assert_allclose(alone[0], beside[0], atol=0.1)
+    assert alone[1, 0, 0] != beside[1, 0, 0]
+    assert beside[1, 0].any()
+    assert found[0, 0].any()
+    assert not found[1, 0].any()

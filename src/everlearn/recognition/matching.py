@@ -160,9 +160,9 @@ class View:
         return windows(self.image)
 
 
-def match(view: View, gallery: Gallery, without: int | None = None) -> Match | None:
-    """The best class of an image, in a gallery `without` one class; None if no class is left."""
-    allowed = np.ones(len(gallery.labels), bool) if without is None else gallery.labels != without
+def match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_] | None = None) -> Match | None:
+    """The best class of an image among the allowed rows of a gallery; None if there is none."""
+    allowed = np.ones(len(gallery.labels), bool) if allowed is None else allowed
     if not allowed.any():
         return None
     found = _match(view, gallery, allowed)
