@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -76,6 +77,7 @@ def teach(
         data = {
             "memory": str(memory),
             "features": recogniser.features.name,
+            "kept": asdict(recogniser.kept),
             "taught": taught,
             "classes": names,
         }
