@@ -213,10 +213,7 @@ class OnDiskMemory:
         return len(rows)
 
     def remove(self, numbers: npt.ArrayLike) -> None:
-        """Erase some images, by their numbers in the order of `labels`, as `forget` does with all of a class.
-
-        The other images keep the name of the class.
-        """
+        """Erase images, by their numbers in the order of `labels`; others of a class keep its name."""
         rows = self._used_rows()[np.unique(np.asarray(numbers, np.int64))]
         labels = self._table.labels
         edits = dict.fromkeys(rows.tolist(), (FREE, ""))
