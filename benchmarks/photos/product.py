@@ -12,7 +12,7 @@ from benchmarks.photos.queries import Answer
 from everlearn.errors import BadInput
 
 MANY = 100
-"""From so many images on, the confidence is calibrated once, after all of them."""
+"""From so many images on, and always with weights, the confidence is calibrated once, after all images."""
 
 
 class Product:
@@ -35,7 +35,7 @@ class Product:
         self.recogniser = recogniser.open(Path(folder) / "memory", weights=weights, upright=upright, **opened)
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
-        if len(images) > MANY:
+        if len(images) > MANY or self.recogniser.weights is not None:
             self.recogniser.teach_all(images, names)
             return
         for image, name in zip(images, names, strict=True):
