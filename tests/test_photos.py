@@ -8,9 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.photos import goals, layers, methods, new_user, objects, omniglot, records, sprites
+from benchmarks.photos import (
+    development,
+    goals,
+    layers,
+    methods,
+    new_user,
+    objects,
+    omniglot,
+    records,
+    sensitivity,
+    sprites,
+)
 from benchmarks.photos.archives import LazyImages, Pixels, open_zip
-from benchmarks.photos.character_network import drawing
+from benchmarks.photos.character_network import CharacterNetwork, strokes, view
 from benchmarks.photos.features import opaque, prepared, remembered
 from benchmarks.photos.layers import VARIANTS, LayerSum
 from benchmarks.photos.methods import SLDA, NearestMean, NearestNeighbours, RanPAC, ScoredMethod
@@ -21,6 +32,7 @@ from benchmarks.photos.sets import SETS
 from benchmarks.photos.sift import Sift
 from PIL import Image
 
+from everlearn.networks import to_tensor
 from everlearn.rng import rng_at
 
 
@@ -31,7 +43,7 @@ def test_page_matches_the_stored_results() -> None:
 
 def test_every_stored_result_belongs_to_a_set_and_a_method() -> None:
     expected = {path_of(s.name, method) for s in SETS.values() for method in (*s.methods, *VARIANTS)}
-    assert set(RESULTS.glob("*.json")) <= expected
+    assert set(RESULTS.glob("*.json")) <= expected | {sensitivity.path()}
 
 
 def plain(level: int, height: int = 8, width: int = 8) -> Pixels:
@@ -124,6 +136,15 @@ def test_summary_counts_each_kind_of_answer() -> None:
     assert found == Result(
         "one", 0, "clean", 3, 2, 1, 1, 2, 1, auroc=round(5 / 6, 4), refused_at_5=round(1 / 3, 4)
     )
+
+
+def test_only_the_product_is_asked_some_of_the_queries() -> None:
+    toy = QuerySet("toy", "Things.", "", lambda: iter(()), ("everlearn", "pixels"), every=3)
+    queries = Queries(LazyImages(plain, range(7)), list("abcdefg"))
+    assert toy.asked(queries, "everlearn").names == ["a", "d", "g"]
+    assert [image[0, 0, 0] for image in toy.asked(queries, "everlearn").images] == [0, 3, 6]
+    assert toy.asked(queries, "pixels").names == list("abcdefg")
+    assert toy.description == "Things. everlearn is asked one of 3 queries."
 
 
 def test_results_are_stored_and_pooled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,12 +287,15 @@ def test_one_shot_run_has_one_alphabet_and_two_hands() -> None:
         assert hands[0] != hands[1]
 
 
-def test_drawing_is_scaled_to_its_box() -> None:
+def test_strokes_are_scaled_to_their_box_and_the_background_is_zero() -> None:
     image = plain(255, 105, 105)
     image[10:20, 50:90] = 0
-    rows, columns = (np.flatnonzero((drawing(image) > 128).any(axis=axis)) for axis in (1, 0))
-    assert (len(rows), len(columns)) == (8, 32)
-    assert not drawing(plain(255)).any()
+    drawn = strokes(to_tensor(view(image)[None]))[0, 0].numpy()
+    assert drawn.shape == (40, 40)
+    rows, columns = (np.flatnonzero((drawn > 0.5).any(axis=axis)) for axis in (1, 0))
+    assert (len(rows), len(columns)) == (pytest.approx(9, abs=1), pytest.approx(35, abs=1))
+    assert drawn[0].max() < 0.02
+    assert CharacterNetwork()(to_tensor(view(image)[None])).shape == (1, 256)
 
 
 @pytest.mark.parametrize("kind", ["perspective", "bending"])
@@ -350,3 +374,37 @@ def test_sift_finds_a_turned_texture_and_refuses_a_blank_image() -> None:
     method.teach([*textures, plain(255, 128, 128)], ["first", "second", "blank"])
     answers = method.ask([np.rot90(textures[1]).copy(), plain(0, 64, 64)])
     assert (answers[0].name, answers[1].name) == ("second", None)
+
+
+def test_development_set_shares_no_thing_with_the_new_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not set(development.EMOJI) & set(new_user.EMOJI)
+    assert len(set(development.EMOJI)) == 30
+    monkeypatch.setattr(development, "things", lambda: {f"thing {i}": SQUARE for i in range(60)})
+    first, second = development.trials(["clean"])
+    assert set(first.names) | set(second.names) == set(development.things())
+    assert not set(first.names) & set(second.names)
+    asked = second.asked["clean"]
+    assert {name for name in asked.names if name is not None} == set(second.names)
+    assert asked.images[0].shape == (new_user.CANVAS, new_user.CANVAS, 3)
+
+
+def test_sensitivity_counts_thresholds_and_restores_constants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensitivity, "RESULTS", tmp_path)
+    answers = [Answer("a", "a", 0.9), Answer(None, "a", 0.4), Answer("b", "b", 0.6)]
+    names = {
+        value: [answer.name for answer in given]
+        for _, value, given in sensitivity._thresholds(sensitivity.VARIANTS[0], answers)
+    }
+    assert (names["0.3"], names["0.7"], names["0.95"]) == (["a", "a", "b"], ["a", None, None], [None] * 3)
+    assert len(list(sensitivity._thresholds(sensitivity.VARIANTS[1], answers))) == 1
+    before = sensitivity.matching.N_ALIGNED
+    with sensitivity._constants(sensitivity.FEWER):
+        assert before > sensitivity.matching.N_ALIGNED
+    assert before == sensitivity.matching.N_ALIGNED
+    result = Result("half taught", 0, "clean", 10, 8, 7, 2, 20, 1, 0.95, 0.1)
+    rows = [sensitivity.Row("image size", "96 px", 40.0, result)]
+    sensitivity.store(rows)
+    assert sensitivity.load() == rows
+    assert "| image size | 96 px | 0.800 | 20.0 / 5.0 | 0.950 | 40 |" in sensitivity.table()

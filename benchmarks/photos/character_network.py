@@ -1,6 +1,8 @@
 """A small convolutional network for drawn characters, trained on Omniglot characters that are never asked.
 
-`python -m benchmarks.photos.character_network` trains it and stores it in the cache folder.
+`python -m benchmarks.photos.character_network` trains it and stores it in the cache folder. The product opens
+a memory with it (`Recogniser.open(folder, weights=weights_path())`), so it is trained on what a memory
+describes: characters that were cut out and drawn on gray.
 """
 
 import sys
@@ -12,59 +14,69 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.photos.archives import Pixels, cache_folder
-from benchmarks.photos.features import Vectors, remembered
+from benchmarks.photos.features import Vectors, opaque, remembered
 from benchmarks.photos.omniglot import _read, all_characters, training_characters
 from everlearn.errors import BadInput
+from everlearn.networks import to_tensor
+from everlearn.networks.backbones import Backbone
+from everlearn.networks.tensors import MID_GRAY
+from everlearn.networks.weights import load_backbone, save_weights
+from everlearn.recognition.views import FILL, render
+from everlearn.streams.images.canonical import cut_out, read_image
 
-SIDE = 36
+BACKBONE = f"{__spec__.name if __spec__ else __name__}:CharacterNetwork"
+SIZE, CANONICAL = 80, 128
+"""Pixels per side of a view, and of an exemplar in a memory."""
+SIDE = SIZE // 2
 WIDTHS = (32, 48, 96, 128)
-N_FEATURES = 256
 EPOCHS = 12
 BATCH = 128
 LEARNING_RATE = 2e-3
 TEMPERATURE = 16.0
-WEIGHTS = "character-network.safetensors"
+WEIGHTS = "character-network-views.safetensors"
 
 
-def drawing(image: Pixels, side: int = SIDE) -> Pixels:
-    """The strokes of a drawn character, trimmed to their box and scaled, as coverage (side, side)."""
-    dark = 255 - image[..., :3].min(axis=2)
-    rows, columns = np.flatnonzero(dark.max(axis=1) > 128), np.flatnonzero(dark.max(axis=0) > 128)
-    if not len(rows):
-        return np.zeros((side, side), np.uint8)
-    box = dark[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    longer = max(box.shape)
-    inner = side - 4
-    size = tuple(max(1, round(n * inner / longer)) for n in box.shape[::-1])
-    small = np.asarray(Image.fromarray(box).resize(size, Image.Resampling.BOX))
-    canvas = np.zeros((side, side), np.uint8)
-    top, left = (side - small.shape[0]) // 2, (side - small.shape[1]) // 2
-    canvas[top : top + small.shape[0], left : left + small.shape[1]] = small
-    return canvas
+def view(image: Pixels) -> Pixels:
+    """A drawn character as a memory describes it: cut out, trimmed, scaled, on gray (SIZE, SIZE, 3)."""
+    found = cut_out(read_image(opaque(image)))
+    return np.asarray(render(found.canonical(CANONICAL), 0.0, SIZE)[0])
 
 
-class CharacterNetwork(nn.Sequential):
-    """Four convolutions and a linear layer; features have length 1."""
+class CharacterNetwork(Backbone):
+    """Four convolutions and a linear layer on what is darker than the background; features have length 1."""
 
-    def __init__(self) -> None:
+    n_features = 256
+
+    def __init__(self, image_shape: tuple[int, ...] = (SIZE, SIZE, 3)) -> None:
+        super().__init__()
         layers: list[nn.Module] = []
         for number, (n_in, n_out) in enumerate(pairwise((1, *WIDTHS))):
             size, stride = (5, 2) if number == 0 else (3, 1)
             layers += [nn.Conv2d(n_in, n_out, size, stride, padding=size // 2, bias=False)]
             layers += [nn.BatchNorm2d(n_out), nn.ReLU()]
             layers += [nn.MaxPool2d(2)] if number in (1, 2) else []
-        super().__init__(*layers, nn.Flatten(), nn.Linear(WIDTHS[-1] * (SIDE // 8) ** 2, N_FEATURES))
+        n_flat = WIDTHS[-1] * (image_shape[0] // 16) ** 2
+        self.net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(n_flat, self.n_features))
 
     def forward(self, images: Tensor) -> Tensor:
-        """(n, 1, SIDE, SIDE) in 0..1 -> (n, N_FEATURES)."""
-        features: Tensor = super().forward(images)  # type: ignore[no-untyped-call]
+        """(n, 3, SIZE, SIZE) as `to_tensor` gives it -> (n, n_features)."""
+        return self.of_strokes(strokes(images))
+
+    def of_strokes(self, drawn: Tensor) -> Tensor:
+        """(n, 1, SIDE, SIDE) in 0..1 -> (n, n_features)."""
+        features: Tensor = self.net(drawn)
         return functional.normalize(features)
+
+
+def strokes(images: Tensor) -> Tensor:
+    """How much darker than the background views (n, 3, SIZE, SIZE) are: (n, 1, SIDE, SIDE), in 0..1."""
+    level = FILL[0] / 255
+    darker = (level - (images.mean(dim=1, keepdim=True) + MID_GRAY)) / level
+    return functional.avg_pool2d(darker.clamp(0, 1), 2)
 
 
 def augmented(images: Tensor, generator: torch.Generator) -> Tensor:
@@ -87,11 +99,10 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
     generator = torch.Generator().manual_seed(seed)
     files = all_characters()
     names = training_characters()
-    drawn = np.stack([drawing(image) for name in names for image in _read(files[name])])
-    images = torch.from_numpy(drawn)[:, None]
+    images = torch.cat([strokes(to_tensor(np.stack(list(map(view, _read(files[name])))))) for name in names])
     labels = torch.arange(len(names)).repeat_interleave(len(images) // len(names))
     net = CharacterNetwork()
-    weights = nn.Parameter(torch.randn(4 * len(names), N_FEATURES) * 0.05)
+    weights = nn.Parameter(torch.randn(4 * len(names), net.n_features) * 0.05)
     optimizer = torch.optim.AdamW([*net.parameters(), weights], LEARNING_RATE, weight_decay=0.01)
     n_steps = epochs * (len(images) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, n_steps)
@@ -101,8 +112,8 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
         order = torch.randperm(len(images), generator=generator)
         for rows in torch.chunk(order[: n_steps // epochs * BATCH], n_steps // epochs):
             turns = int(torch.randint(4, (1,), generator=generator))
-            batch = torch.rot90(augmented(images[rows].float() / 255, generator), turns, (2, 3))
-            logits = TEMPERATURE * net(batch) @ functional.normalize(weights).T
+            batch = torch.rot90(augmented(images[rows], generator), turns, (2, 3))
+            logits = TEMPERATURE * net.of_strokes(batch) @ functional.normalize(weights).T
             loss = functional.cross_entropy(logits, labels[rows] + turns * len(names))
             optimizer.zero_grad()
             torch.autograd.backward(loss)
@@ -114,19 +125,24 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
 
 
 def weights_path() -> Path:
-    """Where the trained weights are."""
+    """Where the weights are, once they have been trained."""
     return cache_folder() / WEIGHTS
+
+
+def trained_weights() -> Path:
+    """The file of the trained weights."""
+    if not weights_path().is_file():
+        raise BadInput(
+            "the character network is not trained; run `python -m benchmarks.photos.character_network`"
+        )
+    return weights_path()
 
 
 @cache
 def trained_network() -> CharacterNetwork:
     """The network with stored weights."""
-    if not weights_path().is_file():
-        raise BadInput(
-            "the character network is not trained; run `python -m benchmarks.photos.character_network`"
-        )
     net = CharacterNetwork()
-    net.load_state_dict(load_file(weights_path()))
+    load_backbone(net, str(trained_weights()))
     return net.eval()
 
 
@@ -137,10 +153,10 @@ def character_features(images: Sequence[Pixels]) -> Vectors:
 
 @torch.no_grad()
 def _features(images: Sequence[Pixels]) -> Vectors:
-    drawn = torch.from_numpy(np.stack([drawing(image) for image in images]))[:, None]
-    return trained_network()(drawn.float() / 255).numpy()
+    return trained_network()(to_tensor(np.stack(list(map(view, images))))).numpy()
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    save_file(train(*map(int, sys.argv[1:])).state_dict(), weights_path())
+    trained = train(*map(int, sys.argv[1:]))
+    save_weights(trained, weights_path(), backbone=BACKBONE, image_shape=(SIZE, SIZE, 3))

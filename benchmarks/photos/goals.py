@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.photos.new_user import CONDITIONS
+from benchmarks.photos.queries import PRODUCT
 from benchmarks.photos.records import Result, accuracy, load
 from benchmarks.photos.sets import SETS
 
-PRODUCT = "everlearn"
 OWN = (PRODUCT, "character-network")
 """Methods that are no baselines."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.photos.archives import Pixels
 from benchmarks.photos.features import Vectors, features, layer_slices, prepared, remembered
-from benchmarks.photos.queries import Answer
+from benchmarks.photos.queries import Answer, QuerySet
 
 NEIGHBOURS = 5
 PROJECTED = 10_000
@@ -194,13 +194,14 @@ def top_features(backbone: str, trim: bool, images: Sequence[Pixels]) -> Vectors
     return features(backbone, images, trim)[:, last]
 
 
-def make_method(name: str, trim: bool = True, upright: bool = False) -> Method:
-    """A method by the name that the command line accepts; baselines trim images if this helps them."""
-    from benchmarks.photos.character_network import character_features
+def make_method(name: str, query_set: QuerySet) -> Method:
+    """A method by the name that the command line accepts, for the images of a set."""
+    from benchmarks.photos.character_network import character_features, trained_weights
     from benchmarks.photos.layers import VARIANTS, LayerSum
     from benchmarks.photos.product import Product
     from benchmarks.photos.sift import Sift
 
+    trim, drawn = query_set.trim, query_set.drawn
     if name in VARIANTS:
         return LayerSum(name, trim)
     lite0, mobilenet = (partial(top_features, net, trim) for net in ("efficientnet-lite0", "mobilenet-v1"))
@@ -216,7 +217,7 @@ def make_method(name: str, trim: bool = True, upright: bool = False) -> Method:
         "slda-mobilenet": lambda: SLDA(mobilenet),
         "ranpac-mobilenet": lambda: RanPAC(mobilenet),
         "character-network": lambda: NearestMean(character_features),
-        "everlearn": lambda: Product(upright),
+        "everlearn": lambda: Product(query_set.upright, trained_weights() if drawn else None),
     }
     return made[name]()
 

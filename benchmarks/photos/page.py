@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.photos import sensitivity
 from benchmarks.photos.goals import rows
 from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.records import Result, accuracy, load
@@ -84,7 +85,7 @@ def _errors(results: Sequence[Result]) -> str:
 def data() -> str:
     """What each set asks, and the licence of its images."""
     lines = _head(["set", "what", "licence as stated"])
-    return "\n".join([*lines, *(f"| {s.name} | {s.about} | {s.licence} |" for s in SETS.values())])
+    return "\n".join([*lines, *(f"| {s.name} | {s.description} | {s.licence} |" for s in SETS.values())])
 
 
 def goals() -> str:
@@ -100,6 +101,7 @@ def tables() -> dict[str, str]:
         "goals": goals(),
         "data": data(),
         "unknown": unknown(),
+        "sensitivity": sensitivity.table(),
         **{name: accuracies(name) for name in SETS},
         **layers,
     }

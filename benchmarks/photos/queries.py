@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from benchmarks.photos.archives import Pixels
 
+PRODUCT = "everlearn"
+"""The method that is `everlearn.Recogniser`."""
+
 
 @dataclass(frozen=True)
 class Queries:
@@ -54,6 +57,8 @@ class QuerySet:
         methods: the methods that apply.
         trim: whether baselines cut off plain borders, which helps where the place on the canvas is random.
         upright: whether things are always seen upright, which the product may know.
+        drawn: whether things are drawn characters; the product then gets the character network.
+        every: the product, which takes longest, is asked every so many queries; baselines are asked all.
     """
 
     name: str
@@ -63,3 +68,16 @@ class QuerySet:
     methods: tuple[str, ...]
     trim: bool = True
     upright: bool = False
+    drawn: bool = False
+    every: int = 1
+
+    def asked(self, queries: Queries, method: str) -> Queries:
+        """The queries that a method is asked."""
+        step = self.every if method == PRODUCT else 1
+        return Queries(queries.images[::step], queries.names[::step])
+
+    @property
+    def description(self) -> str:
+        """The sentence for the page, and which queries the product is asked."""
+        left_out = f" {PRODUCT} is asked one of {self.every} queries." if self.every > 1 else ""
+        return self.about + left_out

@@ -67,10 +67,10 @@ def _n_pairs(trial: Trial) -> int:
 
 
 def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: QuerySet) -> Iterator[Result]:
-    method = make_method(name, query_set.trim, query_set.upright)
+    method = make_method(name, query_set)
     method.teach(trial.images, trial.names)
     for condition in conditions:
-        queries = trial.asked[condition]
+        queries = query_set.asked(trial.asked[condition], name)
         starts = range(0, len(queries.images), BATCH)
         label = f"{name}: {trial.name} {trial.seed}, {condition}"
         batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]

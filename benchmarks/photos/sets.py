@@ -1,6 +1,6 @@
 """The query sets by name."""
 
-from benchmarks.photos import new_user, objects, omniglot, sprites
+from benchmarks.photos import development, new_user, objects, omniglot, sprites
 from benchmarks.photos.methods import OBJECT_METHODS
 from benchmarks.photos.queries import QuerySet
 
@@ -21,6 +21,14 @@ SETS = {
             OBJECT_METHODS,
         ),
         QuerySet(
+            "development",
+            "25 photos of shops, five of them halved, and 30 other emoji, one image of each; asked like "
+            "`new-user`, on other backgrounds. Settings were chosen on it.",
+            "photos: Grocery (MIT); emoji: Twemoji graphics (CC BY 4.0)",
+            development.trials,
+            ("everlearn",),
+        ),
+        QuerySet(
             "aloi",
             "800 objects on a turntable, black background.",
             "none stated: research only",
@@ -35,6 +43,7 @@ SETS = {
             objects.aloi_four_trials,
             OBJECT_METHODS,
             upright=True,
+            every=31,
         ),
         QuerySet(
             "eth80",
@@ -44,6 +53,7 @@ SETS = {
             OBJECT_METHODS,
             trim=False,
             upright=True,
+            every=13,
         ),
         QuerySet(
             "grocery",
@@ -53,6 +63,7 @@ SETS = {
             OBJECT_METHODS,
             trim=False,
             upright=True,
+            every=5,
         ),
         QuerySet(
             "omniglot-242",
@@ -61,6 +72,7 @@ SETS = {
             omniglot.trials_242,
             CHARACTER_METHODS,
             upright=True,
+            drawn=True,
         ),
         QuerySet(
             "omniglot-1623",
@@ -69,6 +81,8 @@ SETS = {
             omniglot.trials_1623,
             ("everlearn", "pixels", "character-network"),
             upright=True,
+            every=9,
+            drawn=True,
         ),
         QuerySet(
             "omniglot-20",
@@ -77,6 +91,7 @@ SETS = {
             omniglot.trials_20,
             CHARACTER_METHODS,
             upright=True,
+            drawn=True,
         ),
         QuerySet(
             "sprites",

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.recognition.things import photo, thing
 
-from .outcomes import Run
+from .outcomes import SMALL, Run
 
 
 @pytest.fixture
@@ -49,6 +49,28 @@ def test_folders_name_their_images_and_what_is_stored_is_shown(run: Run, images:
     data = teach(run, "cup", "--stored", "stored.png")
     assert data["classes"] == ["cup"]
     assert np.asarray(Image.open("stored.png")).std() > 10
+
+
+def test_at_most_k_images_of_a_thing_are_kept(run: Run, images: Path) -> None:
+    taught = teach(
+        run, "mug.png", "mug-again.jpg", "key.png", "--name", "mug", "--keep", "2", "--policy", "herding"
+    )
+    assert taught["kept"] == {"keep": 2, "policy": "herding", "combine": "vote"}
+    assert run("list", "memory", "--json").data["classes"] == [{"name": "mug", "images": 2}]
+    assert teach(run, "key-again.jpg", "--combine", "best")["kept"]["keep"] == 2
+    done = run("teach", "memory", "key.png", "--keep", "0")
+    assert (done.code, "keep is 0; it must be between 1 and" in done.err) == (2, True)
+
+
+def test_a_memory_is_made_with_the_weights_of_a_pretrained_backbone(run: Run, images: Path) -> None:
+    pretrained = ("--backbone", "pooled", "--epochs", "1", "--out", "net.safetensors")
+    assert run("pretrain", "--stream", "sprites", *SMALL, *pretrained).code == 0
+    words = ("teach", "memory", "mug.png", "key.png", "--weights", "net.safetensors", "--json")
+    assert run(*words).data["features"] == "pooled"
+    Path("net.safetensors").unlink()
+    assert run("ask", "memory", "mug.png", "--json").data["answers"][0]["best"] == "mug"
+    done = run("teach", "other", "mug.png", "--weights", "net.safetensors")
+    assert (done.code, "is no .safetensors file of weights" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(

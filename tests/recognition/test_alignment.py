@@ -61,6 +61,18 @@ def test_the_transform_is_recovered(exemplar: Exemplar, condition: str) -> None:
     assert explained > 0.25
 
 
+def test_coloured_light_is_explained(exemplar: Exemplar) -> None:
+    """Each channel has a gain and an offset of its own; a gray world and another thing have not."""
+    image = warped(exemplar, TRUE)
+    white = exemplar.align(Pyramid(image.astype(np.uint8)), START)[0]
+    warm = image * [0.95, 0.75, 0.5] + [0, 10, 25]
+    explained, found = exemplar.align(Pyramid(warm.clip(0, 255).astype(np.uint8)), START)
+    assert corner_error(found) < 2.5
+    assert explained > 0.75 * white  # with common gain and offset: 0.61
+    swapped = image[..., [2, 0, 1]]  # the same outline and pattern in other colours
+    assert exemplar.align(Pyramid(swapped.astype(np.uint8)), START)[0] < 0.8 * white
+
+
 def test_another_thing_is_not_explained(exemplar: Exemplar) -> None:
     other = Exemplar(np.array(thing(6, SIZE)))
     image = Pyramid(warped(exemplar, TRUE).astype(np.uint8))

@@ -133,3 +133,15 @@ def test_a_photo_whose_smooth_parts_are_taken_for_background_is_also_stored_whol
         stored = memory.teach(np.repeat(gray[..., None], 3, axis=2), "vessels")
     assert len(stored) == 2
     assert (stored[1, ..., 3] > 127).mean() > 0.7
+
+
+def test_many_images_are_taught_at_once(tmp_path):
+    with Recogniser.open(tmp_path / "memory", features="gradients") as memory:
+        names = [f"thing {number}" for number in range(N_THINGS)]
+        memory.teach_all([thing(number) for number in range(N_THINGS)], names)
+        assert memory.names == names
+        assert memory._memory.columns("calibration").any()
+        answers = memory.ask([photo(number, angle=50.0 * number) for number in range(N_THINGS)])
+        assert [answer.best for answer in answers] == names
+        with pytest.raises(BadInput, match="1 images have 2 names"):
+            memory.teach_all([thing(9)], ["a", "b"])

@@ -59,7 +59,10 @@ def pretrain_backbone(
     task = stream.task(0)
     with console.progress(f"Pretraining on {stream.id}") as update:
         net = pretraining.pretrain(task.train, backbone=backbone, progress=update, **options)
-    weights.save_weights(net if isinstance(net, ViT) else net.backbone, out)
+    if isinstance(net, ViT):
+        weights.save_weights(net, out)
+    else:
+        weights.save_weights(net.backbone, out, backbone=backbone, image_shape=task.train.images.shape[1:])
     classes = sorted(set(task.train.labels.tolist()))
     return {
         "out": str(out),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +16,8 @@ from everlearn.errors import BadInput
 if TYPE_CHECKING:
     from everlearn.recognition import Answer, Recogniser
 
-FeatureName = Literal["auto", "efficientnet-lite0", "mobilenet-v1", "mobilenet-v1-0.25", "gradients"]
+Policy = Literal["first", "random", "herding"]
+Combine = Literal["vote", "best"]
 Name = Annotated[str | None, Parameter(name=["--name", "-n"], show_default=False)]
 
 
@@ -24,8 +26,12 @@ def teach(
     /,
     *images: Path,
     name: Name = None,
-    features: FeatureName = "auto",
+    features: str = "auto",
+    weights: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     upright: Annotated[bool, Parameter(negative=())] = False,
+    keep: Annotated[int | None, Parameter(show_default=False)] = None,
+    policy: Annotated[Policy | None, Parameter(show_default=False)] = None,
+    combine: Annotated[Combine | None, Parameter(show_default=False)] = None,
     stored: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     console: ConsoleArg,
 ) -> Result:
@@ -36,8 +42,15 @@ def teach(
         images: Images of one thing; without --name, each is named after its file, and all images in a
             folder after the folder.
         name: Name of the thing.
-        features: Of a new memory: what images are compared by.
+        features: Of a new memory: what images are compared by: auto, efficientnet-lite0, mobilenet-v1,
+            mobilenet-v1-0.25 or gradients; with --weights, also any other backbone.
+        weights: Of a new memory: a .safetensors file, as `everlearn pretrain` writes it; the memory gets a
+            copy.
         upright: Of a new memory: things are always seen upright.
+        keep: Images of each thing that are kept from now on; a new memory keeps all.
+        policy: Which ones are kept; a new memory keeps the first ones. Herding keeps those whose mean is
+            nearest to the mean of all that were taught.
+        combine: Whether all images of a thing vote, as in a new memory, or only the best one counts.
         stored: A .png file that shows what was stored.
     """
     from everlearn.recognition import Recogniser
@@ -50,7 +63,11 @@ def teach(
     named = [(path, read_image(path), each) for path, each in _named(images, name)]
     taught: list[dict[str, str]] = []
     sheets: list[Any] = []
-    with Recogniser.open(check_path(memory), features=features, upright=upright) as recogniser:
+    options: Any = {
+        "features": features, "weights": weights, "upright": upright,
+        "keep": keep, "policy": policy, "combine": combine,
+    }  # fmt: skip
+    with Recogniser.open(check_path(memory), **options) as recogniser:
         with console.progress(f"Teaching {memory}") as update:
             for done, (path, image, each) in enumerate(named):
                 sheets.extend(recogniser.teach(image, each))
@@ -60,6 +77,7 @@ def teach(
         data = {
             "memory": str(memory),
             "features": recogniser.features.name,
+            "kept": asdict(recogniser.kept),
             "taught": taught,
             "classes": names,
         }

@@ -229,15 +229,16 @@ class Herding(ReplayBuffer):
         return self.capacity // max(1, len(self._classes))
 
 
-def herd(features: AnyArray, n: int) -> IntArray:
-    """The rows, in order of selection, whose running mean stays closest to the mean of all.
+def herd(features: AnyArray, n: int, mean: AnyArray | None = None) -> IntArray:
+    """The rows, in order of selection, whose running mean stays closest to a mean (default: of all rows).
 
     Example:
         >>> herd(np.array([[0.0], [9.0], [5.0]]), 2)
         array([2, 0])
     """
     points = np.asarray(features, np.float64)
-    centered, total = points - points.mean(axis=0), np.zeros(points.shape[1])
+    centered = points - (points.mean(axis=0) if mean is None else mean)
+    total = np.zeros(points.shape[1])
     squares: FloatArray = np.einsum("ij,ij->i", centered, centered)
     selected = np.empty(min(n, len(points)), np.int64)
     for k in range(len(selected)):

@@ -1,5 +1,6 @@
 """Pretrained weights: load them from a file or the Hugging Face hub, and save them; files never run code."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -71,12 +72,17 @@ def _without_classifier(net: nn.Module, tensors: Weights) -> Weights:
     return {name: tensor for name, tensor in tensors.items() if name in names or not CLASSIFIER.match(name)}
 
 
-def save_weights(net: nn.Module, path: Path) -> None:
-    """Write weights to a .safetensors file, atomically."""
+def save_weights(
+    net: nn.Module, path: Path, *, backbone: str | None = None, image_shape: tuple[int, ...] | None = None
+) -> None:
+    """Write weights to a .safetensors file, atomically; with what is needed to make the network again."""
     if path.suffix != ".safetensors":
         raise BadInput(f"cannot write weights to {str(path)!r}; give a name that ends in .safetensors")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
-    files.write(path, safetensors.torch.save(tensors))
+    made = None
+    if backbone is not None and image_shape is not None:
+        made = {"backbone": backbone, "image_shape": json.dumps(image_shape)}
+    files.write(path, safetensors.torch.save(tensors, made))
 
 
 def _difference(net: nn.Module, tensors: Weights) -> str | None:

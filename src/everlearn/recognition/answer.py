@@ -1,9 +1,11 @@
 """The answer to the question what an image shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from everlearn.recognition.matching import Scores
+from everlearn.recognition.calibration import KNOWN, PROBABLY
+from everlearn.recognition.matching import Match, Scores
 from everlearn.recognition.unknowns import UnknownGroup
 from everlearn.rng import FloatArray
 
@@ -25,7 +27,7 @@ class Answer:
         confidence: that the best class is right, from 0 to 1.
         runner_up: the second most similar class; None if there is none.
         method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
-        scores: similarity, margin to the runner-up, explained share, and 0 if it was searched in a scene.
+        scores: what the confidence is computed from, as explained at `matching.Scores`.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
         group: of unknown images that `ask_and_keep` has put the image into.
     """
@@ -36,6 +38,24 @@ class Answer:
     confidence: float
     runner_up: str | None = None
     method: Literal["alignment", "features", "none"] = "none"
-    scores: Scores = (0.0, 0.0, 0.0, 0.0)
+    scores: Scores = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     transform: FloatArray | None = None
     group: UnknownGroup | None = None
+
+    @classmethod
+    def of(cls, found: Match, confidence: float, names: Mapping[int, str]) -> "Answer":
+        """The answer of a match; `names` are those of the classes."""
+        status: Status = (
+            "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
+        )
+        best = names[found.label]
+        return cls(
+            name=None if status == "unknown" else best,
+            best=best,
+            status=status,
+            confidence=confidence,
+            runner_up=None if found.runner_up is None else names[found.runner_up],
+            method="alignment" if found.is_verified else "features",
+            scores=found.scores,
+            transform=found.transform,
+        )

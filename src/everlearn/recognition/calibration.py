@@ -6,19 +6,21 @@ import numpy as np
 
 from everlearn.rng import FloatArray
 
-N_SCORES = 4
-"""Similarity, margin to the runner-up, the share that alignment explains, and 0 if it was in a scene."""
-PRIOR = np.array([-9.0, 10.0, 8.0, 4.0])
+N_SCORES = 8
+"""Those of `matching.Scores`."""
+PRIOR = np.array([-15.9, 3.3, 7.1, 6.2, 10.8, 3.5, 0.6, 1.7, 0.8])
 """Intercept and weights before a memory has images of its own to calibrate with.
 
-Set by hand after scores of photos and emoji had been seen; not fitted.
+Of similarity, margin, explained share, similarity after alignment, outline; of an image without a plain
+background, which has no outline, of a noisy one, and of one with an occluder: there, scores are lower, right
+or wrong. Fitted to the answers on `benchmarks.photos.development`.
 """
-PRIOR_WEIGHT = 10.0
-"""Images, about, that the prior is worth."""
-SCENE_OFFSET = -4.0
-"""Added to the intercept in a scene: many windows are compared, and chance gives higher similarities.
+FITTED_WITH = "efficientnet-lite0"
+"""The features that the prior was fitted with."""
+PRIOR_WEIGHT, OTHER_PRIOR_WEIGHT = 1000.0, 10.0
+"""Images, about, that the prior is worth, with these features and with others.
 
-It is not fitted, since random textures are harder than most real backgrounds.
+Disturbed copies are harder to recognise than most photos: with less weight, more unknown things are accepted.
 """
 KNOWN, PROBABLY = 0.85, 0.5
 """Confidence above which an answer is "known" and "probably" right."""
@@ -29,42 +31,50 @@ class Calibration:
     """Confidence that an answer is right.
 
     Example:
-        >>> Calibration(PRIOR).confidence(np.array([[0.95, 0.4, 0.7, 1.0], [0.5, 0.01, 0.0, 1.0]])).round(2)
-        array([1.  , 0.02])
+        >>> right, wrong = [0.95, 0.4, 0.7, 1, 0.97, 0.95, 0, 0], [0.5, 0.01, 0, 1, 0.4, 0.6, 0, 0]
+        >>> scores = np.array([right, wrong])
+        >>> Calibration(PRIOR).confidence(scores).round(2)
+        array([1., 0.])
     """
 
-    weights: FloatArray  # intercept, and a weight for each score
+    weights: FloatArray  # as those of the prior
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """(n, N_SCORES) -> (n,), from 0 to 1."""
-        offset = SCENE_OFFSET * (1 - scores[:, 3])
-        logits = self.weights[0] + scores[:, :3] @ self.weights[1:] + offset
+        logits = _rows(scores) @ self.weights
         return 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
 
     @classmethod
-    def fit(cls, known: FloatArray, unknown: FloatArray) -> "Calibration":
+    def fit(cls, known: FloatArray, unknown: FloatArray, features: str = FITTED_WITH) -> "Calibration":
         """Fit to the scores (n, N_SCORES) of right answers, and of answers about classes that were left out.
 
-        Only objects that were not searched in a scene count.
+        Only objects that were cut out count: random textures are harder than most real backgrounds.
         """
         known, unknown = (scores[scores[:, 3] == 1] for scores in (known, unknown))
         if not len(known) or not len(unknown):
             return cls(PRIOR)
-        rows = np.concatenate([known, unknown])[:, :3]
-        rows = np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
+        rows = _rows(np.concatenate([known, unknown]))
         targets = np.concatenate([np.ones(len(known)), np.zeros(len(unknown))])
         # Both kinds count the same, so that 0.5 is where errors of both kinds balance.
         share = np.where(targets == 1, 0.5 / len(known), 0.5 / len(unknown)) * len(rows)
-        return cls(_fit_logistic(rows, targets, share))
+        weight = PRIOR_WEIGHT if features == FITTED_WITH else OTHER_PRIOR_WEIGHT
+        return cls(_fit_logistic(rows, targets, share, weight / np.square(PRIOR)))
 
 
-def _fit_logistic(rows: FloatArray, targets: FloatArray, share: FloatArray) -> FloatArray:
+def _rows(scores: FloatArray) -> FloatArray:
+    """What the weights multiply (n, 1 + N_SCORES), from scores (n, N_SCORES)."""
+    ones = np.ones((len(scores), 1))
+    return np.concatenate([ones, scores[:, :3], scores[:, 4:6], 1 - scores[:, 3:4], scores[:, 6:]], axis=1)
+
+
+def _fit_logistic(
+    rows: FloatArray, targets: FloatArray, share: FloatArray, penalty: FloatArray
+) -> FloatArray:
     """The weights of smallest loss: cross-entropy of each row times its share, and distance from the prior.
 
     Newton steps are halved until the loss decreases, since classes that can be separated have no minimum
     without the prior.
     """
-    penalty = PRIOR_WEIGHT / np.square(PRIOR)
 
     def loss(weights: FloatArray) -> float:
         signs = np.where(targets == 1, -1.0, 1.0)
@@ -84,5 +94,5 @@ def _fit_logistic(rows: FloatArray, targets: FloatArray, share: FloatArray) -> F
         weights = weights - size * step
         if np.abs(size * step).max() < 1e-6:
             break
-    weights[1:] = np.maximum(weights[1:], 0.0)  # a better score never lowers the confidence
+    weights[1:6] = np.maximum(weights[1:6], 0.0)  # a better score never lowers the confidence
     return weights

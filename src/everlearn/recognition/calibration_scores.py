@@ -1,4 +1,4 @@
-"""Scores that the confidence is calibrated with: disturbed exemplars, asked with and without their class."""
+"""Scores that the confidence is calibrated with: exemplars, asked with and without their class."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from everlearn.recognition.calibration import N_SCORES
 from everlearn.recognition.features import Features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import View, match
-from everlearn.recognition.views import disturb
+from everlearn.recognition.views import CANVAS, disturb, render_whole
 from everlearn.rng import FloatArray, IntArray, rng_at
 
 N_DISTURBED = 2
@@ -15,8 +15,8 @@ N_REFRESHED = 1
 """Older exemplars that are calibrated again when one is taught."""
 MANY, EVERY = 100, 10
 """From so many images on, only every tenth one that is taught is calibrated with."""
-N_AFTER_ERASURE = 16
-"""Exemplars that are calibrated again when a class has been erased."""
+N_AFTER_MANY = 16
+"""Exemplars that are calibrated again when a class has been erased, or many images taught."""
 
 
 def rows_after_teaching(images: IntArray, number: int) -> IntArray:
@@ -33,15 +33,18 @@ def rows_after_teaching(images: IntArray, number: int) -> IntArray:
     return np.unique(np.concatenate([np.flatnonzero(images == number)[:1], older[some]]))
 
 
-def rows_after_erasure(n: int) -> IntArray:
-    """The rows of n to calibrate when a class has been erased, spread evenly."""
-    return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_ERASURE)).astype(np.int64))
+def rows_after_many(n: int) -> IntArray:
+    """The rows of n to calibrate when a class has been erased, or many images taught, spread evenly."""
+    return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_MANY)).astype(np.int64))
 
 
 def disturbed_scores(
     gallery: Gallery, features: Features, row: int, number: int, *, upright: bool
 ) -> FloatArray:
-    """The scores (N_DISTURBED, 2, N_SCORES) of disturbed copies of an exemplar: with its class, and without.
+    """The scores (N_DISTURBED, 2, N_SCORES) of images of an exemplar: with its class, and without.
+
+    The images are disturbed copies. If the class has other images, the last one is the exemplar as it is,
+    asked without its own rows: another image of a thing differs more than a copy.
 
     Args:
         gallery: all exemplars.
@@ -51,11 +54,16 @@ def disturbed_scores(
         upright: whether things are always seen upright.
     """
     scores, label = np.zeros((N_DISTURBED, 2, N_SCORES)), int(gallery.labels[row])
+    is_other, is_own = gallery.labels != label, gallery.similarity.images == number
+    has_others = bool((~is_other & ~is_own).any())
     for i in range(N_DISTURBED):
+        exemplar, is_left_out = gallery.exemplar(row).pixels, has_others and i == N_DISTURBED - 1
         rng = rng_at(0, "disturbed exemplar", number, i)
-        image = disturb(gallery.exemplar(row).pixels, rng, upright=upright)
+        image = (
+            render_whole(exemplar, 0.0, CANVAS) if is_left_out else disturb(exemplar, rng, upright=upright)
+        )
         view = View(np.dstack([image, np.full(image.shape[:2], 255, np.uint8)]), features)
-        found, other = match(view, gallery), match(view, gallery, without=label)
+        found, other = match(view, gallery, ~is_own if is_left_out else None), match(view, gallery, is_other)
         if found is not None and found.label == label:
             scores[i, 0] = found.scores
         if other is not None:

@@ -1,4 +1,8 @@
-"""What a memory stores with each exemplar: descriptors, masks, templates."""
+"""What a memory stores with each exemplar: descriptors, masks, templates.
+
+If a class keeps only some of its images, each row also has the number of images that the class was taught
+with, and the mean of their descriptors.
+"""
 
 from typing import Any
 
@@ -27,6 +31,8 @@ def column_types(features: Features, *, upright: bool) -> Columns:
         "templates": (np.int8, (len(template_angles(upright=upright)), LENGTH)),
         "calibration": (np.float32, (N_DISTURBED, 2, N_SCORES)),
         "image": (np.int64, ()),
+        "taught": (np.int64, ()),
+        "mean": (np.float32, (sum(features.widths),)),
     }
 
 
@@ -45,13 +51,16 @@ def columns_of(pixels: Pixels, number: int, features: Features, *, upright: bool
     shape, rng = (len(pixels), len(turned)), rng_at(0, "textured exemplar", number)
     textured = np.stack([render_textured(each, features.size, rng) for each in pixels])
     whole = {"whole": _whole(pixels, features, upright=upright)} if features.whole_widths else {}
+    described = features.describe(images, masks).reshape(*shape, -1)
     return whole | {
-        "descriptors": features.describe(images, masks).reshape(*shape, -1).astype(np.float16),
+        "descriptors": described.astype(np.float16),
         "masks": np.rint(masks * 255).astype(np.uint8).reshape(*shape, GRID, GRID),
         "textured": features.describe(textured, masks[:: shape[1]]).astype(np.float16),
         "templates": np.stack([templates_of(each, template_angles(upright=upright)) for each in pixels]),
         "calibration": np.zeros((len(pixels), N_DISTURBED, 2, N_SCORES), np.float32),
         "image": np.full(len(pixels), number),
+        "taught": np.zeros(len(pixels), np.int64),
+        "mean": np.zeros((len(pixels), described.shape[-1]), np.float32),
     }
 
 

@@ -175,8 +175,15 @@ def _unit(vectors: Descriptors) -> Descriptors:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
 
 
-def make_features(name: str = AUTO) -> Features:
-    """Features by name; "auto" takes pretrained ones where their weights are found, else gradients."""
+def make_features(name: str = AUTO, weights: Path | None = None) -> Features:
+    """Features by name; "auto" takes pretrained ones where their weights are found, else gradients.
+
+    Args:
+        name: "auto", "gradients", or a backbone; those that are not ImageNet networks need torch and weights.
+        weights: a .safetensors file; for "auto", of the backbone that it names, or of a vision transformer.
+    """
+    if weights is not None:
+        return _of_weights(name, weights)
     if name == AUTO:
         try:
             published("efficientnet-lite0").find()
@@ -188,3 +195,13 @@ def make_features(name: str = AUTO) -> Features:
     if name not in LAYERS:
         raise unknown("features", name, [AUTO, GRADIENTS, *LAYERS])
     return PretrainedFeatures(name)
+
+
+def _of_weights(name: str, weights: Path) -> Features:
+    if name == GRADIENTS:
+        raise BadInput("gradients have no weights; leave --weights out, or name a backbone")
+    if name in LAYERS:
+        return PretrainedFeatures(name, weights)
+    from everlearn.recognition.backbone_features import BackboneFeatures
+
+    return BackboneFeatures.load(None if name == AUTO else name, weights)

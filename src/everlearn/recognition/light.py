@@ -1,6 +1,7 @@
 """The light of an image of an exemplar: gain, offset and gradient, whatever covers a part of it.
 
-The model of an image value at a point p of the exemplar is gain E(p) + offset + gradient . p.
+The model of an image value at a point p of the exemplar is gain E(p) + offset + gradient . p. Gain and offset
+of each colour channel may differ from the common ones.
 """
 
 import math
@@ -30,6 +31,11 @@ GAINS = (0.5, 0.7, 1.0, 1.4)
 MIN_GAIN, MAX_GAIN = 0.3, 3.0
 GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 """Weight of the priors of the light, for each point."""
+
+CHANNEL_PRIOR = 100.0
+"""Weight of the prior that the gain of a channel is the common one, for each point."""
+MAX_CHANNEL_RATIO, MAX_CHANNEL_OFFSET = 1.5, 40.0
+"""How far gain and offset of a channel may be from the common ones."""
 
 
 @compiled
@@ -166,11 +172,42 @@ def explained_colours(
         return 0.0, 0.0
     if not fit_light(places, levels, values, inside, weights, residuals, light):
         return 0.0, 0.0
+    gains = _fit_channels(levels, values, weights, residuals, light)
     scale = 0.5 / (TOLERANCE * light[0] * (levels.std() + CONTRAST_FLOOR)) ** 2
     with_exemplar = _share(residuals, inside, scale)
     for k in range(3 * n):  # what offset and gradient alone would explain
-        residuals[k] += light[0] * (levels[k] - mean_levels[k // n])
+        residuals[k] += gains[k // n] * (levels[k] - mean_levels[k // n])
     return with_exemplar, _share(residuals, inside, scale)
+
+
+@compiled
+def _fit_channels(
+    levels: Pixels, values: Floats, weights: Floats, residuals: Floats, light: Floats
+) -> Floats:
+    """Fit a gain and an offset of each channel to what the common light leaves; returns the gains.
+
+    A weak prior keeps them near the common ones: coloured light changes them, but so does another thing.
+    """
+    n, gains = len(levels) // 3, np.empty(3)
+    for c in range(3):
+        total, mean, change = 1e-9, 0.0, 0.0
+        for k in range(c * n, (c + 1) * n):
+            if weights[k] > 0.0:  # residuals outside of the image are NaN
+                total += weights[k]
+                mean += weights[k] * levels[k]
+                change += weights[k] * residuals[k]
+        mean, change = mean / total, change / total
+        variance, covariance = CHANNEL_PRIOR * total, 0.0
+        for k in range(c * n, (c + 1) * n):
+            if weights[k] > 0.0:
+                variance += weights[k] * (levels[k] - mean) ** 2
+                covariance += weights[k] * (levels[k] - mean) * (residuals[k] - change)
+        low, high = light[0] / MAX_CHANNEL_RATIO, light[0] * MAX_CHANNEL_RATIO
+        gains[c] = min(max(light[0] + covariance / variance, low), high)
+        offset = min(max(change, -MAX_CHANNEL_OFFSET), MAX_CHANNEL_OFFSET)
+        for k in range(c * n, (c + 1) * n):
+            residuals[k] -= (gains[c] - light[0]) * (levels[k] - mean) + offset
+    return gains
 
 
 @compiled

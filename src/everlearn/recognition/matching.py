@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from everlearn.recognition.evidence import aligned_similarity, outline_overlap
 from everlearn.recognition.features import WHOLE_SIZE, Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
 from everlearn.recognition.occluders import without_occluder
@@ -48,8 +49,12 @@ VERIFIED = 0.25
 LIKELY = 0.8
 """Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
 
-Scores = tuple[float, float, float, float]
-"""Similarity, margin to the next class, explained share, and 0 if the object was searched in a scene."""
+Scores = tuple[float, float, float, float, float, float, float, float]
+"""What the confidence is computed from.
+
+Similarity, margin to the next class, explained share, 0 if the object was not cut out; similarity after
+alignment, how far the outlines agree, 1 if the image is noisy, and 1 if an occluder was found.
+"""
 Aligned = tuple[int, float, FloatArray]
 """Row, explained share and transform of an exemplar."""
 
@@ -62,7 +67,7 @@ class Match:
         row: its row in the gallery.
         label: its class.
         runner_up: the next class; None if there is none.
-        scores: similarity, margin to the next class, explained share, and 0 if it was searched in a scene.
+        scores: as explained at `Scores`.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
     """
 
@@ -81,7 +86,7 @@ class Match:
     @property
     def is_likely(self) -> bool:
         """Whether alignment and the similarity after it say together that the exemplar is in the image."""
-        similarity, _, explained, _ = self.scores
+        similarity, _, explained, *_ = self.scores
         return similarity + explained >= LIKELY
 
 
@@ -90,7 +95,9 @@ class View:
 
     def __init__(self, rgba: Pixels, features: Features) -> None:
         self.features = features
-        image = denoised(np.ascontiguousarray(rgba[..., :3]))
+        seen = np.ascontiguousarray(rgba[..., :3])
+        image = denoised(seen)
+        self.is_noisy = image is not seen
         background = PlainBackground.find(image)
         self.image, self.hidden = without_occluder(image, background)
         if self.hidden is not None:
@@ -153,11 +160,20 @@ class View:
         return windows(self.image)
 
 
-def match(view: View, gallery: Gallery, without: int | None = None) -> Match | None:
-    """The best class of an image, in a gallery `without` one class; None if no class is left."""
-    allowed = np.ones(len(gallery.labels), bool) if without is None else gallery.labels != without
+def match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_] | None = None) -> Match | None:
+    """The best class of an image among the allowed rows of a gallery; None if there is none."""
+    allowed = np.ones(len(gallery.labels), bool) if allowed is None else allowed
     if not allowed.any():
         return None
+    found = _match(view, gallery, allowed)
+    aligned = aligned_similarity(view, gallery, found.row, found.transform)
+    outline = outline_overlap(view, gallery, found.row, found.transform)
+    condition = float(view.is_noisy), float(view.hidden is not None)
+    return replace(found, scores=(*found.scores[:4], aligned, outline, *condition))
+
+
+def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
+    """The best class, without what only its confidence needs."""
     candidates: list[tuple[FloatArray, Match]] = []
     if view.is_cut_out or not view.scenes:
         similar = _object_similarities(view, gallery, allowed)
@@ -281,7 +297,8 @@ def _best(
             float(by_row[row]),
             float(total - next_total),
             float(explained),
-            float(view.is_cut_out or not view.scenes),
+            float(view.is_cut_out),
+            *(0.0, 0.0, 0.0, 0.0),
         ),
         transform=transform,
         total=float(total),

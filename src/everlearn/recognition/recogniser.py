@@ -6,34 +6,30 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from PIL import Image
 
 from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
-from everlearn.recognition.answer import Answer, Status
-from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
+from everlearn.recognition.answer import Answer
+from everlearn.recognition.calibration import N_SCORES, Calibration
 from everlearn.recognition.calibration_scores import (
     disturbed_scores,
-    rows_after_erasure,
+    rows_after_many,
     rows_after_teaching,
 )
-from everlearn.recognition.columns import column_types, columns_of
+from everlearn.recognition.columns import columns_of
+from everlearn.recognition.creation import VERSION, WEIGHTS, create
 from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
 from everlearn.recognition.gallery import Gallery
-from everlearn.recognition.matching import VERIFIED, View, match
+from everlearn.recognition.kept import Combine, Exemplars, Policy, keep_some
+from everlearn.recognition.matching import View, match
 from everlearn.recognition.similarity import Similarity
+from everlearn.recognition.stored import as_list, read_shown, stored_forms
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
-from everlearn.recognition.views import limited
 from everlearn.rng import IntArray
-from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
+from everlearn.streams.images.canonical import ImageLike, read_image
 from everlearn.streams.images.decode import Pixels
-
-SIZE, VERSION = 128, 3
-"""Pixels per side of a stored exemplar, and the version of the stored columns."""
-WHOLE_AREA, WHOLE_MASK = 0.8, 0.5
-"""An object whose box, or whose own pixels, fill less of its image is also stored with the whole image."""
 
 
 class Recogniser:
@@ -72,30 +68,57 @@ class Recogniser:
                 what = "without features; open it with OnDiskMemory"
             raise BadInput(f"{str(folder)!r} is a memory {what}")
         self.upright = bool(settings["upright"])
-        self.features: Features = make_features(settings["features"])
+        self.features: Features = make_features(settings["features"], self.weights)
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
         self._known_names: dict[int, str] | None = None
         self._unknowns = Unknowns(self)
 
     @classmethod
-    def open(cls, folder: str | Path, *, features: str = AUTO, upright: bool = False) -> Self:
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        features: str = AUTO,
+        weights: str | Path | None = None,
+        upright: bool = False,
+        keep: int | None = None,
+        policy: Policy | None = None,
+        combine: Combine | None = None,
+    ) -> Self:
         """Open a memory, or create one in a new folder.
 
         Args:
             folder: folder of the memory.
-            features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients".
+            features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients"; with
+                weights, also any other backbone, which needs torch.
+            weights: of a new memory: a .safetensors file; the memory gets a copy.
             upright: of a new memory: things are always seen upright, as most things that stand on a table.
+            keep: images of each class that are kept from now on; a new memory keeps all.
+            policy: which ones: the "first", "random" ones, or by "herding", as explained at `Exemplars`.
+            combine: whether all images of a class "vote", or only the "best" one counts.
         """
+        given = {"keep": keep, "policy": policy, "combine": combine}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        Exemplars(**changed)  # refuses what is invalid before anything is stored
         if not (Path(folder) / METADATA).is_file():
-            made = make_features(features)
-            columns = column_types(made, upright=upright)
-            shape = (SIZE, SIZE, 4)
-            with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
-                memory.settings = {
-                    "features": made.name, "upright": upright, "images": 0, "version": VERSION,
-                }  # fmt: skip
-        return cls(folder)
+            create(Path(folder), features, None if weights is None else Path(weights), upright=upright)
+        recogniser = cls(folder)
+        if changed:
+            recogniser.settings = {**recogniser.settings, **changed}
+        return recogniser
+
+    @property
+    def kept(self) -> Exemplars:
+        """How many images of a class are kept, which, and how they count."""
+        found = self._memory.settings
+        return Exemplars(**{key: found[key] for key in ("keep", "policy", "combine") if key in found})
+
+    @property
+    def weights(self) -> Path | None:
+        """The file of weights inside the folder; None if the features have none of their own."""
+        path = self.folder / WEIGHTS
+        return path if path.is_file() else None
 
     def __enter__(self) -> Self:
         return self
@@ -163,15 +186,20 @@ class Recogniser:
         An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
         with the whole image: which of both will be seen again cannot be known.
         """
-        rgba = _read(image)
-        found = [cut_out(rgba)]
-        area, mask = found[0].pixels[..., 3].size, (found[0].pixels[..., 3] > 127).sum()
-        n_pixels = rgba.shape[0] * rgba.shape[1]
-        if found[0].background == "plain" and (area < WHOLE_AREA * n_pixels or mask < WHOLE_MASK * n_pixels):
-            found.append(whole(rgba))
-        pixels = np.stack([each.canonical(SIZE) for each in found])
-        if not (pixels[..., 3] > 127).any(axis=(1, 2)).all():
-            raise BadInput("the object is too thin to be stored; give an image that shows more of it")
+        pixels = self._store(image, name)
+        self._calibrate(rows_after_teaching(self._memory.columns("image"), self._last_image()))
+        return pixels
+
+    def teach_all(self, images: Sequence[ImageLike], names: Sequence[str]) -> None:
+        """Add many images, each to its class; the confidence is calibrated once, which is faster."""
+        if len(images) != len(names):
+            raise BadInput(f"{len(images)} images have {len(names)} names; give one name for each image")
+        for image, name in zip(images, names, strict=True):
+            self._store(image, name)
+        self._calibrate(rows_after_many(len(self._memory.labels())))
+
+    def _store(self, image: ImageLike, name: str) -> Pixels:
+        pixels = stored_forms(read_shown(image))
         label = self._new_label(name, pixels)
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
@@ -189,6 +217,7 @@ class Recogniser:
         for pixels in images:
             label = self._new_label(name, pixels)
             self._add(label, None if label in self._memory else name, pixels)
+            self._calibrate(rows_after_teaching(self._memory.columns("image"), self._last_image()))
 
     def forget(self, name: str) -> int:
         """Erase a class from every file; returns the number of erased exemplars.
@@ -199,7 +228,7 @@ class Recogniser:
         memory.write_column("calibration", np.zeros_like(memory.columns("calibration")))
         n = memory.forget([label])
         self._changed()
-        self._calibrate(rows_after_erasure(len(memory.labels())))
+        self._calibrate(rows_after_many(len(memory.labels())))
         return n
 
     def rename(self, old: str, new: str) -> None:
@@ -212,14 +241,14 @@ class Recogniser:
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
-            return [self._answer(_read(each)) for each in _as_list(images)]
+            return [self._answer(read_shown(each)) for each in as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
 
         What is kept stays out of the answers until its group is named with `name_unknown`.
         """
-        return [self._kept(read_image(each)) for each in _as_list(images)]
+        return [self._kept(read_image(each)) for each in as_list(images)]
 
     def _kept(self, rgba: Pixels) -> Answer:
         answer = self.ask([rgba])[0]
@@ -230,20 +259,7 @@ class Recogniser:
         if found is None:
             return Answer(None, None, "unknown", 0.0)
         confidence = float(self.calibration.confidence(np.array([found.scores]))[0])
-        status: Status = (
-            "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
-        )
-        best = (names := self._names())[found.label]
-        return Answer(
-            name=None if status == "unknown" else best,
-            best=best,
-            status=status,
-            confidence=confidence,
-            runner_up=None if found.runner_up is None else names[found.runner_up],
-            method="alignment" if found.scores[2] >= VERIFIED else "features",
-            scores=found.scores,
-            transform=found.transform,
-        )
+        return Answer.of(found, confidence, self._names())
 
     @property
     def gallery(self) -> Gallery:
@@ -259,6 +275,7 @@ class Recogniser:
                 whole=self._whole_column(),
                 widths=self.features.widths,
                 whole_widths=self.features.whole_widths,
+                votes=self.kept.combine == "vote",
             )
             self._gallery = Gallery(
                 similarity, memory.image_at, memory.columns("templates"), upright=self.upright
@@ -276,7 +293,8 @@ class Recogniser:
         if self._calibration is None:
             scores = self._memory.columns("calibration").astype(np.float64)
             known, others = scores[:, :, 0].reshape(-1, N_SCORES), scores[:, :, 1].reshape(-1, N_SCORES)
-            self._calibration = Calibration.fit(known[known.any(axis=1)], others[others.any(axis=1)])
+            known, others = known[known.any(axis=1)], others[others.any(axis=1)]
+            self._calibration = Calibration.fit(known, others, self.features.name)
         return self._calibration
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
@@ -286,18 +304,23 @@ class Recogniser:
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns
         )
         self._memory.settings = {**settings, "images": number + 1}
+        keep_some(self._memory, label, self.kept)
         self._changed()
-        self._calibrate(rows_after_teaching(self._memory.columns("image"), number))
+
+    def _last_image(self) -> int:
+        return int(self._memory.settings["images"]) - 1
 
     def _calibrate(self, rows: IntArray) -> None:
         """Calibrate with some exemplars, as the memory is now."""
+        if not len(rows):
+            return
         memory = self._memory
         images, done = memory.columns("image"), memory.columns("calibration")
         for row in rows.tolist():
             done[row] = disturbed_scores(
                 self.gallery, self.features, row, int(images[row]), upright=self.upright
             )
-        memory.write_column("calibration", done)
+        memory.write_column("calibration", done[rows], rows)
         self._calibration = None
 
     def _changed(self) -> None:
@@ -324,20 +347,3 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
-
-
-def _read(image: ImageLike) -> Pixels:
-    """An image (H, W, 4) that shows something, not larger than needed."""
-    rgba = limited(read_image(image))
-    if not (rgba[..., 3] > 127).any():
-        raise BadInput("the image is empty; give one that shows something")
-    return rgba
-
-
-def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
-    """Images, or one image, as a list."""
-    if isinstance(images, str | Path | Image.Image) or (
-        isinstance(images, np.ndarray) and images.ndim < 4 and images.dtype == np.uint8
-    ):
-        return [images]
-    return list(images)

@@ -29,6 +29,7 @@ class Similarity:
         whole: (n, whole views, n_whole) of the exemplars as whole images.
         widths: of the layers of a descriptor.
         whole_widths: of the layers of a descriptor of whole images.
+        votes: whether all images of a class count, or only the most similar one.
     """
 
     labels: IntArray
@@ -39,6 +40,7 @@ class Similarity:
     whole: Descriptors
     widths: tuple[int, ...]
     whole_widths: tuple[int, ...]
+    votes: bool = True
 
     def of_objects(self, descriptors: Descriptors) -> Descriptors:
         """(m, n, views) of descriptors (m, n_features) of objects that were cut out."""
@@ -50,6 +52,11 @@ class Similarity:
         return metric_similarities(
             descriptors, self.descriptors[rows], metric, [each[rows] for each in norms]
         )
+
+    def between(self, first: Descriptors, second: Descriptors) -> float:
+        """The similarity of two descriptors (n_features,) of objects."""
+        metric, exemplar = self._object_metric[0], second[None, None]
+        return float(metric_similarities(first[None], exemplar, metric, metric.norms(exemplar))[0, 0, 0])
 
     def of_whole(self, descriptors: Descriptors) -> Descriptors:
         """(n,) of the best of some descriptors (m, n_whole) of a whole image, in the best view."""
@@ -85,9 +92,9 @@ class Similarity:
         return np.max(found, axis=0).reshape(len(rows), -1).max(axis=1)
 
     def with_class_means(self, by_row: FloatArray) -> FloatArray:
-        """Similarities (n,) of rows, averaged with the mean over the images of their class."""
+        """Similarities (n,) of rows, averaged with the mean over the images of their class if these vote."""
         found = by_row.copy()
-        for label in self._several:
+        for label in self._several if self.votes else ():
             rows = np.flatnonzero((self.labels == label) & (by_row > -2.0))
             if len(rows):
                 numbers = self.images[rows]

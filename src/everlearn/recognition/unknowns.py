@@ -103,7 +103,9 @@ class Unknowns:
     def _store(self) -> "Recogniser":
         """Opened on first use, and created by the first image; opened until the owner is closed."""
         owner = self._owner
-        return type(owner).open(self._folder, features=owner.features.name, upright=owner.upright)
+        return type(owner).open(
+            self._folder, features=owner.features.name, weights=owner.weights, upright=owner.upright
+        )
 
     def _is_same(self, found: "Answer", answer: "Answer") -> bool:
         """Whether an image shows the thing of the group that was found.

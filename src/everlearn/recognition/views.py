@@ -153,6 +153,15 @@ def _view(premultiplied: FloatArray) -> tuple[Images, Masks]:
     return _on_background(premultiplied, FILL), mask.clip(0, 1).astype(np.float32)
 
 
+def to_frame(transform: FloatArray, side: int) -> FloatArray:
+    """The matrix (3, 3) with which Pillow brings an image into the frame (side, side) of an exemplar."""
+    pixels = np.array([[2 / side, 0, -1], [0, 2 / side, -1], [0, 0, 1]])
+    centers = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])  # Pillow's positions are those of corners
+    matrix = centers @ transform @ pixels
+    found: FloatArray = matrix / matrix[2, 2]
+    return found
+
+
 def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) -> tuple[Images, Masks]:
     """An image as the view of an exemplar, and its mask: `transform` undone, masked like the exemplar.
 
@@ -163,10 +172,7 @@ def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) ->
         size: of the view.
     """
     side = len(exemplar)
-    to_frame = np.array([[2 / side, 0, -1], [0, 2 / side, -1], [0, 0, 1]])
-    centers = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])  # Pillow's positions are those of corners
-    matrix = centers @ transform @ to_frame
-    matrix /= matrix[2, 2]
+    matrix = to_frame(transform, side)
     warped = Image.fromarray(image).transform(
         (side, side), Image.Transform.PERSPECTIVE, tuple(matrix.ravel()[:8]), Image.Resampling.BILINEAR
     )

@@ -34,6 +34,7 @@ STEPS: list[Step] = [
     lambda s: s.forget([2]),
     lambda s: s.add([4, 1, 5], images(4, 11, 5)),
     lambda s: s.rename(4, "vier"),
+    lambda s: s.remove(s.find_image(image(1))),  # the row that has the name of class 1
     lambda s: s.add(range(10, 20), images(*range(10, 20))),
     lambda s: s.forget([1, 4, 12]),
     lambda s: s.add([4], images(44), ["four again"]),

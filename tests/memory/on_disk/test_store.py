@@ -26,7 +26,8 @@ def test_content_after_each_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert states[1][2] == ([image(2).tobytes()], "two")
     assert states[3][1] == (sorted([image(1).tobytes(), image(11).tobytes()]), "one")
     assert states[4][4][1] == "vier"
-    assert states[7][4] == ([image(44).tobytes()], "four again")
+    assert states[5][1] == ([image(11).tobytes()], "one")
+    assert states[8][4] == ([image(44).tobytes()], "four again")
     assert sorted(states[-1]) == [3, 5, 10, 11, *range(13, 20)]
     with OnDiskMemory(tmp_path / "memory") as again:
         assert content_of(again) == states[-1]

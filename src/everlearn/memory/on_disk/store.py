@@ -115,10 +115,17 @@ class OnDiskMemory:
         values, used = self._open.columns[name].read(0, len(self._table)), self._used_rows()
         return values if len(used) == len(values) else values[used]
 
-    def write_column(self, name: str, values: AnyArray) -> None:
-        """Replace a column, in the order of `labels`; not atomic, so only for what can be computed again."""
+    def write_column(self, name: str, values: AnyArray, numbers: IntArray | None = None) -> None:
+        """Replace a column, or some rows of it; not atomic, so only for what can be computed again.
+
+        Args:
+            name: of the column.
+            values: in the order of `labels`, or of the numbers.
+            numbers: ascending, in the order of `labels`; None for all.
+        """
+        rows = self._used_rows() if numbers is None else self._used_rows()[numbers]
         with self._editing() as storage:
-            storage.columns[name].write(self._used_rows(), values)
+            storage.columns[name].write(rows, values)
             storage.columns[name].sync()
 
     def images(self) -> Images:
@@ -204,6 +211,24 @@ class OnDiskMemory:
             self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
             self._n -= len(rows)
         return len(rows)
+
+    def remove(self, numbers: npt.ArrayLike) -> None:
+        """Erase images, by their numbers in the order of `labels`; others of a class keep its name."""
+        rows = self._used_rows()[np.unique(np.asarray(numbers, np.int64))]
+        labels = self._table.labels
+        edits = dict.fromkeys(rows.tolist(), (FREE, ""))
+        for label in np.unique(labels[rows]).tolist():
+            others = np.setdiff1d(self._rows_of([label]), rows)
+            if len(others) and (name := self.names().get(label)):
+                edits[int(others[0])] = (label, name)
+        ordered = sorted(edits.items())
+        edit = Edit(
+            [row for row, _ in ordered], [each[0] for _, each in ordered], [each[1] for _, each in ordered]
+        )
+        with self._editing() as storage:
+            storage.commit(edit)
+            self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
+            self._n -= len(rows)
 
     def search(self, images: AnyArray, k: int = 1) -> tuple[IntArray, Distances]:
         """The k nearest images to images (n, ...) of levels 0 to 255 and any dtype.

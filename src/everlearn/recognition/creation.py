@@ -1,0 +1,32 @@
+"""A new memory: its columns, its settings and a copy of its weights."""
+
+from pathlib import Path
+
+from everlearn import files
+from everlearn.memory import OnDiskMemory
+from everlearn.recognition.columns import column_types
+from everlearn.recognition.features import make_features
+from everlearn.recognition.stored import SIZE
+
+VERSION = 4
+"""The version of the stored columns."""
+WEIGHTS = "features.safetensors"
+"""The file of weights in the folder of a memory."""
+
+
+def create(folder: Path, features: str, weights: Path | None, *, upright: bool) -> None:
+    """Create an empty memory in a new or empty folder.
+
+    Args:
+        folder: of the memory.
+        features: by name.
+        weights: a file that is copied.
+        upright: whether things are always seen upright.
+    """
+    made = make_features(features, weights)
+    columns = column_types(made, upright=upright)
+    with OnDiskMemory.create(folder, image_shape=(SIZE, SIZE, 4), columns=columns) as memory:
+        if weights is not None:
+            files.write(folder / WEIGHTS, weights.read_bytes())
+        # A memory without these settings is refused, so an interrupted call leaves none that is incomplete.
+        memory.settings = {"features": made.name, "upright": upright, "images": 0, "version": VERSION}
