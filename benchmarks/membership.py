@@ -91,6 +91,7 @@ def _learner_areas(stream: Stream, seed: int, n_erased: int) -> Iterator[tuple[s
             full.load(state)
             scores = {"before": (_attack(full, own), _attack(full, others))}
             full.memory.forget(label)
+            full.load(full.state())  # what a file holds
             scores["erased"] = _attack(full, own), _attack(full, others)
             reference = _train(name, stream, seed, without=label)
             scores["reference"] = _attack(reference, own), _attack(reference, others)
