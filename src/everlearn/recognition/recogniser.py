@@ -25,9 +25,8 @@ from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
-from everlearn.recognition.views import limited
 from everlearn.rng import IntArray
-from everlearn.streams.images.canonical import ImageLike, cut_out, read_image, whole
+from everlearn.streams.images.canonical import ImageLike, cut_out, limited, read_image, whole
 from everlearn.streams.images.decode import Pixels
 
 SIZE, VERSION = 128, 3

@@ -12,6 +12,7 @@ from everlearn.lazy import lazy_package
 from everlearn.streams.environments import EnvironmentSettings, environments
 from everlearn.streams.registry import (
     REGISTRY,
+    as_written,
     build,
     from_json,
     from_mapping,

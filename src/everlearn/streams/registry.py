@@ -146,6 +146,18 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
     return settings_class(name)(**{key: value for key, value in settings.items() if key != "stream"})
 
 
+def as_written(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+
+    Example:
+        >>> as_written({"stream": "folder", "n_poses": 10})
+        {'cut_out': False, 'stream': 'folder', 'n_poses': 10}
+    """
+    name = settings.get("stream")
+    late = settings_class(name).late if isinstance(name, str) else {}
+    return {**late, **settings}
+
+
 def from_json(text: str) -> StreamSettings:
     """The settings that `StreamSettings.to_json` wrote.
 
