@@ -214,7 +214,7 @@ class FullSizeSettings(ImageSettings):
 
 
 class CutOutSettings(FullSizeSettings):
-    """A stream of a user's own images, which may be cut out of their backgrounds as `everlearn teach` does."""
+    """A stream of a user's own images, which may be cut out of their backgrounds, as in `everlearn teach`."""
 
     late: ClassVar[Mapping[str, Any]] = {"cut_out": False}
 
