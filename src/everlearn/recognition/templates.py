@@ -126,7 +126,8 @@ def channels(image: Floats32) -> Floats32:
                     around += energy[min(max(u, 0), rows - 1), min(max(v, 0), columns - 1)]
             for k in range(N_ORIENTATIONS):
                 out[i, j, k] = min(out[i, j, k] / (around / 9.0 + GRADIENT_FLOOR), MAX_GRADIENT)
-            mean = out[i, j, N_ORIENTATIONS:].sum() / 3.0
+            mean = (out[i, j, N_ORIENTATIONS] + out[i, j, N_ORIENTATIONS + 1]) + out[i, j, N_CHANNELS - 1]
+            mean /= 3.0
             for k in range(N_ORIENTATIONS, N_CHANNELS):
                 out[i, j, k] = COLOUR_WEIGHT * (out[i, j, k] - mean) / (mean + COLOUR_FLOOR)
     return out

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.runtime import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,7 +27,23 @@ def compiled(function: Function) -> Function:
     package = Path(function.__code__.co_filename).parent
     dispatcher: Any = machine_code
     dispatcher._cache._cache_file._source_stamp = _source_hash(package) + _source_hash(Path(__file__).parent)
+    _load_only_machine_code(dispatcher._cache)
     return cast(Function, machine_code)  # called like the function itself
+
+
+def _load_only_machine_code(cache: Any) -> None:
+    """Load cached machine code without numba's implementations of Python and NumPy.
+
+    These, and SciPy, which they import, take half a second, and are needed only to compile. Numba imports
+    them before it compiles anything.
+    """
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        rtsys.initialize(context)  # reference counts, which machine code needs
+        with cache._guard_against_spurious_io_errors():
+            return cache._load_overload(signature, context)
+
+    cache.load_overload = load_overload
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:

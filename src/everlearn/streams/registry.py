@@ -16,9 +16,9 @@ from everlearn.streams.stream import Stream
 P = ParamSpec("P")
 
 _STREAMS = {
-    "sprites": ("everlearn.streams.sprites", "SpriteSettings"),
+    "sprites": ("everlearn.streams.sprite_stream", "SpriteSettings"),
     "sprites-50": ("everlearn.streams.sprite_sessions", "SpriteSessionSettings"),
-    "environments": ("everlearn.streams.environments", "EnvironmentSettings"),
+    "environments": ("everlearn.streams.environment_stream", "EnvironmentSettings"),
     "mnist": ("everlearn.streams.images", "MnistSettings"),
     "fashion": ("everlearn.streams.images", "FashionSettings"),
     "omniglot": ("everlearn.streams.images", "OmniglotSettings"),
