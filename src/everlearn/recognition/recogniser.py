@@ -20,8 +20,9 @@ from everlearn.recognition.calibration_scores import (
     rows_after_teaching,
 )
 from everlearn.recognition.columns import column_types, columns_of
-from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
+from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
+from everlearn.recognition.halves import Halves
 from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
@@ -252,22 +253,22 @@ class Recogniser:
             similarity = Similarity(
                 labels=memory.labels(),
                 images=memory.columns("image"),
-                descriptors=memory.columns("descriptors").astype(np.float32),
-                masks=np.asarray(memory.columns("masks") / 255, np.float32),
-                textured=memory.columns("textured").astype(np.float32),
+                descriptors=memory.mapped_column("descriptors"),
+                masks=memory.mapped_column("masks"),
+                textured=memory.mapped_column("textured"),
                 whole=self._whole_column(),
                 widths=self.features.widths,
                 whole_widths=self.features.whole_widths,
             )
             self._gallery = Gallery(
-                similarity, memory.image_at, memory.columns("templates"), upright=self.upright
+                similarity, memory.image_at, memory.mapped_column("templates"), upright=self.upright
             )
         return self._gallery
 
-    def _whole_column(self) -> Descriptors:
+    def _whole_column(self) -> Halves:
         if not self.features.whole_widths:
-            return np.zeros((len(self._memory.labels()), 1, 0), np.float32)
-        return self._memory.columns("whole").astype(np.float32)
+            return np.zeros((len(self._memory.labels()), 1, 0), np.float16)
+        return self._memory.mapped_column("whole")
 
     @property
     def calibration(self) -> Calibration:

@@ -213,9 +213,10 @@ class TemplateSearch:
         """
         filters = np.concatenate([self._filter(row) for row in rows.tolist()])
         offsets = filters @ (self._whitening[0] if mean is None else mean)
-        scores = (found @ filters.T - offsets).reshape(len(found), len(rows), -1)
-        best_window = scores.argmax(axis=0)
-        by_angle = np.take_along_axis(scores, best_window[None], axis=0)[0]
+        scores = filters @ found.T  # in this order, since the largest one of a row is found ten times faster
+        best_window = scores.argmax(axis=1)
+        by_angle = scores[np.arange(len(filters)), best_window] - offsets
+        best_window, by_angle = (each.reshape(len(rows), -1) for each in (best_window, by_angle))
         poses = []
         for i, row in enumerate(rows.tolist()):
             for angle in _two_best(by_angle[i]):

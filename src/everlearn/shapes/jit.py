@@ -1,7 +1,7 @@
 """Decorators that compile functions with numba.
 
-Compiled code is cached on disk, releases the GIL and keeps IEEE arithmetic: no fused multiply-add, no
-reordering. Results are therefore bit-identical on all processors.
+Compiled code is cached on disk, releases the GIL and, but for `compiled_sums`, keeps IEEE arithmetic: no
+fused multiply-add, no reordering. Results are therefore bit-identical on all processors.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,7 +21,20 @@ def compiled(function: Function) -> Function:
 
     Only for functions at module level: numba cannot cache closures.
     """
-    machine_code = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
+    return _cached(function, fastmath=False)
+
+
+def compiled_sums(function: Function) -> Function:
+    """The same, but terms of sums may be reordered, so that the processor adds several at a time.
+
+    The last digits differ between processors, as those of matrix products do.
+    """
+    return _cached(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _cached(function: Function, *, fastmath: bool | set[str]) -> Function:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+    machine_code = njit(cache=True, fastmath=fastmath, **options)(function)
     # Numba invalidates its cache when the function's own file changes, but not when a function that it calls
     # in another file does. A test fails if a numba release ignores this stamp.
     package = Path(function.__code__.co_filename).parent

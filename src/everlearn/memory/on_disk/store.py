@@ -115,6 +115,11 @@ class OnDiskMemory:
         values, used = self._open.columns[name].read(0, len(self._table)), self._used_rows()
         return values if len(used) == len(values) else values[used]
 
+    def mapped_column(self, name: str) -> AnyArray:
+        """A column as in `columns`, memory-mapped if no row is free: not to be used after the next edit."""
+        values, used = self._open.columns[name].mapped()[: len(self._table)], self._used_rows()
+        return values if len(used) == len(values) else np.array(values[used])
+
     def write_column(self, name: str, values: AnyArray) -> None:
         """Replace a column, in the order of `labels`; not atomic, so only for what can be computed again."""
         with self._editing() as storage:
