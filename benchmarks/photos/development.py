@@ -1,8 +1,8 @@
 """The development set, which shares no thing with `new-user`: `python -m benchmarks.photos.development FILE`.
 
-30 iconic photos of Grocery and 30 emoji, one image of each, under the conditions of `new-user`; photos of shops
-are the textured background. Half of the things are taught, all are asked. The answers are stored in FILE; with a
-second FILE, the answers of another version, the two are compared.
+30 iconic photos of Grocery and 30 emoji, one image of each, under the conditions of `new-user`; photos of
+shops are the textured background. Half of the things are taught, all are asked. The answers are stored in
+FILE; with a second FILE, the answers of another version, the two are compared.
 """
 
 import json

@@ -12,6 +12,7 @@ from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
+from everlearn.memory.on_disk.store import checked_name
 from everlearn.recognition.answer import Answer, Status
 from everlearn.recognition.calibration import KNOWN, N_SCORES, PROBABLY, Calibration
 from everlearn.recognition.calibration_scores import (
@@ -20,6 +21,7 @@ from everlearn.recognition.calibration_scores import (
     rows_after_teaching,
 )
 from everlearn.recognition.columns import column_types, columns_of
+from everlearn.recognition.exemplars import SIZE, check_taught_once, exemplars_of, read_object
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.halves import Halves
@@ -27,13 +29,11 @@ from everlearn.recognition.matching import VERIFIED, View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
 from everlearn.rng import IntArray
-from everlearn.streams.images.canonical import ImageLike, cut_out, limited, read_image, whole
+from everlearn.streams.images.canonical import ImageLike, read_image
 from everlearn.streams.images.decode import Pixels
 
-SIZE, VERSION = 128, 3
-"""Pixels per side of a stored exemplar, and the version of the stored columns."""
-WHOLE_AREA, WHOLE_MASK = 0.8, 0.5
-"""An object whose box, or whose own pixels, fill less of its image is also stored with the whole image."""
+VERSION = 3
+"""Version of the stored columns."""
 
 
 class Recogniser:
@@ -158,23 +158,17 @@ class Recogniser:
         return self._unknowns.discard(group)
 
     def teach(self, image: ImageLike, name: str) -> Pixels:
-        """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
-
-        An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
-        with the whole image: which of both will be seen again cannot be known.
-        """
-        rgba = _read(image)
-        found = [cut_out(rgba)]
-        area, mask = found[0].pixels[..., 3].size, (found[0].pixels[..., 3] > 127).sum()
-        n_pixels = rgba.shape[0] * rgba.shape[1]
-        if found[0].background == "plain" and (area < WHOLE_AREA * n_pixels or mask < WHOLE_MASK * n_pixels):
-            found.append(whole(rgba))
-        pixels = np.stack([each.canonical(SIZE) for each in found])
-        if not (pixels[..., 3] > 127).any(axis=(1, 2)).all():
-            raise BadInput("the object is too thin to be stored; give an image that shows more of it")
+        """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4)."""
+        pixels = exemplars_of(image)
         label = self._new_label(name, pixels)
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
+
+    def check(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
+        """Raise what `teach` would raise for images, as `exemplars_of` gives them, before any is stored."""
+        check_taught_once(zip(images, names, strict=True))
+        for pixels, name in zip(images, names, strict=True):
+            self._new_label(checked_name(name), pixels)
 
     def images_of(self, name: str) -> list[Pixels]:
         """The exemplars (n, 128, 128, 4) of each image that a class was taught with."""
@@ -212,7 +206,7 @@ class Recogniser:
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
-            return [self._answer(_read(each)) for each in _as_list(images)]
+            return [self._answer(read_object(each)) for each in _as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
@@ -324,14 +318,6 @@ class Recogniser:
                     f"this image has been taught as {names[label]!r}; rename that class, or forget it first"
                 )
         return next((k for k, v in names.items() if v == name), max(names, default=-1) + 1)
-
-
-def _read(image: ImageLike) -> Pixels:
-    """An image (H, W, 4) that shows something, not larger than needed."""
-    rgba = limited(read_image(image))
-    if not (rgba[..., 3] > 127).any():
-        raise BadInput("the image is empty; give one that shows something")
-    return rgba
 
 
 def _as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:

@@ -197,7 +197,7 @@ class OnDiskMemory:
 
     def rename(self, label: int, name: str) -> None:
         """Change the name of a class; its label stays."""
-        name, rows = _checked_name(name), self._rows_of([label])
+        name, rows = checked_name(name), self._rows_of([label])
         with self._editing() as storage:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
@@ -307,7 +307,7 @@ class OnDiskMemory:
         known = labels[np.isin(labels, self._table.labels)]
         if len(known):
             raise BadInput(f"label {known[0]} exists already; add its image without a name, or rename it")
-        return [_checked_name(name) for name in names]
+        return [checked_name(name) for name in names]
 
 
 def _as_labels(labels: npt.ArrayLike) -> IntArray:
@@ -318,7 +318,8 @@ def _as_labels(labels: npt.ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """The name of a class, if it is a valid one."""
     if not name.strip() or not name.isprintable() or len(name.encode()) > NAME_BYTES:
         raise BadInput(f"{name!r:.80} is no valid class name; give 1 to {NAME_BYTES} bytes of printable text")
     return name
