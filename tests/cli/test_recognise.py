@@ -96,7 +96,7 @@ def bad(run: Run, images: Path) -> dict[str, str]:
     teach(run, "mug.png")
     whole = Path("key.png").read_bytes()
     video = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(range(256))
-    contents = {name: b"a note" for name in ("notes.txt", "notes.png")}
+    contents = dict.fromkeys(("notes.txt", "notes.png"), b"a note")
     contents |= {
         "empty.png": b"",
         "cut.png": whole[: len(whole) // 2],

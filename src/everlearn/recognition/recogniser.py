@@ -90,11 +90,9 @@ class Recogniser:
         if not (Path(folder) / METADATA).is_file():
             made = make_features(features)
             columns = column_types(made, upright=upright)
-            shape = (SIZE, SIZE, 4)
-            with OnDiskMemory.create(folder, image_shape=shape, columns=columns) as memory:
-                memory.settings = {
-                    "features": made.name, "upright": upright, "images": 0, "version": VERSION,
-                }  # fmt: skip
+            stored = {"features": made.name, "upright": upright, "images": 0, "version": VERSION}
+            # The settings are written with the memory, so that an interrupted call leaves none without them.
+            OnDiskMemory.create(folder, image_shape=(SIZE, SIZE, 4), columns=columns, settings=stored).close()
         return cls(folder)
 
     def __enter__(self) -> Self:
@@ -274,7 +272,9 @@ class Recogniser:
         return self._calibration
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
-        number = int((settings := self._memory.settings)["images"])
+        # An interrupted call may have stored an image with the next number without counting it.
+        used = self._memory.columns("image")
+        number = max(int((settings := self._memory.settings)["images"]), int(used.max(initial=-1)) + 1)
         columns = columns_of(pixels, number, self.features, upright=self.upright)
         self._memory.add(
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns

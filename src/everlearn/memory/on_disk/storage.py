@@ -303,7 +303,9 @@ class Storage:
             files.remove(path)
 
 
-def create_files(folder: Path, image_shape: tuple[int, ...], columns: Columns) -> None:
+def create_files(
+    folder: Path, image_shape: tuple[int, ...], columns: Columns, settings: Mapping[str, Any]
+) -> None:
     """Create an empty memory in a new or empty folder."""
     files.make_folder(folder)
     if any(not path.name.endswith(".new") for path in folder.iterdir()):
@@ -313,6 +315,8 @@ def create_files(folder: Path, image_shape: tuple[int, ...], columns: Columns) -
         metadata["columns"] = {
             name: [np.dtype(dtype).str, list(shape)] for name, (dtype, shape) in columns.items()
         }
+    if settings:
+        metadata["settings"] = dict(settings)
     write_metadata(folder, metadata)
 
 

@@ -58,14 +58,19 @@ class OnDiskMemory:
 
     @classmethod
     def create(
-        cls, folder: str | Path, *, image_shape: tuple[int, ...] = (64, 64), columns: Columns | None = None
+        cls,
+        folder: str | Path,
+        *,
+        image_shape: tuple[int, ...] = (64, 64),
+        columns: Columns | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Create an empty memory for images (H, W), (H, W, 3) or (H, W, 4), and further columns."""
+        """Create an empty memory for images (H, W), (H, W, 3) or (H, W, 4), further columns and settings."""
         if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,), (4,)):
             raise BadInput(f"image_shape is {image_shape}; it must be (H, W), (H, W, 3) or (H, W, 4)")
         for side in image_shape[:2]:
             check_range("image_shape", side, 1, MAX_SIDE)
-        create_files(Path(folder), image_shape, columns or {})
+        create_files(Path(folder), image_shape, columns or {}, settings or {})
         return cls(folder)
 
     def __enter__(self) -> Self:
