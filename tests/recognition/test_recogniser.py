@@ -111,11 +111,20 @@ def test_invalid_edits_change_nothing(memory, edit, sentence):
     assert files_of(memory) == before
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 2), pytest.param((2000, 40), marks=pytest.mark.more)])
+@pytest.mark.parametrize("size", [(8, 8), (9, 2), pytest.param((2000, 40), marks=pytest.mark.more)])
 def test_odd_sizes_are_taught_and_asked(tmp_path, size):
     with Recogniser.open(tmp_path / "new", features="gradients") as memory:
         memory.teach(Image.new("RGB", size, (200, 30, 30)), "red")
         assert memory.ask(Image.new("RGB", size, (200, 30, 30)))[0].best == "red"
+        for other in ((1, 1), (1, 3)):
+            assert memory.ask(Image.new("RGB", other, (200, 30, 30)))[0].best == "red"
+
+
+def test_images_of_a_few_pixels_are_not_taught(memory):
+    before = files_of(memory)
+    with pytest.raises(BadInput, match="the image is 1 x 1 pixels; give one of at least 8"):
+        memory.teach(np.zeros((1, 1), np.uint8), "dot")
+    assert files_of(memory) == before
 
 
 def test_a_memory_of_an_earlier_version_is_refused(tmp_path):
