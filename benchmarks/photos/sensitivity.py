@@ -38,7 +38,7 @@ class Variant:
         opened: arguments of `Recogniser.open`.
         constants: of `everlearn.recognition.matching`.
         exemplars: images that each thing is taught with.
-        size: pixels per side of what the network sees; None for the default. Only 64 fits the grid of masks, too.
+        size: pixels per side of what the network sees; None for the default; only 64 fits the masks, too.
     """
 
     setting: str
