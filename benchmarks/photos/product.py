@@ -11,7 +11,7 @@ from benchmarks.photos.archives import Pixels
 from benchmarks.photos.queries import Answer
 from everlearn.errors import BadInput
 
-MANY = 100
+MANY = 60
 """From so many images on, and always with weights, the confidence is calibrated once, after all images."""
 
 

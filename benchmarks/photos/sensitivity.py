@@ -38,7 +38,7 @@ class Variant:
         opened: arguments of `Recogniser.open`.
         constants: of `everlearn.recognition.matching`.
         exemplars: images that each thing is taught with.
-        size: pixels per side of what the network sees; None for the default.
+        size: pixels per side of what the network sees; None for the default; only 64 fits the masks, too.
     """
 
     setting: str
@@ -57,8 +57,7 @@ VARIANTS = (
     Variant("backbone", "none (gradients)", {"features": "gradients"}),
     Variant("candidates", "half as many", constants=FEWER),
     Variant("candidates", "twice as many", constants=MORE),
-    Variant("image size", "96 px", size=96),
-    Variant("image size", "160 px", size=160),
+    Variant("image size", "64 px", size=64),
     Variant("exemplars", "2", exemplars=2),
     Variant("exemplars", "4", exemplars=4),
     Variant("exemplars", "4, only the best counts", {"combine": "best"}, exemplars=4),
