@@ -1,5 +1,8 @@
 """A memory is taught with one image of each thing, recognises it, and is edited, moved and erased."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -154,3 +157,28 @@ def test_many_images_are_taught_at_once(tmp_path):
         assert [answer.best for answer in answers] == names
         with pytest.raises(BadInput, match="1 images have 2 names"):
             memory.teach_all([thing(9)], ["a", "b"])
+
+
+ASK = """
+import sys
+
+import numpy as np
+from everlearn import Recogniser
+with Recogniser(sys.argv[1]) as memory:
+    answers = memory.ask([np.load(path) for path in sys.argv[2:]])
+heavy = {"torch", "pydantic", "scipy.linalg", "numba.np.arraymath"} & set(sys.modules)
+print([answer.best for answer in answers], sorted(heavy))
+"""
+
+
+def test_a_first_answer_loads_no_package_that_it_does_not_need(folder, tmp_path):
+    """They would take longer than the answer; numba needs SciPy only to compile."""
+    rng = np.random.default_rng(0)
+    asked = {"plain": photo(4, angle=50), "scene": rng.integers(0, 255, (96, 96, 3), np.uint8)}
+    for name, image in asked.items():
+        np.save(tmp_path / f"{name}.npy", image)
+    command = [sys.executable, "-c", ASK, str(folder), *(str(tmp_path / f"{name}.npy") for name in asked)]
+    for _ in range(2):  # the first process may compile
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("['thing 4', ")
+    assert done.stdout.strip().endswith("] []")
