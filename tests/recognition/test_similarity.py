@@ -103,19 +103,16 @@ def test_a_window_is_compared_by_its_mean_over_the_mask() -> None:
     assert found == pytest.approx(best.max(axis=1), abs=1e-4)
 
 
-def test_many_exemplars_are_compared_in_a_scene_in_some_views_first() -> None:
-    """The most similar ones have the values of a comparison in all views."""
-    similarity = make(MIN_CLASSES + 20, 6)
-    for each in (similarity.descriptors, similarity.masks):
-        each[:, 1::2] = each[:, ::2]  # neighbouring views are alike
-    similarity.descriptors[:, 1::2] += 0.05 * half(9, MIN_CLASSES + 20, 3, sum(WIDTHS))
+def test_the_most_similar_of_many_exemplars_in_a_scene_are_compared_exactly() -> None:
+    similarity = make(MIN_CLASSES)
     maps = [random(7, 8, 8, 6), random(8, 4, 4, 9)]
-    rows = np.arange(MIN_CLASSES + 20)
-    parts = [similarity.in_scene(maps, rows[i : i + 20]) for i in range(0, len(rows), 20)]
-    exact, found = np.concatenate(parts), similarity.in_scene(maps, rows)
+    rows = np.arange(MIN_CLASSES)
+    found = similarity.in_scene(maps, rows)
+    parts = [similarity.in_scene(maps, rows[i : i + 20]) for i in range(0, MIN_CLASSES, 20)]
+    exact = np.concatenate(parts)
     first = np.argsort(-exact)[: N_EXACT // 4]
     assert found[first] == pytest.approx(exact[first], abs=1e-5)
-    assert (found <= exact + 0.3).all()
+    assert 0 < np.abs(found - exact).max() < 0.3
 
 
 def test_classes_with_several_images_count_their_mean() -> None:

@@ -17,9 +17,9 @@ MIN_CLASSES = 200
 MIN_DIFFERENCES = 16
 """Differences from which on a metric is fitted to them."""
 N_EXACT = 64
-"""The most similar exemplars, whose norms are computed exactly, and which are compared in all views."""
-VIEW_STEP, BLOCK = 2, 32
-"""Views of which one is compared first, and exemplars compared together, which stay in the cache."""
+"""The most similar exemplars, whose norms are computed exactly."""
+BLOCK = 32
+"""Exemplars that are compared together: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,9 @@ class Similarity:
     def in_scene(self, maps: list[Descriptors], rows: IntArray) -> Descriptors:
         """The similarity of each row, in its best view, with the best window of an image.
 
-        Of many rows, all but the most similar ones are compared in every other view only. In every window,
-        the maps are averaged over the mask of each view. The averages themselves are not computed: inner
-        products of the cells are enough, and there are fewer cells than views.
+        In every window, the maps are averaged over the mask of each view. The averages themselves are not
+        computed: inner products of the cells are enough, and there are fewer cells than views. Of many rows,
+        the norms of the less similar ones are estimates.
 
         Args:
             maps: (side, side, width) of each layer.
@@ -102,23 +102,20 @@ class Similarity:
         """
         scene = self._scene_layers(maps)
         if len(rows) <= N_EXACT:
-            return self._in_scene(scene, rows, self._scene_norms.exact(rows), 1)
-        step = 1 if len(rows) < MIN_CLASSES else VIEW_STEP
-        best = self._in_scene(scene, rows, self._scene_norms.estimates[rows], step)
+            return self._in_scene(scene, rows, self._scene_norms.exact(rows))
+        best = self._in_scene(scene, rows, self._scene_norms.estimates[rows])
         first = _largest(best, N_EXACT)
-        best[first] = self._in_scene(scene, rows[first], self._scene_norms.exact(rows[first]), 1)
+        best[first] = self._in_scene(scene, rows[first], self._scene_norms.exact(rows[first]))
         return best
 
-    def _in_scene(
-        self, scene: list["SceneLayer"], rows: IntArray, norms: Descriptors, step: int
-    ) -> Descriptors:
-        """The similarities of rows with the best window, in every `step`-th view; some rows at a time."""
-        numbers, best = np.arange(0, self.descriptors.shape[1], step), np.empty(len(rows), np.float32)
+    def _in_scene(self, scene: list["SceneLayer"], rows: IntArray, norms: Descriptors) -> Descriptors:
+        """The similarities of rows, in their best views, with the best window; some rows at a time."""
+        n_views, best = self.descriptors.shape[1], np.empty(len(rows), np.float32)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            flat = singles(self.descriptors[part][:, numbers]).reshape(len(part) * len(numbers), -1)
-            views = (part[:, None] * self.descriptors.shape[1] + numbers).ravel()
-            scales = norms[start : start + BLOCK, numbers].reshape(len(views), -1)
+            flat = singles(self.descriptors[part]).reshape(len(part) * n_views, -1)
+            views = (part[:, None] * n_views + np.arange(n_views)).ravel()
+            scales = norms[start : start + BLOCK].reshape(len(views), -1)
             found = self._in_windows(scene, flat, views, scales)
             best[start : start + BLOCK] = found.reshape(len(part), -1).max(axis=1)
         return best
