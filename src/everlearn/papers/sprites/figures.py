@@ -83,7 +83,9 @@ EXPERIMENTS = (
         (DCL, *BUFFERS),
         (
             Claim("The larger the buffer, the longer accuracy lasts.", BUFFERS, claims.increases),
-            Claim("Accuracy eventually deteriorates, even with the largest buffer.", BUFFERS, claims.decays),
+            Claim(
+                "Accuracy eventually deteriorates, even with the largest buffer.", BUFFERS[-1:], claims.decays
+            ),
             _dcl_retains(*BUFFERS),
         ),
         accuracy_curves,
