@@ -2,17 +2,18 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks import peer
 from benchmarks.table import Row, interleaved, ratio_row
 from everlearn.factors import Factors
 from everlearn.rendering import render
-from everlearn.rng import rng_at
-from everlearn.shapes import ShapeFamily
+from everlearn.rng import IntArray, rng_at
+from everlearn.shapes import Outlines, ShapeFamily
 
 N_SHAPES = 10
 BATCH = {64: 4096, 128: 1024, 256: 512}
@@ -29,7 +30,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 def run() -> list[Row]:
     """Each format and size beside the peer with one thread; two threads beside one."""
     rows = [row for size in BATCH for row in _beside_peer(size)]
-    rows += [row for size in (64, 256) for row in _batches(size)]
+    rows += [row for size, name in GOALS for row in _batches(size, name)]
     return rows + [row for size in (64, 256) for row in _two_threads(size)]
 
 
@@ -51,22 +52,21 @@ def _beside_peer(size: int) -> list[Row]:
     return rows
 
 
-def _batches(size: int) -> list[Row]:
-    """Gray images in small and large batches beside the peer, and beside writing the same bytes."""
-    data, rows = peer.dataset(size, N_SHAPES), []
+def _batches(size: int, name: str) -> list[Row]:
+    """Images in small and large batches beside the peer, and beside writing the same bytes."""
+    data, rows, options = peer.dataset(size, N_SHAPES), [], FORMATS[name]
     poses = peer.poses(data, PEER_BATCH[size])
     for n in BATCHES:
+        bytes_alone = partial(np.empty_like(_images(size, n, **options)).fill, 1)
         works: dict[str, Callable[[], object]] = {
             "peer": lambda: [data.draw(pose) for pose in poses],
-            "ours": _repeated(_workload(size, n, threads=1), max(BATCHES) // n),
-            "bytes": _repeated(partial(np.empty((n, size, size), np.uint8).fill, 1), max(BATCHES) // n),
+            "ours": _repeated(_workload(size, n, threads=1, **options), max(BATCHES) // n),
+            "bytes": _repeated(bytes_alone, max(BATCHES) // n),
         }
         seconds = interleaved(works, rounds=10)
-        ours, what = seconds["ours"] / max(BATCHES), f"ours {size} px gray uint8, batches of {n:,}"
+        ours, what = seconds["ours"] / max(BATCHES), f"ours {size} px {name}, batches of {n:,}"
         rows.append(Row(f"{what}, 1 thread", 1 / float(np.median(ours)), "images/s"))
-        rows.append(
-            ratio_row(f"{what} / peer", seconds["peer"] / len(poses), ours, GOALS[size, "gray uint8"])
-        )
+        rows.append(ratio_row(f"{what} / peer", seconds["peer"] / len(poses), ours, GOALS[size, name]))
         rows.append(
             ratio_row(f"{what}, share of the speed of writing bytes", seconds["bytes"], seconds["ours"])
         )
@@ -91,10 +91,21 @@ def _two_threads(size: int) -> list[Row]:
 
 
 def _workload(size: int, batch: int, threads: int, **options: Any) -> Callable[[], object]:
+    out = _images(size, batch, **options)
+    return lambda: _images(size, batch, threads=threads, out=out, **options)
+
+
+def _images(size: int, batch: int, **options: Any) -> npt.NDArray[Any]:
+    """A batch of the same shapes in random poses, drawn into `out` if given."""
+    outlines, factors, which = _drawn(batch)
+    return render(outlines, factors, size, which=which, **options)
+
+
+@lru_cache
+def _drawn(batch: int) -> tuple[Outlines, Factors, IntArray]:
     rng = rng_at(0, "bench")
     scale, angle, x, y = rng.uniform(4 * batch).reshape(4, batch)
     factors = Factors(scale=0.5 + 0.5 * scale, angle=2 * np.pi * angle, x=x, y=y)
     which = rng.integers(batch, N_SHAPES)
     outlines = ShapeFamily().outlines(np.arange(N_SHAPES))
-    out = render(outlines, factors, size, which=which, **options)
-    return lambda: render(outlines, factors, size, which=which, threads=threads, out=out, **options)
+    return outlines, factors, which

@@ -19,7 +19,7 @@ SIZE, N_NEW, N_REPLAYED = 64, 32, 96
 N_LABELS = 5000
 ROUNDS = 20
 N_STEPS = 500 * 188
-"""Steps of a run of `benchmarks.long_runs`: 500 tasks of 6,000 images in batches of 32."""
+"""Steps of a run of figure 4: 500 tasks of 6,000 images in batches of 32."""
 MAX_MINUTES = 60.0
 LABELS = {f"er, bfloat16, {n:,} labels": n for n in (10, N_LABELS // 2, N_LABELS)}
 Step = Callable[[], Any]

@@ -69,7 +69,8 @@ EXPERIMENTS = [
     Experiment(
         "emoji",
         "--stream folder --data records/emoji/package/img/twitter/64 --set stream.n_poses=20 "
-        f"--classes-per-task 100 {TURNED} --set evaluation.every_n_tasks=5 --epochs 3",
+        f"--set stream.cut_out=false --classes-per-task 100 {TURNED} --set evaluation.every_n_tasks=5 "
+        "--epochs 3",
     ),
 ]
 

@@ -45,6 +45,8 @@ N_THINGS = 12
 N_IMAGES, N_ASKED = 12, 6
 """Images of each class that the attacker scores with a learner, and of others with a memory."""
 SIZE = 32
+PLACEHOLDER = "something else"
+"""What the reference of `teach` is taught, and forgets, in place of the erased class."""
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "dcl": ("dcl", {"width": 8, "input_size": SIZE, "skip_threshold": 0.0}),
     "dcl, moments": ("dcl", {"pose_estimator": "moments"}),
@@ -91,6 +93,7 @@ def _learner_areas(stream: Stream, seed: int, n_erased: int) -> Iterator[tuple[s
             full.load(state)
             scores = {"before": (_attack(full, own), _attack(full, others))}
             full.memory.forget(label)
+            full.load(full.state())  # what a file holds
             scores["erased"] = _attack(full, own), _attack(full, others)
             reference = _train(name, stream, seed, without=label)
             scores["reference"] = _attack(reference, own), _attack(reference, others)
@@ -142,16 +145,18 @@ def _memory_areas(stream: Stream, seed: int, n_erased: int) -> Iterator[tuple[st
                 scores["erased"] = _ask(memory, own), _ask(memory, others)
             with Recogniser.open(folder / f"without {label}", features="gradients") as memory:
                 _teach(memory, taught, without=label)
+                memory.forget(PLACEHOLDER)
                 scores["reference"] = _ask(memory, own), _ask(memory, others)
             yield "teach", _areas(scores)
 
 
 def _teach(memory: Recogniser, exemplars: Batch, without: int | None = None) -> None:
+    """Teach all exemplars, or something else in place of one class."""
     for image, label in zip(exemplars.images, exemplars.labels.tolist(), strict=True):
         if label != without:
             memory.teach(image, str(label))
-        else:  # images are numbered as in the other memory, so that their disturbed copies are the same
-            memory.settings = {**memory.settings, "images": memory.settings["images"] + 1}
+        else:  # so that the attacker learns nothing from the fact that something has been erased
+            memory.teach(np.tri(SIZE, dtype=np.uint8) * 200, PLACEHOLDER)
 
 
 def _ask(memory: Recogniser, batch: Batch) -> Scores:

@@ -1,5 +1,8 @@
 """`everlearn teach`, `ask`, `forget`, `rename` and `list` on a memory; what they refuse."""
 
+import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +11,7 @@ from PIL import Image
 
 from tests.recognition.things import photo, thing
 
-from .outcomes import SMALL, Run
+from .outcomes import SMALL, Run, assert_refused, tree
 
 
 @pytest.fixture
@@ -98,3 +101,122 @@ def test_one_sentence_for_invalid_input(
     assert done.code == 2
     assert sentence in done.err
     assert "Traceback" not in done.err
+
+
+def png_of(width: int, height: int) -> bytes:
+    """A PNG file that claims a size, and has less data."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b""))
+    parts = [struct.pack(">I", len(data)) + kind + data for kind, data in chunks]
+    sums = [struct.pack(">I", zlib.crc32(part[4:])) for part in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(part + end for part, end in zip(parts, sums, strict=True))
+
+
+@pytest.fixture
+def bad(run: Run, images: Path) -> dict[str, str]:
+    """Files that cannot be taught, and a memory that knows a mug; gives its content."""
+    teach(run, "mug.png")
+    whole = Path("key.png").read_bytes()
+    video = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(range(256))
+    contents = dict.fromkeys(("notes.txt", "notes.png"), b"a note")
+    contents |= {
+        "empty.png": b"",
+        "cut.png": whole[: len(whole) // 2],
+        "video.mp4": video,
+        "video.png": video,
+    }
+    contents |= {"bomb.png": png_of(60_000, 60_000), "large.png": png_of(20_000, 20_000)}
+    for name, content in contents.items():
+        Path(name).write_bytes(content)
+    Image.new("RGB", (1, 1), "red").save("dot.png")
+    Image.new("RGBA", (40, 40)).save("clear.png")
+    Path("no-images").mkdir()
+    for parent in ("first", "second"):
+        Path(parent, "cup").mkdir(parents=True)
+        thing(3 + (parent == "second")).save(Path(parent, "cup", "1.png"))
+        thing(3 + (parent == "second")).save(Path(parent, "vase.png"))
+    return content_of(Path("memory"))
+
+
+def content_of(folder: Path) -> dict[str, str]:
+    """The content of a memory; its lock file says which process opened it last."""
+    return {name: found for name, found in tree(folder).items() if not name.endswith(".lock")}
+
+
+NOT_DECODED, TOO_LARGE = "is not an image that can be decoded", "has more pixels than"
+REFUSED = {
+    "notes.txt": NOT_DECODED, "notes.png": NOT_DECODED, "empty.png": NOT_DECODED, "video.mp4": NOT_DECODED,
+    "video.png": NOT_DECODED, "cut.png": NOT_DECODED, "bomb.png": TOO_LARGE, "large.png": TOO_LARGE,
+    "clear.png": "clear.png is empty; give one that shows something", "no-images": "has no images",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", REFUSED)
+def test_bad_images_are_refused_in_one_sentence_and_nothing_is_stored(
+    run: Run, bad: dict[str, str], file: str
+) -> None:
+    for words in (
+        ("teach", "memory", file),
+        ("teach", "memory", "key.png", file),  # the first one is not stored either
+        ("ask", "memory", file),
+        ("ask", "memory", "key.png", file, "--keep-unknown"),
+    ):
+        done = run(*words)
+        assert_refused(done)
+        assert REFUSED[file] in done.err
+        assert content_of(Path("memory")) == bad
+    assert_refused(run("teach", "new-memory", file))
+    assert not Path("new-memory").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("dot.png",), "dot.png is 1 x 1 pixels; give one of at least 8 pixels to be taught"),
+        (("mug.png", "--name", "cup"), "has been taught as 'mug'"),
+        (("key.png", "mug.png", "--name", "cup"), "has been taught as 'mug'"),
+        (("key.png", "same-key.png"), "the same image is given as 'key' and as 'same-key'"),
+        (("first/cup", "second/cup"), "would both be taught as 'cup'"),
+        (("first/vase.png", "second/vase.png"), "would both be taught as 'vase'"),
+    ],
+)
+def test_ambiguous_names_are_refused_and_nothing_is_stored(
+    run: Run, bad: dict[str, str], words: tuple[str, ...], sentence: str
+) -> None:
+    shutil.copy("key.png", "same-key.png")
+    done = run("teach", "memory", *words)
+    assert_refused(done)
+    assert sentence in done.err
+    assert content_of(Path("memory")) == bad
+
+
+def test_two_classes_cannot_get_one_name(run: Run, bad: dict[str, str]) -> None:
+    teach(run, "key.png")
+    before = content_of(Path("memory"))
+    assert_refused(run("rename", "memory", "key", "mug"))
+    assert content_of(Path("memory")) == before
+
+
+def save_odd(folder: Path) -> list[str]:
+    """The mug as an animation, with 16 bits, in CMYK and in a long image."""
+    mug = Image.fromarray(photo(0, angle=80))
+    other = Image.fromarray(photo(0, angle=20))
+    mug.save(folder / "moves.gif", save_all=True, append_images=[other])
+    mug.save(folder / "moves.webp", save_all=True, append_images=[other], lossless=True)
+    mug.convert("CMYK").save(folder / "cmyk.jpg", quality=95)
+    gray = np.asarray(mug.convert("L")).astype(np.uint16)
+    Image.fromarray(gray * 257).save(folder / "deep.png")
+    wide = Image.new("RGB", (20_000, 200), "white")
+    wide.paste(mug.resize((200, 200)))
+    wide.save(folder / "wide.png")
+    return ["moves.gif", "moves.webp", "cmyk.jpg", "deep.png", "wide.png"]
+
+
+def test_unusual_images_are_taught_and_asked(run: Run, images: Path) -> None:
+    """The first frame of an animation, and 16 bits or four channels as eight bits of red, green and blue."""
+    teach(run, "mug.png", "key.png")
+    files = save_odd(images)
+    best = [each["best"] for each in run("ask", "memory", *files, "--json").data["answers"]]
+    assert best[:3] == ["mug"] * 3
+    taught = run("teach", "memory", *files, "--name", "odd", "--json").data
+    assert taught["classes"] == ["key", "mug", "odd"]

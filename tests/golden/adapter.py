@@ -343,7 +343,13 @@ STREAMS: dict[str, dict[str, Any]] = {
     "environments": {**ENVIRONMENTS, "mix": 0.1},
     "environments, recurring": {**ENVIRONMENTS, "recurring": True},
     "folder": {**IMAGES, "data": FILES},
-    "folder, posed": {**IMAGES, "data": FILES, "n_poses": 30, "held_out": {"scale": [0.5, 0.6]}},
+    "folder, posed": {
+        **IMAGES,
+        "data": FILES,
+        "n_poses": 30,
+        "held_out": {"scale": [0.5, 0.6]},
+        "cut_out": False,
+    },
     "folder, gray moving": {
         **IMAGES, "data": FILES, "rgb": False, "variant": "moving", "shuffled_classes": True,
     },

@@ -14,7 +14,8 @@ from .helpers import accuracy_group
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
-    *(f"figure-{number}" for number in range(3, 9)), "table-1", "figure-9", "figure-10", "appendix-agem",
+    "figure-3", "figure-4", "figure-4-start", *(f"figure-{number}" for number in range(5, 9)), "table-1",
+    "figure-9", "figure-10", "appendix-agem",
     "appendix-der", "replay-vs-joint",
     "gnr-figure-1", "gnr-table-1", "gnr-figure-4", "gnr-table-2", "gnr-figure-6", "gnr-quality",
     "gnr-normalization", "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",

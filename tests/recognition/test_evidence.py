@@ -5,8 +5,8 @@ import pytest
 
 from everlearn import Recogniser
 from everlearn.recognition.evidence import aligned_similarity, outline_overlap
+from everlearn.recognition.exemplars import read_object
 from everlearn.recognition.matching import View, match
-from everlearn.recognition.stored import read_shown
 from tests.recognition.things import photo, thing
 
 
@@ -19,7 +19,7 @@ def memory(tmp_path_factory):
 
 
 def asked(memory, image):
-    view = View(read_shown(image), memory.features)
+    view = View(read_object(image), memory.features)
     return view, match(view, memory.gallery)
 
 

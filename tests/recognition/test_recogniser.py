@@ -1,5 +1,8 @@
 """A memory is taught with one image of each thing, recognises it, and is edited, moved and erased."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -111,11 +114,20 @@ def test_invalid_edits_change_nothing(memory, edit, sentence):
     assert files_of(memory) == before
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 2), pytest.param((2000, 40), marks=pytest.mark.more)])
+@pytest.mark.parametrize("size", [(8, 8), (9, 2), pytest.param((2000, 40), marks=pytest.mark.more)])
 def test_odd_sizes_are_taught_and_asked(tmp_path, size):
     with Recogniser.open(tmp_path / "new", features="gradients") as memory:
         memory.teach(Image.new("RGB", size, (200, 30, 30)), "red")
         assert memory.ask(Image.new("RGB", size, (200, 30, 30)))[0].best == "red"
+        for other in ((1, 1), (1, 3)):
+            assert memory.ask(Image.new("RGB", other, (200, 30, 30)))[0].best == "red"
+
+
+def test_images_of_a_few_pixels_are_not_taught(memory):
+    before = files_of(memory)
+    with pytest.raises(BadInput, match="the image is 1 x 1 pixels; give one of at least 8"):
+        memory.teach(np.zeros((1, 1), np.uint8), "dot")
+    assert files_of(memory) == before
 
 
 def test_a_memory_of_an_earlier_version_is_refused(tmp_path):
@@ -145,3 +157,28 @@ def test_many_images_are_taught_at_once(tmp_path):
         assert [answer.best for answer in answers] == names
         with pytest.raises(BadInput, match="1 images have 2 names"):
             memory.teach_all([thing(9)], ["a", "b"])
+
+
+ASK = """
+import sys
+
+import numpy as np
+from everlearn import Recogniser
+with Recogniser(sys.argv[1]) as memory:
+    answers = memory.ask([np.load(path) for path in sys.argv[2:]])
+heavy = {"torch", "pydantic", "scipy.linalg", "numba.np.arraymath"} & set(sys.modules)
+print([answer.best for answer in answers], sorted(heavy))
+"""
+
+
+def test_a_first_answer_loads_no_package_that_it_does_not_need(folder, tmp_path):
+    """They would take longer than the answer; numba needs SciPy only to compile."""
+    rng = np.random.default_rng(0)
+    asked = {"plain": photo(4, angle=50), "scene": rng.integers(0, 255, (96, 96, 3), np.uint8)}
+    for name, image in asked.items():
+        np.save(tmp_path / f"{name}.npy", image)
+    command = [sys.executable, "-c", ASK, str(folder), *(str(tmp_path / f"{name}.npy") for name in asked)]
+    for _ in range(2):  # the first process may compile
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("['thing 4', ")
+    assert done.stdout.strip().endswith("] []")

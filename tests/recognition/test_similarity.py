@@ -5,7 +5,7 @@ import pytest
 
 from everlearn.recognition.features import GRID, mask_weights
 from everlearn.recognition.metric import FEW, SHRINKAGE, Metric
-from everlearn.recognition.similarity import Similarity
+from everlearn.recognition.similarity import MIN_CLASSES, N_EXACT, Similarity
 
 WIDTHS, WHOLE_WIDTHS = (6, 9), (5, 4)
 
@@ -14,11 +14,15 @@ def random(seed: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
+def half(seed: int, *shape: int) -> np.ndarray:
+    return random(seed, *shape).astype(np.float16)
+
+
 def make(n: int, n_views: int = 3, labels: list[int] | None = None) -> Similarity:
-    masks = np.random.default_rng(1).random((n, n_views, GRID, GRID), np.float32)
+    masks = np.random.default_rng(1).integers(0, 256, (n, n_views, GRID, GRID), np.uint8)
     classes = np.arange(n) if labels is None else np.array(labels)
-    descriptors = random(2, n, n_views, sum(WIDTHS))
-    textured, whole = random(3, n, sum(WIDTHS)), random(4, n, 2, sum(WHOLE_WIDTHS))
+    descriptors = half(2, n, n_views, sum(WIDTHS))
+    textured, whole = half(3, n, sum(WIDTHS)), half(4, n, 2, sum(WHOLE_WIDTHS))
     return Similarity(classes, np.arange(n), descriptors, masks, textured, whole, WIDTHS, WHOLE_WIDTHS)
 
 
@@ -43,26 +47,48 @@ def test_the_dual_is_the_inverse_of_the_shrunk_covariance() -> None:
 
 
 def test_few_exemplars_are_compared_by_the_cosine_of_each_layer() -> None:
-    similarity, query = make(4), random(5, 2, sum(WIDTHS))
+    similarity, query = make(4), random(5, sum(WIDTHS))
     expected = 0.0
     for slice_ in (slice(0, 6), slice(6, 15)):
-        a, b = query[:, slice_], similarity.descriptors[..., slice_]
-        norms = np.linalg.norm(a, axis=1)[:, None, None] * np.linalg.norm(b, axis=2)
-        expected = expected + np.einsum("md,nvd->mnv", a, b) / norms / 2
-    assert similarity.of_objects(query) == pytest.approx(expected, abs=1e-5)
+        a, b = query[slice_], similarity.descriptors[..., slice_].astype(np.float64)
+        norms = np.linalg.norm(a) * np.linalg.norm(b, axis=2)
+        expected = expected + np.einsum("d,nvd->nv", a, b) / norms / 2
+    assert similarity.of_object(query) == pytest.approx(expected.max(axis=1), abs=1e-5)
+    rows = np.array([2, 0])
+    assert similarity.of_rows(np.stack([query, query]), rows) == pytest.approx(
+        expected.max(axis=1)[rows], abs=1e-5
+    )
+
+
+def test_the_most_similar_of_many_exemplars_are_compared_exactly() -> None:
+    """Norms of the others are estimates, which differ little."""
+    similarity, query = make(300), random(5, sum(WIDTHS))
+    found = similarity.of_object(query)
+    metric = similarity._object_norms.metric
+    assert similarity._object_norms.are_estimates
+    norms = metric.norms(similarity.descriptors.astype(np.float32))
+    layers, expected = metric.layers(query), 0.0
+    for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
+        own = metric.layers(similarity.descriptors.astype(np.float32))[i]
+        expected = expected + own @ dual / np.sqrt(layer @ dual) / norms[i] / 2
+    best = expected.max(axis=1)
+    first = np.argsort(-best)[: N_EXACT // 2]
+    assert found[first] == pytest.approx(best[first], abs=1e-5)
+    assert np.abs(found - best).max() < 0.3
+    assert np.abs(found - best).max() > 0  # or there would be nothing to estimate
 
 
 def test_a_window_is_compared_by_its_mean_over_the_mask() -> None:
     """The inner products of cells give what averaging and comparing would give."""
     similarity = make(20)
     maps = [random(7, 12, 12, 6), random(8, 6, 6, 9)]  # windows of 8 and 4 cells, at 3 x 3 places
-    metric, norms = similarity._scene_metric
-    shift = (similarity.textured - similarity.descriptors[:, 0]).mean(axis=0)
+    metric, norms = similarity._scene_norms.metric, similarity._scene_norms.exact(np.arange(20))
+    shift = (similarity.textured.astype(np.float32) - similarity.descriptors[:, 0]).mean(axis=0)
     best = np.full((20, 3), -9.0)
     for top in range(3):
         for left in range(3):
             for row, view in np.ndindex(20, 3):
-                mask = similarity.masks[row, view][None]
+                mask = similarity.masks[row, view][None] / np.float32(255)
                 parts = []
                 for i, (side, step) in enumerate(((8, 2), (4, 1))):
                     window = maps[i][step * top :][:side, step * left :][:, :side]
@@ -71,10 +97,25 @@ def test_a_window_is_compared_by_its_mean_over_the_mask() -> None:
                 own = metric.layers(similarity.descriptors[row, view])
                 total = 0.0
                 for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
-                    total += dual @ own[i] / np.sqrt(layer @ dual) / norms[i][row, view] / 2
+                    total += dual @ own[i] / np.sqrt(layer @ dual) / norms[row, view, i] / 2
                 best[row, view] = max(best[row, view], total)
     found = similarity.in_scene(maps, np.arange(20))
     assert found == pytest.approx(best.max(axis=1), abs=1e-4)
+
+
+def test_many_exemplars_are_compared_in_a_scene_in_some_views_first() -> None:
+    """The most similar ones have the values of a comparison in all views."""
+    similarity = make(MIN_CLASSES + 20, 6)
+    for each in (similarity.descriptors, similarity.masks):
+        each[:, 1::2] = each[:, ::2]  # neighbouring views are alike
+    similarity.descriptors[:, 1::2] += 0.05 * half(9, MIN_CLASSES + 20, 3, sum(WIDTHS))
+    maps = [random(7, 8, 8, 6), random(8, 4, 4, 9)]
+    rows = np.arange(MIN_CLASSES + 20)
+    parts = [similarity.in_scene(maps, rows[i : i + 20]) for i in range(0, len(rows), 20)]
+    exact, found = np.concatenate(parts), similarity.in_scene(maps, rows)
+    first = np.argsort(-exact)[: N_EXACT // 4]
+    assert found[first] == pytest.approx(exact[first], abs=1e-5)
+    assert (found <= exact + 0.3).all()
 
 
 def test_classes_with_several_images_count_their_mean() -> None:
@@ -87,11 +128,11 @@ def test_a_metric_of_several_images_ignores_what_varies_within_classes() -> None
     """A direction in which images of one thing differ says nothing about which thing it is."""
     labels = [i // 2 for i in range(40)]
     similarity = make(40, 1, labels)
-    similarity.descriptors[:, :, 0] += np.where(np.arange(40) % 2, 30, -30)[:, None]
+    similarity.descriptors[:, :, 0] += np.where(np.arange(40) % 2, 30, -30)[:, None].astype(np.float16)
     similarity.descriptors[1::2, :, 1:] = similarity.descriptors[::2, :, 1:]
-    asked = similarity.descriptors[:, 0].copy()
+    asked = similarity.descriptors[:, 0].astype(np.float32)
     asked[:, 0] *= -1
-    best = similarity.of_objects(asked)[:, :, 0].argmax(axis=1)
+    best = [int(similarity.of_object(each).argmax()) for each in asked]
     assert [labels[row] for row in best] == labels
 
 
@@ -101,7 +142,7 @@ def test_whole_images_are_compared_in_their_best_part_and_view() -> None:
     for part in (slice(0, 5), slice(5, 9)):
         one, other = (
             x / np.linalg.norm(x, axis=-1, keepdims=True)
-            for x in (found[:, part], similarity.whole[..., part])
+            for x in (found[:, part], similarity.whole[..., part].astype(np.float64))
         )
         expected += np.einsum("md,nvd->mnv", one, other) / 2
     assert similarity.of_whole(found) == pytest.approx(expected.max(axis=(0, 2)), abs=1e-5)
@@ -109,12 +150,13 @@ def test_whole_images_are_compared_in_their_best_part_and_view() -> None:
 
 def test_whole_images_of_one_class_fit_the_metric() -> None:
     similarity, found = make(40, labels=[i // 2 for i in range(40)]), random(8, 1, sum(WHOLE_WIDTHS))
-    first, total = similarity.whole[:, 0], np.zeros((40, 2))
+    whole = similarity.whole.astype(np.float64)
+    first, total = whole[:, 0], np.zeros((40, 2))
     center, means = first.mean(axis=0), (first[::2] + first[1::2]) / 2
     within = (first - means.repeat(2, axis=0)) * np.sqrt(2)
     for part in (slice(0, 5), slice(5, 9)):
         inner = inverse(within[:, part])
-        one, other = (found - center)[0, part], (similarity.whole - center)[..., part]
+        one, other = (found - center)[0, part], (whole - center)[..., part]
         norms = np.sqrt(np.einsum("nvd,de,nve->nv", other, inner, other) * (one @ inner @ one))
         total += other @ inner @ one / norms / 2
     assert similarity.of_whole(found) == pytest.approx(

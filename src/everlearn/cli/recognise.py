@@ -53,14 +53,15 @@ def teach(
         combine: Whether all images of a thing vote, as in a new memory, or only the best one counts.
         stored: A .png file that shows what was stored.
     """
+    from everlearn.memory.on_disk.store import checked_name
     from everlearn.recognition import Recogniser
-    from everlearn.streams.images.canonical import read_image
 
     if not images:
         raise BadInput("no images are given; give at least one, such as mug.jpg")
     if stored is not None:
         files.check_output(stored, [".png"])
-    named = [(path, read_image(path), each) for path, each in _named(images, name)]
+    _check_names(images, name)
+    named = [(path, _checked(path), checked_name(each)) for path, each in _named(images, name)]
     taught: list[dict[str, str]] = []
     sheets: list[Any] = []
     options: Any = {
@@ -68,8 +69,9 @@ def teach(
         "keep": keep, "policy": policy, "combine": combine,
     }  # fmt: skip
     with Recogniser.open(check_path(memory), **options) as recogniser:
+        recogniser.check([pixels for _, (_, pixels), _ in named], [each for _, _, each in named])
         with console.progress(f"Teaching {memory}") as update:
-            for done, (path, image, each) in enumerate(named):
+            for done, (path, (image, _), each) in enumerate(named):
                 sheets.extend(recogniser.teach(image, each))
                 taught.append({"image": str(path), "name": each})
                 update(done + 1, len(named), each)
@@ -107,6 +109,12 @@ def ask(
     if not images:
         raise BadInput("no images are given; give at least one, such as photo.jpg")
     paths = [image for image, _ in _named(images, "")]
+    if keep_unknown or interactive:  # before anything is stored
+        from everlearn.recognition.exemplars import read_object
+
+        for path in paths:
+            with _naming(path):
+                read_object(path)
     with opened(memory) as recogniser:
         if interactive:
             answers = list(_ask_with_questions(recogniser, paths))
@@ -114,7 +122,8 @@ def ask(
             with console.progress(f"Asking {memory}") as update:
                 answers = []
                 for done, path in enumerate(paths):
-                    answer = (recogniser.ask_and_keep if keep_unknown else recogniser.ask)([path])[0]
+                    with _naming(path):
+                        answer = (recogniser.ask_and_keep if keep_unknown else recogniser.ask)([path])[0]
                     answers.append(_as_data(path, answer))
                     update(done + 1, len(paths), answer.name or "unknown")
     titles = ("image", "name", "confidence", "status", "runner-up", "compared by")
@@ -194,6 +203,37 @@ def _named(images: tuple[Path, ...], name: str | None) -> Iterator[tuple[Path, s
         if not inside:
             raise BadInput(f"{str(path)!r} has no images; put some there, or name files")
         yield from ((each, path.name if name is None else name) for each in inside)
+
+
+def _check_names(images: tuple[Path, ...], name: str | None) -> None:
+    """Raise if two of the given files and folders have one name, since they may be two things."""
+    first: dict[str, Path] = {}
+    for path in images if name is None else ():
+        word = path.resolve().name if path.is_dir() else path.stem
+        if (other := first.setdefault(word, path)) != path:
+            raise BadInput(
+                f"{str(other)!r} and {str(path)!r} would both be taught as {word!r}; rename one, or give "
+                f"--name if they show the same thing"
+            )
+
+
+def _checked(path: Path) -> tuple[Any, Any]:
+    """An image, and what will be stored of it."""
+    from everlearn.recognition.exemplars import exemplars_of
+    from everlearn.streams.images.canonical import read_image
+
+    image = read_image(path)
+    with _naming(path):
+        return image, exemplars_of(image)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors that say which image they are about."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(str(error).replace("the image", str(path), 1)) from None
 
 
 def _ask_with_questions(recogniser: "Recogniser", paths: list[Path]) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,14 @@ A `FactorSpace` defines the values of each factor. `Poses` enumerates combinatio
 `Factors` are the ground-truth arrays of a batch of images.
 """
 
-from everlearn.factors.factors import FACTOR_NAMES, Factors
-from everlearn.factors.poses import Poses
-from everlearn.factors.space import Axis, Box, FactorSpace
+from typing import TYPE_CHECKING
 
-__all__ = ["FACTOR_NAMES", "Axis", "Box", "FactorSpace", "Factors", "Poses"]
+from everlearn.lazy import lazy_package
+
+if TYPE_CHECKING:
+    from everlearn.factors.factors import FACTOR_NAMES, Factors
+    from everlearn.factors.poses import Poses
+    from everlearn.factors.space import Axis, Box, FactorSpace
+
+# mypy: implicit-reexport
+__getattr__, __dir__, __all__ = lazy_package(__name__)

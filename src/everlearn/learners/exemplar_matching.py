@@ -13,7 +13,7 @@ from torch import Tensor
 
 from everlearn.factors import Factors
 from everlearn.learners.base import Learner
-from everlearn.learners.stateful import Footprint, Names, Stateful
+from everlearn.learners.stateful import Footprint, Names, State, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
 from everlearn.networks import pose, to_tensor, torch_alignment
@@ -38,6 +38,8 @@ CALIBRATION_IMAGES = 32
 MAX_CALIBRATION_RATIO = 0.9
 """Matches with a higher residual ratio are not used for calibration: they may be right by chance."""
 MAX_CALIBRATION_SCORES = 512
+UNRECORDED = -1
+"""In place of the classes of a novelty score from a state that does not say them."""
 FALSE_ALARM_RATE = 0.01
 """Share of known images whose novelty exceeds 0.5."""
 INITIAL_NOVELTY = 0.005
@@ -53,12 +55,14 @@ class Match:
         poses: (n, 4) pose in which it matches.
         residuals: (n,) sum of squared pixel differences.
         runner_up_residuals: (n,) the same for the best exemplar of another class; infinite if there is none.
+        runner_up_labels: (n,) that class; -1 if there is none.
     """
 
     labels: IntArray
     poses: npt.NDArray[np.float64]
     residuals: Residuals
     runner_up_residuals: Residuals
+    runner_up_labels: IntArray
 
     def __getitem__(self, rows: IntArray) -> "Match":
         return Match(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
@@ -66,13 +70,21 @@ class Match:
     def best_of(self, other: "Match") -> "Match":
         """The better of two matches of the same images; the runner-up is of another class than the best."""
         better, same = other.residuals < self.residuals, other.labels == self.labels
-        first, second = self.runner_up_residuals, other.runner_up_residuals
-        worse = np.where(same, np.minimum(first, second), np.maximum(self.residuals, other.residuals))
+        best, worse = np.where(better, other.labels, self.labels), np.where(better, self.labels, other.labels)
+        residuals = np.stack(
+            [
+                np.where(same, np.inf, np.maximum(self.residuals, other.residuals)),
+                np.where(same | ~better, self.runner_up_residuals, np.inf),
+                np.where(same | better, other.runner_up_residuals, np.inf),
+            ],
+            axis=1,
+        )
+        labels = np.stack([worse, self.runner_up_labels, other.runner_up_labels], axis=1)
         return Match(
-            np.where(better, other.labels, self.labels),
+            best,
             np.where(better[:, None], other.poses, self.poses),
             np.minimum(self.residuals, other.residuals),
-            np.minimum(worse, np.where(better, second, first)),
+            *_smallest(residuals, labels),
         )
 
     def replace(self, rows: IntArray, other: "Match") -> None:
@@ -89,7 +101,8 @@ class Match:
     @classmethod
     def concatenate(cls, matches: Sequence["Match"]) -> Self:
         """Matches of several batches."""
-        empty = cls(np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros(0), np.zeros(0))
+        labels = np.zeros(0, np.int64)
+        empty = cls(labels, np.zeros((0, 4)), np.zeros(0), np.zeros(0), labels)
         return cls(
             **{f.name: np.concatenate([getattr(m, f.name) for m in (empty, *matches)]) for f in fields(cls)}
         )
@@ -99,8 +112,21 @@ class Match:
         """The candidate (n, k) with the smallest residual, and the best one of another class."""
         best = residuals.argmin(axis=1)[:, None]
         answers = np.take_along_axis(labels, best, 1)
-        runner_up = np.where(labels == answers, np.inf, residuals).min(axis=1)
-        return cls(answers[:, 0], poses, np.take_along_axis(residuals, best, 1)[:, 0], runner_up)
+        others = np.where(labels == answers, np.inf, residuals)
+        return cls(
+            answers[:, 0],
+            poses,
+            np.take_along_axis(residuals, best, 1)[:, 0],
+            *_smallest(others, labels),
+        )
+
+
+def _smallest(residuals: Residuals, labels: IntArray) -> tuple[Residuals, IntArray]:
+    """The smallest residual of each row of (n, k), and its label; -1 where all are infinite."""
+    best = residuals.argmin(axis=1)[:, None]
+    smallest: Residuals = np.take_along_axis(residuals, best, 1)[:, 0]
+    label: IntArray = np.take_along_axis(labels, best, 1)[:, 0]
+    return smallest, np.where(np.isinf(smallest), -1, label).astype(np.int64)
 
 
 class ExemplarStore(Stateful):
@@ -111,6 +137,7 @@ class ExemplarStore(Stateful):
     """
 
     parts: ClassVar[Names] = ("memory", "known_scores")
+    counters: ClassVar[Names] = ("known_classes",)
     device = torch.device("cpu")
     """Where candidates are aligned; the memory is on the CPU."""
 
@@ -118,7 +145,38 @@ class ExemplarStore(Stateful):
         self.memory = ExemplarMemory()
         self.index = NearestIndex(block=block)
         self.known_scores: Residuals = np.zeros(0)
+        self.known_classes: list[list[int]] = []
+        self._loaded_classes: frozenset[int] = frozenset()
         self.cache: dict[bytes, Match] = {}
+
+    def keep_known(self, scores: Residuals, match: Match) -> None:
+        """Keep novelty scores of known classes, with the classes whose exemplars they depend on."""
+        self.drop_forgotten()
+        classes = np.stack([match.labels, match.runner_up_labels], axis=1).tolist()
+        self.known_scores = np.concatenate([self.known_scores, scores])[-MAX_CALIBRATION_SCORES:]
+        self.known_classes = [*self.known_classes, *classes][-MAX_CALIBRATION_SCORES:]
+
+    def drop_forgotten(self) -> None:
+        """Erase novelty scores that depend on classes which have been erased from the memory.
+
+        Called before anything is saved; protocols empty the memory for a while, and need the scores then.
+        States from before classes were kept do not say which these are; then all of their scores are erased.
+        """
+        present = {*self.memory.classes()}
+        if present >= self._loaded_classes:
+            present.add(UNRECORDED)
+        kept = [i for i, classes in enumerate(self.known_classes) if present.issuperset(classes)]
+        if len(kept) < len(self.known_classes):
+            self.known_scores = self.known_scores[kept]
+            self.known_classes = [self.known_classes[i] for i in kept]
+
+    def state(self) -> State:
+        self.drop_forgotten()
+        return super().state()
+
+    def load(self, state: State) -> None:
+        unrecorded = [[UNRECORDED]] * len(state["known_scores"])
+        super().load({"known_classes": unrecorded, **state})
 
     def nearest(self, canonical: npt.NDArray[np.float32], poses: npt.NDArray[np.float64]) -> Match:
         """The exemplars nearest in pixel space to images that were warped to the canonical frame."""
@@ -173,6 +231,7 @@ class ExemplarStore(Stateful):
 
     def on_load(self) -> None:
         self.index = NearestIndex(block=self.index.block)
+        self._loaded_classes = frozenset(self.memory.classes())
         self.cache.clear()
 
     def footprint(self) -> Footprint:
@@ -229,8 +288,7 @@ class ExemplarLearner(Learner):
         match = self.matches(some.images)
         correct = (match.labels == some.labels) & (match.ratios < MAX_CALIBRATION_RATIO)
         scores = self.novelty_scores(match, some.images)[correct]
-        known = np.concatenate([self.exemplars.known_scores, scores])
-        self.exemplars.known_scores = known[-MAX_CALIBRATION_SCORES:]
+        self.exemplars.keep_known(scores, match[np.flatnonzero(correct)])
 
     def predict(self, images: Images, tasks: IntArray | None = None, *, reject: bool = False) -> IntArray:
         """Labels of the best exemplars; -1 if the memory is empty or, with `reject`, for unknown classes."""

@@ -14,6 +14,7 @@ from everlearn.recognition.light import (
     N_LIGHT,
     Floats,
     Pixels,
+    deviation,
     explained,
     fit_light,
     initial_light,
@@ -56,16 +57,16 @@ def align(
     n, size = len(points), n_parameters + N_LIGHT
     values, gx, gy = np.empty(n), np.empty(n), np.empty(n)
     weights, residuals = np.empty(n), np.empty(n)
-    trial, best = transform.copy(), -1.0
+    trial, best, contrast = transform.copy(), -1.0, deviation(levels)
     light, step = np.empty(N_LIGHT), np.empty(size)
     for number in range(n_steps + 1):
         if sample(image, points, trial, values, gx, gy) < 0.3 * n:
             break
-        if number == 0 and not initial_light(points, levels, values, gx, weights, residuals, light):
+        if number == 0 and not initial_light(points, levels, values, gx, weights, residuals, light, contrast):
             break
         if not fit_light(points, levels, values, gx, weights, residuals, light):
             break
-        score = explained(levels, residuals, gx, light[0])
+        score = explained(contrast, residuals, gx, light[0])
         if score > best:
             best = score
             transform[:] = trial
@@ -84,14 +85,15 @@ def start_scores(image: Pixels, points: Floats, levels: Pixels, transforms: Floa
     n = len(points)
     values, gx, gy = np.empty(n), np.empty(n), np.empty(n)
     work, residuals, light = np.empty(n), np.empty(n), np.empty(N_LIGHT)
-    scores = np.full(len(transforms), -1.0)
+    scores, contrast = np.empty(len(transforms)), deviation(levels)
     for i in range(len(transforms)):
+        scores[i] = -1.0
         if sample(image, points, transforms[i], values, gx, gy) < 0.3 * n:
             continue
-        if not initial_light(points, levels, values, gx, work, residuals, light):
+        if not initial_light(points, levels, values, gx, work, residuals, light, contrast):
             continue
         residuals_of(points, levels, values, light, residuals)
-        scores[i] = explained(levels, residuals, gx, light[0])
+        scores[i] = explained(contrast, residuals, gx, light[0])
     return scores
 
 
@@ -106,12 +108,25 @@ def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats)
             for dx in (0.0, -SHIFT_STEP, SHIFT_STEP):
                 for dy in (0.0, -SHIFT_STEP, SHIFT_STEP):
                     change[0, 2], change[1, 2] = dx, dy
-                    trials[number] = transform @ change
+                    multiply(transform, change, trials[number])
                     number += 1
     scores = start_scores(image, points, levels, trials)
-    best = np.argmax(scores)
+    best = 0
+    for i in range(1, len(scores)):
+        if scores[i] > scores[best]:
+            best = i
     if scores[best] > -1.0:
         transform[:] = trials[best]
+
+
+@compiled
+def multiply(first: Floats, second: Floats, product: Floats) -> None:
+    """Write the product of two matrices (3, 3); numba's own needs SciPy."""
+    for i in range(3):
+        for j in range(3):
+            product[i, j] = (
+                first[i, 0] * second[0, j] + first[i, 1] * second[1, j] + first[i, 2] * second[2, j]
+            )
 
 
 @compiled
@@ -187,6 +202,7 @@ def gauss_newton(
         largest = max(largest, abs(step[a]))
     if not largest < 1.0:
         return False
-    transform[:] = transform @ update
+    before = transform.copy()
+    multiply(before, update, transform)
     transform /= transform[2, 2]
     return largest > 1e-4

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from everlearn import files
 from everlearn.memory import OnDiskMemory
 from everlearn.recognition.columns import column_types
+from everlearn.recognition.exemplars import SIZE
 from everlearn.recognition.features import make_features
-from everlearn.recognition.stored import SIZE
 
 VERSION = 4
 """The version of the stored columns."""
@@ -25,8 +24,9 @@ def create(folder: Path, features: str, weights: Path | None, *, upright: bool) 
     """
     made = make_features(features, weights)
     columns = column_types(made, upright=upright)
-    with OnDiskMemory.create(folder, image_shape=(SIZE, SIZE, 4), columns=columns) as memory:
-        if weights is not None:
-            files.write(folder / WEIGHTS, weights.read_bytes())
-        # A memory without these settings is refused, so an interrupted call leaves none that is incomplete.
-        memory.settings = {"features": made.name, "upright": upright, "images": 0, "version": VERSION}
+    settings = {"features": made.name, "upright": upright, "images": 0, "version": VERSION}
+    attached = {} if weights is None else {WEIGHTS: weights.read_bytes()}
+    # All is written before the memory exists, so that an interrupted call leaves none that is incomplete.
+    OnDiskMemory.create(
+        folder, image_shape=(SIZE, SIZE, 4), columns=columns, settings=settings, attached=attached
+    ).close()

@@ -48,7 +48,7 @@ def aligned_similarity(view: Asked, gallery: Gallery, row: int, transform: Float
     if view.hidden is None:
         pixels, cells = render(np.dstack([warped, exemplar[..., 3]]), 0.0, size)
         described = view.features.describe(pixels[None], cells[None])
-        return float(gallery.similarity.of_rows(described, np.array([row]))[0, 0, 0])
+        return gallery.similarity.with_first_view(described[0], row)
     hidden = _warped(view.hidden.astype(np.uint8) * 255, transform, len(exemplar)) > OPAQUE
     alpha = np.where(hidden, 0, exemplar[..., 3]).astype(np.uint8)
     if (alpha > OPAQUE).sum() < max(1.0, MIN_SEEN * (exemplar[..., 3] > OPAQUE).sum()):

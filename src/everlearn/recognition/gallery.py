@@ -12,6 +12,7 @@ from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.templates import Quantised, TemplateSearch, template_angles
 from everlearn.recognition.views import Geometry, geometry
 from everlearn.rng import FloatArray, IntArray
+from everlearn.shapes.jit import compiled
 from everlearn.streams.images.canonical import INNER
 from everlearn.streams.images.compose import LUMINANCE
 from everlearn.streams.images.decode import Pixels
@@ -35,9 +36,8 @@ class Points:
     def of(cls, exemplar: Pixels, block: int) -> "Points":
         """Averages over blocks of pixels of an exemplar (size, size, 4)."""
         n = len(exemplar) // block
-        alpha = exemplar[..., 3].astype(np.float32) / 255
-        weights = alpha.reshape(n, block, n, block).mean(axis=(1, 3))
-        sums = (exemplar[..., :3] * alpha[..., None]).reshape(n, block, n, block, 3).mean(axis=(1, 3))
+        sums, weights = np.zeros((n, n, 3), np.float32), np.zeros((n, n), np.float32)
+        _add_blocks(exemplar, block, sums, weights)
         inside = weights > 0.9
         if inside.sum() < 24:  # thin things have no point that is wholly inside
             inside = weights > min(0.5, float(weights.max()) * 0.5)
@@ -45,6 +45,18 @@ class Points:
         places = np.stack([(2 * columns + 1) / n - 1, (2 * rows + 1) / n - 1], axis=1)
         colours = (sums[inside] / weights[inside][:, None]).astype(np.float32)
         return cls(places, colours, colours @ np.array(LUMINANCE, np.float32))
+
+
+@compiled
+def _add_blocks(exemplar: Pixels, block: int, sums: Descriptors, weights: Descriptors) -> None:
+    """Add the means of alpha, and of colours times alpha, of blocks of an exemplar (size, size, 4)."""
+    scale = 1.0 / (255.0 * block * block)
+    for i in range(len(weights) * block):
+        for j in range(len(weights) * block):
+            weight = scale * exemplar[i, j, 3]
+            weights[i // block, j // block] += weight
+            for c in range(3):
+                sums[i // block, j // block, c] += weight * exemplar[i, j, c]
 
 
 class Pyramid:

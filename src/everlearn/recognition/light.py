@@ -47,6 +47,7 @@ def initial_light(
     work: Floats,
     residuals: Floats,
     light: Floats,
+    deviation: float,
 ) -> bool:
     """Choose the light that explains most: that of least squares, or one of some gains without gradient.
 
@@ -59,16 +60,16 @@ def initial_light(
     if not _least_squares(points, levels, values, work, light):
         return False
     residuals_of(points, levels, values, light, residuals)
-    best, trial = explained(levels, residuals, inside, light[0]), np.zeros(N_LIGHT)
+    best, trial = explained(deviation, residuals, inside, light[0]), np.zeros(N_LIGHT)
     for gain in GAINS:
         m = 0
         for k in range(n):
             if not math.isnan(inside[k]):
                 work[m] = values[k] - gain * levels[k]
                 m += 1
-        trial[0], trial[1] = gain, np.median(work[:m])
+        trial[0], trial[1] = gain, median(work[:m])
         residuals_of(points, levels, values, trial, residuals)
-        score = explained(levels, residuals, inside, gain)
+        score = explained(deviation, residuals, inside, gain)
         if score > best:
             best = score
             light[:] = trial
@@ -96,7 +97,7 @@ def fit_light(
                 m += 1
         if m == 0:
             return False
-        sigma = max(1.4826 * np.median(weights[:m]), MIN_SIGMA)
+        sigma = max(1.4826 * median(weights[:m]), MIN_SIGMA)
         for k in range(n):
             r = residuals[k] / (TUKEY * sigma)
             weights[k] = (1.0 - r * r) ** 2 if abs(r) < 1.0 else 0.0
@@ -141,10 +142,10 @@ def _least_squares(points: Floats, levels: Pixels, values: Floats, weights: Floa
 
 
 @compiled
-def explained(levels: Pixels, residuals: Floats, inside: Floats, gain: float) -> float:
-    """The share of the points whose residual is small beside the contrast of the exemplar."""
-    n = len(levels)
-    contrast = gain * (levels.std() + CONTRAST_FLOOR)
+def explained(deviation: float, residuals: Floats, inside: Floats, gain: float) -> float:
+    """The share of the points whose residual is small beside the standard deviation of the exemplar."""
+    n = len(residuals)
+    contrast = gain * (deviation + CONTRAST_FLOOR)
     scale = 0.5 / (TOLERANCE * contrast) ** 2
     total = 0.0
     for k in range(n):
@@ -166,14 +167,15 @@ def explained_colours(
         plane = np.ascontiguousarray(image[:, :, c])
         sample(plane, points, transform, values[part], inside[part], unused)
         places[part], levels[part] = points, colours[:, c]
-        mean_levels[c] = colours[:, c].mean()
+        mean_levels[c] = mean(levels[part])
     weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
-    if not initial_light(places, levels, values, inside, weights, residuals, light):
+    contrast = deviation(levels)
+    if not initial_light(places, levels, values, inside, weights, residuals, light, contrast):
         return 0.0, 0.0
     if not fit_light(places, levels, values, inside, weights, residuals, light):
         return 0.0, 0.0
     gains = _fit_channels(levels, values, weights, residuals, light)
-    scale = 0.5 / (TOLERANCE * light[0] * (levels.std() + CONTRAST_FLOOR)) ** 2
+    scale = 0.5 / (TOLERANCE * light[0] * (contrast + CONTRAST_FLOOR)) ** 2
     with_exemplar = _share(residuals, inside, scale)
     for k in range(3 * n):  # what offset and gradient alone would explain
         residuals[k] += gains[k // n] * (levels[k] - mean_levels[k // n])
@@ -222,6 +224,58 @@ def _share(residuals: Floats, inside: Floats, scale: float) -> float:
                 square = max(square, residuals[c * n + k] ** 2)
             total += math.exp(-scale * square)
     return total / n
+
+
+# Loops instead of functions of NumPy: numba would import its implementations of these, and SciPy, in each
+# process, which takes a tenth of a second.
+
+
+@compiled
+def mean(values: Pixels) -> float:
+    """The mean of some values."""
+    total = 0.0
+    for k in range(len(values)):
+        total += values[k]
+    return total / len(values)
+
+
+@compiled
+def deviation(values: Pixels) -> float:
+    """The standard deviation of some values."""
+    center, total = mean(values), 0.0
+    for k in range(len(values)):
+        total += (values[k] - center) ** 2
+    return math.sqrt(total / len(values))
+
+
+@compiled
+def median(values: Floats) -> float:
+    """The median of some values, at least one, by quickselect; they are reordered."""
+    n = len(values)
+    low, high, middle = 0, n - 1, n // 2
+    while low < high:
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            break
+    if n % 2:
+        return float(values[middle])
+    largest = values[0]
+    for k in range(1, middle):
+        largest = max(largest, values[k])
+    return float(0.5 * (largest + values[middle]))
 
 
 @compiled

@@ -195,7 +195,7 @@ def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Matc
 
 def _object_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> FloatArray:
     """The similarity (n,) of each exemplar with the object that was cut out; -2 where it is not allowed."""
-    found = gallery.similarity.of_objects(view.descriptor)[0].max(axis=1)
+    found = gallery.similarity.of_object(view.descriptor[0])
     return gallery.similarity.with_class_means(np.where(allowed, found, -2.0))
 
 
@@ -273,7 +273,7 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     similarities = gallery.similarity.of_rows(view.features.describe(pixels, masks), aligned_rows)
     masked = np.full(len(gallery.labels), -2.0)
     for i, row in enumerate(aligned_rows):
-        masked[row] = max(masked[row], similarities[i, i].max())
+        masked[row] = max(masked[row], similarities[i])
     return _best(view, gallery, aligned, masked, np.unique(aligned_rows), MASKED_WEIGHT)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from everlearn.recognition.features import Descriptors
+from everlearn.rng import IntArray
 
 SHRINKAGE, FEW = 1.0, 50
 """Variance, as a share of the mean, that is added to every direction; twice as much for FEW differences."""
@@ -44,8 +45,8 @@ class Metric:
     @classmethod
     def fit(cls, widths: tuple[int, ...], center: Descriptors, differences: Descriptors) -> "Metric":
         """Fit to differences (n, n_features) of descriptors that should be equal."""
-        some = np.linspace(0, len(differences) - 1, min(MAX_FITTED, len(differences))).astype(int)
-        fitted = [_shrunk(layer) for layer in _layers(differences[some].astype(np.float32), widths)]
+        some = differences[spread_rows(len(differences))].astype(np.float32)
+        fitted = [_shrunk(layer) for layer in _layers(some, widths)]
         return cls(widths, center, [each[0] for each in fitted], [each[1] for each in fitted])
 
     def layers(self, descriptors: Descriptors) -> list[Descriptors]:
@@ -67,6 +68,14 @@ class Metric:
         basis = self.directions[i]
         return np.asarray(layer - (layer @ basis * self.removed[i]) @ basis.T)
 
+    def similarity(self, first: Descriptors, second: Descriptors) -> float:
+        """The mean cosine of the layers of two descriptors (n_features,)."""
+        layers, total = self.layers(second), 0.0
+        norms = [float(norm) for each in (first, second) for norm in self.norms(each)]
+        for i, dual in enumerate(self.dual(self.layers(first))):
+            total += float(dual @ layers[i]) / (norms[i] * norms[len(layers) + i])
+        return total / len(layers)
+
     def norms(self, descriptors: Descriptors) -> list[Descriptors]:
         """For each layer (...)."""
         layers, found = self.layers(descriptors), []
@@ -76,6 +85,11 @@ class Metric:
         return found
 
 
+def spread_rows(n: int) -> IntArray:
+    """The rows of n that a metric is fitted to."""
+    return np.linspace(0, n - 1, min(MAX_FITTED, n)).astype(np.int64)
+
+
 def _layers(descriptors: Descriptors, widths: tuple[int, ...]) -> list[Descriptors]:
     return np.split(descriptors, np.cumsum(widths)[:-1], axis=-1)
 
@@ -83,9 +97,14 @@ def _layers(descriptors: Descriptors, widths: tuple[int, ...]) -> list[Descripto
 def _shrunk(differences: Descriptors) -> tuple[Descriptors, Descriptors]:
     """The directions (width, rank) of most variance, and the share of each that is removed."""
     n, width = differences.shape
-    variances, vectors = np.linalg.eigh(differences @ differences.T / n)
+    # The covariance and the Gram matrix have the same variances; the smaller one is decomposed.
+    is_narrow = width < n
+    square = differences.T @ differences if is_narrow else differences @ differences.T
+    variances, vectors = np.linalg.eigh(square / n)
     added = SHRINKAGE * (1 + FEW / n) * float(variances.sum()) / width + 1e-12
     kept = np.flatnonzero(variances > 0.05 * added)[-MAX_RANK:]
-    basis = differences.T @ vectors[:, kept] / np.sqrt(n * variances[kept])
+    basis = vectors[:, kept]
+    if not is_narrow:
+        basis = differences.T @ basis / np.sqrt(n * variances[kept])
     removed = variances[kept] / (variances[kept] + added)
     return basis.astype(np.float32), removed.astype(np.float32)

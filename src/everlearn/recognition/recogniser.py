@@ -11,6 +11,7 @@ from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
 from everlearn.memory.on_disk.metadata import METADATA
+from everlearn.memory.on_disk.store import checked_name
 from everlearn.recognition.answer import Answer
 from everlearn.recognition.calibration import N_SCORES, Calibration
 from everlearn.recognition.calibration_scores import (
@@ -20,12 +21,12 @@ from everlearn.recognition.calibration_scores import (
 )
 from everlearn.recognition.columns import columns_of
 from everlearn.recognition.creation import VERSION, WEIGHTS, create
-from everlearn.recognition.features import AUTO, Descriptors, Features, make_features
+from everlearn.recognition.exemplars import as_list, check_taught_once, exemplars_of, read_object
+from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
 from everlearn.recognition.kept import Combine, Exemplars, Policy, keep_some
 from everlearn.recognition.matching import View, match
 from everlearn.recognition.similarity import Similarity
-from everlearn.recognition.stored import as_list, read_shown, stored_forms
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
 from everlearn.rng import IntArray
 from everlearn.streams.images.canonical import ImageLike, read_image
@@ -181,11 +182,7 @@ class Recogniser:
         return self._unknowns.discard(group)
 
     def teach(self, image: ImageLike, name: str) -> Pixels:
-        """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4).
-
-        An object in front of a plain background is stored cut out and, if it is small or full of gaps, also
-        with the whole image: which of both will be seen again cannot be known.
-        """
+        """Add an image to a class, which may be new; returns what is stored, (n, 128, 128, 4)."""
         pixels = self._store(image, name)
         self._calibrate(rows_after_teaching(self._memory.columns("image"), self._last_image()))
         return pixels
@@ -199,10 +196,16 @@ class Recogniser:
         self._calibrate(rows_after_many(len(self._memory.labels())))
 
     def _store(self, image: ImageLike, name: str) -> Pixels:
-        pixels = stored_forms(read_shown(image))
+        pixels = exemplars_of(image)
         label = self._new_label(name, pixels)
         self._add(label, None if label in self._memory else name, pixels)
         return pixels
+
+    def check(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
+        """Raise what `teach` would raise for images, as `exemplars_of` gives them, before any is stored."""
+        check_taught_once(zip(images, names, strict=True))
+        for pixels, name in zip(images, names, strict=True):
+            self._new_label(checked_name(name), pixels)
 
     def images_of(self, name: str) -> list[Pixels]:
         """The exemplars (n, 128, 128, 4) of each image that a class was taught with."""
@@ -241,7 +244,7 @@ class Recogniser:
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """What images show: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
-            return [self._answer(read_shown(each)) for each in as_list(images)]
+            return [self._answer(read_object(each)) for each in as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
@@ -265,27 +268,23 @@ class Recogniser:
     def gallery(self) -> Gallery:
         """The exemplars in RAM."""
         if self._gallery is None:
-            memory = self._memory
+            memory, widths = self._memory, self.features.whole_widths
+            labels = memory.labels()
             similarity = Similarity(
-                labels=memory.labels(),
+                labels=labels,
                 images=memory.columns("image"),
-                descriptors=memory.columns("descriptors").astype(np.float32),
-                masks=np.asarray(memory.columns("masks") / 255, np.float32),
-                textured=memory.columns("textured").astype(np.float32),
-                whole=self._whole_column(),
+                descriptors=memory.mapped_column("descriptors"),
+                masks=memory.mapped_column("masks"),
+                textured=memory.mapped_column("textured"),
+                whole=memory.mapped_column("whole") if widths else np.zeros((len(labels), 1, 0), np.float16),
                 widths=self.features.widths,
-                whole_widths=self.features.whole_widths,
+                whole_widths=widths,
                 votes=self.kept.combine == "vote",
             )
             self._gallery = Gallery(
-                similarity, memory.image_at, memory.columns("templates"), upright=self.upright
+                similarity, memory.image_at, memory.mapped_column("templates"), upright=self.upright
             )
         return self._gallery
-
-    def _whole_column(self) -> Descriptors:
-        if not self.features.whole_widths:
-            return np.zeros((len(self._memory.labels()), 1, 0), np.float32)
-        return self._memory.columns("whole").astype(np.float32)
 
     @property
     def calibration(self) -> Calibration:
@@ -298,7 +297,9 @@ class Recogniser:
         return self._calibration
 
     def _add(self, label: int, name: str | None, pixels: Pixels) -> None:
-        number = int((settings := self._memory.settings)["images"])
+        # An interrupted call may have stored an image with the next number without counting it.
+        used = self._memory.columns("image")
+        number = max(int((settings := self._memory.settings)["images"]), int(used.max(initial=-1)) + 1)
         columns = columns_of(pixels, number, self.features, upright=self.upright)
         self._memory.add(
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns

@@ -4,16 +4,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn.recognition.features import GRID, Descriptors, mask_weights
-from everlearn.recognition.metric import Metric
-from everlearn.recognition.views import Masks
+from everlearn.recognition.halves import Halves, products, singles
+from everlearn.recognition.metric import Metric, spread_rows
+from everlearn.recognition.norms import Norms
 from everlearn.rng import FloatArray, IntArray
 
 MIN_CLASSES = 200
 """Exemplars from which on what all things have in common is known from them."""
 MIN_DIFFERENCES = 16
 """Differences from which on a metric is fitted to them."""
+N_EXACT = 64
+"""The most similar exemplars, whose norms are computed exactly, and which are compared in all views."""
+VIEW_STEP, BLOCK = 2, 32
+"""Views of which one is compared first, and exemplars compared together, which stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +30,7 @@ class Similarity:
         labels: (n,) the class of each exemplar.
         images: (n,) the number of the image that it comes from.
         descriptors: (n, views, n_features).
-        masks: (n, views, GRID, GRID).
+        masks: (n, views, GRID, GRID) of 0 to 255.
         textured: (n, n_features) of the first view, on a texture.
         whole: (n, whole views, n_whole) of the exemplars as whole images.
         widths: of the layers of a descriptor.
@@ -34,62 +40,88 @@ class Similarity:
 
     labels: IntArray
     images: IntArray
-    descriptors: Descriptors
-    masks: Masks
-    textured: Descriptors
-    whole: Descriptors
+    descriptors: Halves
+    masks: npt.NDArray[np.uint8]
+    textured: Halves
+    whole: Halves
     widths: tuple[int, ...]
     whole_widths: tuple[int, ...]
     votes: bool = True
 
-    def of_objects(self, descriptors: Descriptors) -> Descriptors:
-        """(m, n, views) of descriptors (m, n_features) of objects that were cut out."""
-        return metric_similarities(descriptors, self.descriptors, *self._object_metric)
+    def of_object(self, descriptor: Descriptors) -> Descriptors:
+        """(n,) of an object that was cut out (n_features,) with each exemplar, in its best view.
+
+        The norms of views that are less similar are estimates.
+        """
+        norms = self._object_norms
+        found = _unscaled(descriptor, self.descriptors, norms.metric)
+        best = np.asarray((found / norms.estimates).mean(axis=2).max(axis=1))
+        if norms.are_estimates:
+            rows = _largest(best, N_EXACT)
+            best[rows] = (found[rows] / norms.exact(rows)).mean(axis=2).max(axis=1)
+        return best
 
     def of_rows(self, descriptors: Descriptors, rows: IntArray) -> Descriptors:
-        """(m, m, views) of the same with some rows (m,)."""
-        metric, norms = self._object_metric
-        return metric_similarities(
-            descriptors, self.descriptors[rows], metric, [each[rows] for each in norms]
+        """(m,) of each of some objects (m, n_features) with one row (m,), in its best view."""
+        exact = self._object_norms.exact(rows)
+        return np.array(
+            [
+                (_unscaled(each, self.descriptors[row : row + 1], self._object_norms.metric)[0] / norms)
+                .mean(axis=1)
+                .max()
+                for each, row, norms in zip(descriptors, rows.tolist(), exact, strict=True)
+            ],
+            np.float32,
         )
 
     def between(self, first: Descriptors, second: Descriptors) -> float:
         """The similarity of two descriptors (n_features,) of objects."""
-        metric, exemplar = self._object_metric[0], second[None, None]
-        return float(metric_similarities(first[None], exemplar, metric, metric.norms(exemplar))[0, 0, 0])
+        return self._object_norms.metric.similarity(first, second)
+
+    def with_first_view(self, descriptor: Descriptors, row: int) -> float:
+        """The similarity of a descriptor (n_features,) of an object with the first view of an exemplar."""
+        return self.between(descriptor, singles(self.descriptors[row, 0]))
 
     def of_whole(self, descriptors: Descriptors) -> Descriptors:
         """(n,) of the best of some descriptors (m, n_whole) of a whole image, in the best view."""
-        return metric_similarities(descriptors, self.whole, *self._whole_metric).max(axis=(0, 2))
+        norms = self._whole_norms
+        exact = norms.exact(np.arange(len(self.whole)))
+        found = [_unscaled(each, self.whole, norms.metric) / exact for each in descriptors]
+        return np.asarray(np.stack(found).mean(axis=3).max(axis=(0, 2)))
 
     def in_scene(self, maps: list[Descriptors], rows: IntArray) -> Descriptors:
         """The similarity of each row, in its best view, with the best window of an image.
 
-        In every window, the maps are averaged over the mask of each view. The averages themselves are not
-        computed: inner products of the cells are enough, and there are fewer cells than views.
+        Of many rows, all but the most similar ones are compared in every other view only. In every window,
+        the maps are averaged over the mask of each view. The averages themselves are not computed: inner
+        products of the cells are enough, and there are fewer cells than views.
 
         Args:
             maps: (side, side, width) of each layer.
             rows: of the exemplars.
         """
-        metric, norms = self._scene_metric
-        n, n_views = self.descriptors.shape[:2]
-        flat, views = self.descriptors.reshape(n * n_views, -1), np.arange(n * n_views)
-        if len(rows) < n:  # else a copy of all descriptors would take longer than what is computed with it
-            views = (rows[:, None] * n_views + np.arange(n_views)).ravel()
-            flat = flat[views]
-        layers = []
-        for i, each in enumerate(maps):
-            part = metric.slices[i]
-            cells = each.reshape(-1, each.shape[-1]) - metric.center[part] - self._shift[part]
-            dual = metric.dual_of(i, cells)
-            squares: Descriptors = np.asarray(cells @ dual.T, np.float32)
-            products = dual @ flat[:, part].T
-            products -= (dual @ metric.center[part])[:, None]
-            products /= norms[i].ravel()[views]
-            layers.append((products, squares, each.shape[0]))
-        found = [self._in_window(layers, views, top, left) for top, left in _offsets(maps)]
-        return np.max(found, axis=0).reshape(len(rows), -1).max(axis=1)
+        scene = self._scene_layers(maps)
+        if len(rows) <= N_EXACT:
+            return self._in_scene(scene, rows, self._scene_norms.exact(rows), 1)
+        step = 1 if len(rows) < MIN_CLASSES else VIEW_STEP
+        best = self._in_scene(scene, rows, self._scene_norms.estimates[rows], step)
+        first = _largest(best, N_EXACT)
+        best[first] = self._in_scene(scene, rows[first], self._scene_norms.exact(rows[first]), 1)
+        return best
+
+    def _in_scene(
+        self, scene: list["SceneLayer"], rows: IntArray, norms: Descriptors, step: int
+    ) -> Descriptors:
+        """The similarities of rows with the best window, in every `step`-th view; some rows at a time."""
+        numbers, best = np.arange(0, self.descriptors.shape[1], step), np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), BLOCK):
+            part = rows[start : start + BLOCK]
+            flat = singles(self.descriptors[part][:, numbers]).reshape(len(part) * len(numbers), -1)
+            views = (part[:, None] * self.descriptors.shape[1] + numbers).ravel()
+            scales = norms[start : start + BLOCK, numbers].reshape(len(views), -1)
+            found = self._in_windows(scene, flat, views, scales)
+            best[start : start + BLOCK] = found.reshape(len(part), -1).max(axis=1)
+        return best
 
     def with_class_means(self, by_row: FloatArray) -> FloatArray:
         """Similarities (n,) of rows, averaged with the mean over the images of their class if these vote."""
@@ -109,100 +141,139 @@ class Similarity:
         labels, counts = np.unique(pairs[:, 0], return_counts=True)
         return [int(label) for label in labels[counts > 1]]
 
-    def _in_window(
-        self, layers: list[tuple[Descriptors, Descriptors, int]], views: IntArray, top: int, left: int
+    def _scene_layers(self, maps: list[Descriptors]) -> list["SceneLayer"]:
+        metric, layers = self._scene_norms.metric, []
+        for i, each in enumerate(maps):
+            part = metric.slices[i]
+            cells = each.reshape(-1, each.shape[-1]) - metric.center[part] - self._shift[part]
+            dual = metric.dual_of(i, cells)
+            squares = np.asarray(cells @ dual.T, np.float32)
+            layers.append(SceneLayer(part, each.shape[0], dual, squares, dual @ metric.center[part]))
+        return layers
+
+    def _in_windows(
+        self, scene: list["SceneLayer"], flat: Descriptors, views: IntArray, norms: Descriptors
     ) -> Descriptors:
-        """The similarities of views with a window; its place is in cells of the coarsest map."""
-        total, coarsest = np.zeros(len(views), np.float32), min(side for _, _, side in layers)
-        for products, gram, side in layers:
-            n = side // coarsest
-            window = n * GRID // 2
-            weights = self._weights[window]
-            if len(views) < len(weights):
-                weights = weights[views]
-            rows, columns = n * top + np.arange(window), n * left + np.arange(window)
-            cells = (rows[:, None] * side + columns).ravel()
-            squares = np.einsum("vc,vc->v", weights @ gram[np.ix_(cells, cells)], weights)
-            total += np.einsum("vc,cv->v", weights, products[cells]) / np.sqrt(np.maximum(squares, 1e-12))
-        return np.asarray(total / len(layers), np.float32)
+        """The similarities of some views (m,) with the best window."""
+        inner = [(layer.dual @ flat[:, layer.part].T - layer.offset[:, None]).T for layer in scene]
+        coarsest = min(layer.side for layer in scene)
+        best = np.full(len(views), -np.inf, np.float32)
+        for top, left in _offsets(coarsest):
+            total = np.zeros(len(views), np.float32)
+            for i, layer in enumerate(scene):
+                window, cells = layer.window(coarsest, top, left)
+                weights = self._weights[window][views]
+                squares = np.einsum("vc,vc->v", weights @ layer.squares[np.ix_(cells, cells)], weights)
+                product = np.einsum("vc,vc->v", weights, inner[i][:, cells])
+                total += product / (np.sqrt(np.maximum(squares, 1e-12)) * norms[:, i])
+            best = np.maximum(best, total / len(scene))
+        return best
 
     @cached_property
     def _weights(self) -> dict[int, Descriptors]:
         """The weights (n * views, cells) of the cells of a map, by the cells per side of a view."""
-        masks = self.masks.reshape(-1, GRID, GRID)
+        masks = np.asarray(self.masks.reshape(-1, GRID, GRID) / np.float32(255), np.float32)
         return {side: mask_weights(masks, side).reshape(len(masks), -1) for side in (GRID // 2, GRID)}
 
     @cached_property
-    def _object_metric(self) -> tuple[Metric, list[Descriptors]]:
-        """The metric for objects that were cut out, and the norms of all views."""
-        first, within = self.descriptors[:, 0], self._within(self.descriptors)
-        center = first.mean(axis=0)
-        if len(within) >= MIN_DIFFERENCES:
-            return self._with_norms(Metric.fit(self.widths, center, within))
-        if len(first) >= MIN_CLASSES:
-            return self._with_norms(Metric.fit(self.widths, center, first - center))
-        return self._with_norms(Metric.cosine(self.widths))
+    def _first(self) -> Descriptors:
+        """(n, n_features) of first views."""
+        return singles(self.descriptors[:, 0])
 
     @cached_property
-    def _scene_metric(self) -> tuple[Metric, list[Descriptors]]:
+    def _object_norms(self) -> Norms:
+        """The metric for objects that were cut out, and the norms of all views."""
+        within, n = self._within(self._first), len(self.labels)
+        if len(within) >= MIN_DIFFERENCES:
+            return Norms(Metric.fit(self.widths, self._first.mean(axis=0), within), self.descriptors)
+        if n >= MIN_CLASSES:
+            center = self._first.mean(axis=0)
+            spread = self._first[spread_rows(n)] - center
+            return Norms(Metric.fit(self.widths, center, spread), self.descriptors)
+        return Norms(Metric.cosine(self.widths), self.descriptors)
+
+    @cached_property
+    def _scene_norms(self) -> Norms:
         """The metric for objects in front of an unknown background, and the norms of all views."""
-        first = self.descriptors[:, 0]
-        if len(first) < MIN_DIFFERENCES:
-            return self._with_norms(Metric.cosine(self.widths))
-        differences = np.concatenate([self.textured - first, self._within(self.descriptors)])
-        return self._with_norms(Metric.fit(self.widths, first.mean(axis=0), differences))
+        if len(self.labels) < MIN_DIFFERENCES:
+            return Norms(Metric.cosine(self.widths), self.descriptors)
+        differences = np.concatenate([singles(self.textured) - self._first, self._within(self._first)])
+        metric = Metric.fit(self.widths, self._first.mean(axis=0), differences)
+        return Norms(metric, self.descriptors)
 
     @cached_property
     def _shift(self) -> Descriptors:
         """The mean difference that a background makes."""
-        differences = self.textured - self.descriptors[:, 0]
+        differences = singles(self.textured) - self._first
         return differences.mean(axis=0) * (len(differences) >= MIN_DIFFERENCES)
 
     @cached_property
-    def _whole_metric(self) -> tuple[Metric, list[Descriptors]]:
+    def _whole_norms(self) -> Norms:
         """The metric for whole images, and the norms of all views."""
-        first, within = self.whole[:, 0], self._within(self.whole)
+        first = singles(self.whole[:, 0])
+        within = self._within(first)
         metric = Metric.cosine(self.whole_widths)
         if len(within) >= MIN_DIFFERENCES:
             metric = Metric.fit(self.whole_widths, first.mean(axis=0), within)
-        return metric, metric.norms(self.whole)
+        return Norms(metric, self.whole)
 
-    def _within(self, descriptors: Descriptors) -> Descriptors:
+    def _within(self, first: Descriptors) -> Descriptors:
         """Differences of first views from the mean of the class, of classes with several images."""
-        first, found = descriptors[:, 0], [np.zeros((0, descriptors.shape[2]), np.float32)]
+        found = [np.zeros((0, first.shape[1]), np.float32)]
         for label in self._several:
             rows = np.flatnonzero(self.labels == label)
             rows = rows[np.unique(self.images[rows], return_index=True)[1]]
             found.append((first[rows] - first[rows].mean(axis=0)) * np.sqrt(len(rows) / (len(rows) - 1)))
         return np.concatenate(found).astype(np.float32)
 
-    def _with_norms(self, metric: Metric) -> tuple[Metric, list[Descriptors]]:
-        return metric, metric.norms(self.descriptors)
 
+@dataclass(frozen=True, eq=False)
+class SceneLayer:
+    """The cells of one map of an image, as they are compared.
 
-def metric_similarities(
-    descriptors: Descriptors, exemplars: Descriptors, metric: Metric, norms: list[Descriptors]
-) -> Descriptors:
-    """(m, n, views) of descriptors (m, width) with those of exemplars (n, views, width), by layers.
-
-    Args:
-        descriptors: that are compared.
-        exemplars: that they are compared with.
-        metric: of the inner products.
-        norms: (n, views) of the exemplars, for each layer.
+    Attributes:
+        part: of the features of a descriptor.
+        side: cells per side.
+        dual: (cells, width) whose dot products are inner products.
+        squares: (cells, cells) their inner products.
+        offset: (cells,) inner products with the centre.
     """
+
+    part: slice
+    side: int
+    dual: Descriptors
+    squares: Descriptors
+    offset: Descriptors
+
+    def window(self, coarsest: int, top: int, left: int) -> tuple[int, IntArray]:
+        """Cells per side of a window, and the cells in it; its place is in cells of the coarsest map."""
+        n = self.side // coarsest
+        window = n * GRID // 2
+        rows, columns = n * top + np.arange(window), n * left + np.arange(window)
+        return window, (rows[:, None] * self.side + columns).ravel()
+
+
+def _unscaled(descriptor: Descriptors, exemplars: Halves, metric: Metric) -> Descriptors:
+    """(n, views, layers) inner products with exemplars (n, views, width), over the norm of the descriptor."""
+    layers = metric.layers(descriptor)
+    dual = metric.dual(layers)
+    own = [np.sqrt(max(float(each @ other), 1e-12)) for each, other in zip(layers, dual, strict=True)]
+    offsets = [each @ metric.center[part] for each, part in zip(dual, metric.slices, strict=True)]
     flat = exemplars.reshape(-1, exemplars.shape[-1])
-    total = np.zeros((len(descriptors), *exemplars.shape[:2]), np.float32)
-    layers = metric.layers(descriptors)
-    for i, (layer, dual) in enumerate(zip(layers, metric.dual(layers), strict=True)):
-        part = metric.slices[i]
-        products = dual @ flat[:, part].T - (dual @ metric.center[part])[:, None]
-        own = np.sqrt(np.maximum((layer * dual).sum(axis=1), 1e-12))
-        total += products.reshape(total.shape) / (own[:, None, None] * norms[i])
-    return np.asarray(total / len(layers), np.float32)
+    found = products(flat, np.concatenate(dual), metric.widths)
+    found -= np.array(offsets, np.float32)
+    found /= np.array(own, np.float32)
+    return found.reshape(*exemplars.shape[:2], len(layers))
 
 
-def _offsets(maps: list[Descriptors]) -> list[tuple[int, int]]:
+def _largest(values: Descriptors, n: int) -> IntArray:
+    """The places of the n largest values."""
+    if len(values) <= n:
+        return np.arange(len(values))
+    return np.argpartition(-values, n)[:n]
+
+
+def _offsets(coarsest: int) -> list[tuple[int, int]]:
     """The places of all windows, in cells of the coarsest map."""
-    n = min(each.shape[0] for each in maps) - GRID // 2 + 1
+    n = coarsest - GRID // 2 + 1
     return [(top, left) for top in range(n) for left in range(n)]

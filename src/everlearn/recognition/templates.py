@@ -126,7 +126,8 @@ def channels(image: Floats32) -> Floats32:
                     around += energy[min(max(u, 0), rows - 1), min(max(v, 0), columns - 1)]
             for k in range(N_ORIENTATIONS):
                 out[i, j, k] = min(out[i, j, k] / (around / 9.0 + GRADIENT_FLOOR), MAX_GRADIENT)
-            mean = out[i, j, N_ORIENTATIONS:].sum() / 3.0
+            mean = (out[i, j, N_ORIENTATIONS] + out[i, j, N_ORIENTATIONS + 1]) + out[i, j, N_CHANNELS - 1]
+            mean /= 3.0
             for k in range(N_ORIENTATIONS, N_CHANNELS):
                 out[i, j, k] = COLOUR_WEIGHT * (out[i, j, k] - mean) / (mean + COLOUR_FLOOR)
     return out
@@ -212,9 +213,10 @@ class TemplateSearch:
         """
         filters = np.concatenate([self._filter(row) for row in rows.tolist()])
         offsets = filters @ (self._whitening[0] if mean is None else mean)
-        scores = (found @ filters.T - offsets).reshape(len(found), len(rows), -1)
-        best_window = scores.argmax(axis=0)
-        by_angle = np.take_along_axis(scores, best_window[None], axis=0)[0]
+        scores = filters @ found.T  # in this order, since the largest one of a row is found ten times faster
+        best_window = scores.argmax(axis=1)
+        by_angle = scores[np.arange(len(filters)), best_window] - offsets
+        best_window, by_angle = (each.reshape(len(rows), -1) for each in (best_window, by_angle))
         poses = []
         for i, row in enumerate(rows.tolist()):
             for angle in _two_best(by_angle[i]):

@@ -21,8 +21,6 @@ FILL = (128, 128, 128)
 """Background of views: the level that ImageNet networks see as zero."""
 MARGIN = 0.08
 """Margin around the object, as a share of its longer side."""
-MAX_SIDE = 256
-"""Larger images are reduced to this longer side before they are compared."""
 CANVAS = 192
 """Pixels per side of disturbed images."""
 TEXTURED, OCTAVES = 0.3, (3, 6, 12, 24, 48)
@@ -66,16 +64,6 @@ def geometry(exemplar: Pixels, angle: float) -> Geometry:
     turned = points @ np.array([[c, -s], [s, c]])
     low, high = turned.min(axis=0), turned.max(axis=0)
     return Geometry(angle, (low + high) / 2, max(float((high - low).max()) / 2, 1 / size))
-
-
-def limited(rgba: Pixels) -> Pixels:
-    """An image of at most MAX_SIDE pixels along its longer side."""
-    height, width = rgba.shape[:2]
-    factor = MAX_SIDE / max(height, width)
-    if factor >= 1:
-        return rgba
-    new = max(1, round(width * factor)), max(1, round(height * factor))
-    return np.array(Image.fromarray(rgba).resize(new, Image.Resampling.BOX))
 
 
 def render(exemplar: Pixels, angle: float, size: int) -> tuple[Images, Masks]:

@@ -7,7 +7,7 @@ from PIL import Image
 
 from everlearn.factors import Factors
 from everlearn.reports.image_sheets import Heading, image_sheet
-from everlearn.streams.sprites import SpriteSettings
+from everlearn.streams.sprite_stream import SpriteSettings
 from everlearn.streams.stream import Images, Stream
 
 COLUMNS = 5

@@ -123,6 +123,8 @@ class RunSpec(Settings):
         given = {name: value for name, value in settings.items() if name != "format"}
         if "format" in settings and isinstance(learner := given.get("learner"), Mapping):
             given["learner"] = _as_written(learner)
+        if "format" in settings and isinstance(stream := given.get("stream"), Mapping):
+            given["stream"] = streams.as_written(stream)
         return cls(**given)
 
     @classmethod
@@ -225,7 +227,7 @@ class RunSpec(Settings):
 
     @field_serializer("stream")
     def _write_stream(self, stream: StreamSettings) -> dict[str, Any]:
-        return stream.to_mapping()
+        return stream.to_stored()
 
 
 def _as_written(learner: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Decorators that compile functions with numba.
 
-Compiled code is cached on disk, releases the GIL and keeps IEEE arithmetic: no fused multiply-add, no
-reordering. Results are therefore bit-identical on all processors.
+Compiled code is cached on disk, releases the GIL and, but for `compiled_sums`, keeps IEEE arithmetic: no
+fused multiply-add, no reordering. Results are therefore bit-identical on all processors.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -20,13 +21,42 @@ def compiled(function: Function) -> Function:
 
     Only for functions at module level: numba cannot cache closures.
     """
-    machine_code = njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
+    return _cached(function, fastmath=False)
+
+
+def compiled_sums(function: Function) -> Function:
+    """The same, but terms of sums may be reordered, so that the processor adds several at a time.
+
+    The last digits differ between processors, as those of matrix products do.
+    """
+    return _cached(function, fastmath={"reassoc", "contract", "nsz"})
+
+
+def _cached(function: Function, *, fastmath: bool | set[str]) -> Function:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+    machine_code = njit(cache=True, fastmath=fastmath, **options)(function)
     # Numba invalidates its cache when the function's own file changes, but not when a function that it calls
     # in another file does. A test fails if a numba release ignores this stamp.
     package = Path(function.__code__.co_filename).parent
     dispatcher: Any = machine_code
     dispatcher._cache._cache_file._source_stamp = _source_hash(package) + _source_hash(Path(__file__).parent)
+    _load_only_machine_code(dispatcher._cache)
     return cast(Function, machine_code)  # called like the function itself
+
+
+def _load_only_machine_code(cache: Any) -> None:
+    """Load cached machine code without numba's implementations of Python and NumPy.
+
+    These, and SciPy, which they import, take half a second, and are needed only to compile. Numba imports
+    them before it compiles anything.
+    """
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        rtsys.initialize(context)  # reference counts, which machine code needs
+        with cache._guard_against_spurious_io_errors():
+            return cache._load_overload(signature, context)
+
+    cache.load_overload = load_overload
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:

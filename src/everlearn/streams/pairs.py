@@ -7,7 +7,7 @@ import numpy as np
 from everlearn.errors import check_range
 from everlearn.factors import FACTOR_NAMES
 from everlearn.rng import FloatArray, IntArray, Rng, rng_at
-from everlearn.streams.sprites import SpriteSettings, SpriteSource
+from everlearn.streams.sprite_stream import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Batch
 
 FACTORS = (*FACTOR_NAMES, "colour")

@@ -16,9 +16,9 @@ from everlearn.streams.stream import Stream
 P = ParamSpec("P")
 
 _STREAMS = {
-    "sprites": ("everlearn.streams.sprites", "SpriteSettings"),
+    "sprites": ("everlearn.streams.sprite_stream", "SpriteSettings"),
     "sprites-50": ("everlearn.streams.sprite_sessions", "SpriteSessionSettings"),
-    "environments": ("everlearn.streams.environments", "EnvironmentSettings"),
+    "environments": ("everlearn.streams.environment_stream", "EnvironmentSettings"),
     "mnist": ("everlearn.streams.images", "MnistSettings"),
     "fashion": ("everlearn.streams.images", "FashionSettings"),
     "omniglot": ("everlearn.streams.images", "OmniglotSettings"),
@@ -144,6 +144,18 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
     if not isinstance(name, str):
         raise BadInput(f"the settings do not name a stream; add stream = one of {names()}")
     return settings_class(name)(**{key: value for key, value in settings.items() if key != "stream"})
+
+
+def as_written(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a stored spec means: `late` settings that it leaves out have their earlier value.
+
+    Example:
+        >>> as_written({"stream": "folder", "n_poses": 10})
+        {'cut_out': False, 'stream': 'folder', 'n_poses': 10}
+    """
+    name = settings.get("stream")
+    late = settings_class(name).late if isinstance(name, str) else {}
+    return {**late, **settings}
 
 
 def from_json(text: str) -> StreamSettings:

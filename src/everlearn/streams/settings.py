@@ -2,6 +2,7 @@
 
 import json
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -59,6 +60,8 @@ class StreamSettings(Settings):
         True
     """
 
+    late: ClassVar[Mapping[str, Any]] = {}
+    """What specs that were stored before some settings existed mean; stored specs leave these values out."""
     reference: ClassVar[str | None] = None
     """How the stream is found if it is not built in: an import string or a file."""
 
@@ -69,6 +72,11 @@ class StreamSettings(Settings):
     def to_mapping(self) -> dict[str, Any]:
         """The settings as a dictionary, with the name of the stream under "stream"."""
         return {"stream": self.reference or self.kind, **self.model_dump(mode="json")}
+
+    def to_stored(self) -> dict[str, Any]:
+        """The same as it is stored with records and exports, so that specs keep their hash."""
+        late = self.late.items()
+        return {name: value for name, value in self.to_mapping().items() if (name, value) not in late}
 
     def to_json(self) -> str:
         """The settings as JSON; `everlearn.streams.from_json` reads them."""

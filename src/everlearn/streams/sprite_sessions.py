@@ -13,7 +13,7 @@ from everlearn.streams.registry import builder
 from everlearn.streams.scenarios import SessionSettings
 from everlearn.streams.settings import Count, ImageSize, Unit
 from everlearn.streams.source import Source
-from everlearn.streams.sprites import SpriteSettings, SpriteSource
+from everlearn.streams.sprite_stream import SpriteSettings, SpriteSource
 from everlearn.streams.stream import Images, Split
 
 SESSIONS: dict[Split, range] = {

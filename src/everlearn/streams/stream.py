@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, islice
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,9 @@ import numpy.typing as npt
 from everlearn.errors import BadInput
 from everlearn.factors import Factors
 from everlearn.rng import IntArray, rng_at
-from everlearn.streams.settings import StreamSettings
+
+if TYPE_CHECKING:  # pydantic takes a tenth of a second, and images need no settings
+    from everlearn.streams.settings import StreamSettings
 
 Images = npt.NDArray[np.uint8]
 Split = Literal["train", "val", "test", "held_out"]
@@ -205,7 +207,7 @@ class Stream(ABC):
     """
 
     id: str
-    spec: StreamSettings
+    spec: "StreamSettings"
     n_tasks: int | None
     image_shape: tuple[int, ...]
     provides_task_ids: bool = False

@@ -59,7 +59,7 @@ def test_masked_latents_are_not_informative() -> None:
 
 
 def test_invalid_use_is_refused() -> None:
-    with pytest.raises(BadInput, match="no known factor varies"):
+    with pytest.raises(BadInput, match="in which a known factor varies"):
         Disentanglement().run(MirrorLearner(), UniformStream(), 2)
     with pytest.raises(BadInput, match="does not map images to latents"):
         Disentanglement().run(EmptyLearner(), STREAM, 2)

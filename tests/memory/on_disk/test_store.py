@@ -229,3 +229,19 @@ def test_single_images_and_their_numbers(tmp_path: Path) -> None:
         assert memory.find_image(near).tolist() == []
         for number, whole in enumerate(memory.images()):
             np.testing.assert_array_equal(memory.image_at(number), whole)
+
+
+def test_columns_are_mapped_without_free_rows(tmp_path):
+    columns, settings = {"level": (np.float16, (2,))}, {"kind": "test"}
+    folder = tmp_path / "columns"
+    with OnDiskMemory.create(folder, image_shape=(4, 4), columns=columns, settings=settings) as memory:
+        assert memory.settings == settings
+        assert len(memory.mapped_column("level")) == 0
+        levels = np.arange(8, dtype=np.float16).reshape(4, 2)
+        images = np.arange(64, dtype=np.uint8).reshape(4, 4, 4)
+        memory.add([0, 1, 2, 3], images, columns={"level": levels})
+        assert np.array_equal(memory.mapped_column("level"), levels)
+        assert not memory.mapped_column("level").flags.owndata
+        memory.forget([1])
+        assert np.array_equal(memory.mapped_column("level"), levels[[0, 2, 3]])
+        assert np.array_equal(memory.mapped_column("level"), memory.columns("level"))

@@ -70,7 +70,10 @@ class Disentanglement(base.Protocol[DisentanglementResult]):
             latents = [(data, learner.encode(data.test.images)) for data in found]
         scores = tuple(_scores(data, codes) for data, codes in latents if _varying(data))
         if not scores:
-            raise BadInput(f"no known factor varies in {stream.id}; use a stream of sprites or moving images")
+            raise BadInput(
+                f"no environment of {stream.id} has {MIN_DCI_ROWS} test images in which a known factor "
+                "varies; use a stream of sprites or moving images, with more images"
+            )
         return DisentanglementResult(environments=scores)
 
 

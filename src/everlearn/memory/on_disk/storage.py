@@ -303,16 +303,26 @@ class Storage:
             files.remove(path)
 
 
-def create_files(folder: Path, image_shape: tuple[int, ...], columns: Columns) -> None:
+def create_files(
+    folder: Path,
+    image_shape: tuple[int, ...],
+    columns: Columns,
+    settings: Mapping[str, Any],
+    attached: Mapping[str, bytes],
+) -> None:
     """Create an empty memory in a new or empty folder."""
     files.make_folder(folder)
-    if any(not path.name.endswith(".new") for path in folder.iterdir()):
+    if any(not path.name.endswith(".new") and path.name not in attached for path in folder.iterdir()):
         raise BadInput(f"{str(folder)!r} is not empty; give a new folder for the memory")
+    for name, content in attached.items():
+        files.write(folder / name, content)
     metadata = {"kind": KIND, "format": FORMAT, "image_shape": list(image_shape), "codes": 0}
     if columns:
         metadata["columns"] = {
             name: [np.dtype(dtype).str, list(shape)] for name, (dtype, shape) in columns.items()
         }
+    if settings:
+        metadata["settings"] = dict(settings)
     write_metadata(folder, metadata)
 
 

@@ -58,14 +58,28 @@ class OnDiskMemory:
 
     @classmethod
     def create(
-        cls, folder: str | Path, *, image_shape: tuple[int, ...] = (64, 64), columns: Columns | None = None
+        cls,
+        folder: str | Path,
+        *,
+        image_shape: tuple[int, ...] = (64, 64),
+        columns: Columns | None = None,
+        settings: Mapping[str, Any] | None = None,
+        attached: Mapping[str, bytes] | None = None,
     ) -> Self:
-        """Create an empty memory for images (H, W), (H, W, 3) or (H, W, 4), and further columns."""
+        """Create an empty memory for images (H, W), (H, W, 3) or (H, W, 4).
+
+        Args:
+            folder: new or empty.
+            image_shape: of all images.
+            columns: further columns, with the type and the shape of a row.
+            settings: what the owner of the memory keeps with it.
+            attached: content of further files of the owner, by name.
+        """
         if len(image_shape) not in (2, 3) or image_shape[2:] not in ((), (3,), (4,)):
             raise BadInput(f"image_shape is {image_shape}; it must be (H, W), (H, W, 3) or (H, W, 4)")
         for side in image_shape[:2]:
             check_range("image_shape", side, 1, MAX_SIDE)
-        create_files(Path(folder), image_shape, columns or {})
+        create_files(Path(folder), image_shape, columns or {}, settings or {}, attached or {})
         return cls(folder)
 
     def __enter__(self) -> Self:
@@ -114,6 +128,11 @@ class OnDiskMemory:
         """A copy of a column: a row per image, in the order of `labels`."""
         values, used = self._open.columns[name].read(0, len(self._table)), self._used_rows()
         return values if len(used) == len(values) else values[used]
+
+    def mapped_column(self, name: str) -> AnyArray:
+        """A column as in `columns`, memory-mapped if no row is free: not to be used after the next edit."""
+        values, used = self._open.columns[name].mapped()[: len(self._table)], self._used_rows()
+        return values if len(used) == len(values) else np.array(values[used])
 
     def write_column(self, name: str, values: AnyArray, numbers: IntArray | None = None) -> None:
         """Replace a column, or some rows of it; not atomic, so only for what can be computed again.
@@ -199,7 +218,7 @@ class OnDiskMemory:
 
     def rename(self, label: int, name: str) -> None:
         """Change the name of a class; its label stays."""
-        name, rows = _checked_name(name), self._rows_of([label])
+        name, rows = checked_name(name), self._rows_of([label])
         with self._editing() as storage:
             storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
@@ -327,7 +346,7 @@ class OnDiskMemory:
         known = labels[np.isin(labels, self._table.labels)]
         if len(known):
             raise BadInput(f"label {known[0]} exists already; add its image without a name, or rename it")
-        return [_checked_name(name) for name in names]
+        return [checked_name(name) for name in names]
 
 
 def _as_labels(labels: npt.ArrayLike) -> IntArray:
@@ -338,7 +357,8 @@ def _as_labels(labels: npt.ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """The name of a class, if it is a valid one."""
     if not name.strip() or not name.isprintable() or len(name.encode()) > NAME_BYTES:
         raise BadInput(f"{name!r:.80} is no valid class name; give 1 to {NAME_BYTES} bytes of printable text")
     return name

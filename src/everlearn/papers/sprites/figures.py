@@ -17,7 +17,8 @@ LOG_RATIO = 4
 
 DCL, DCL_200, L2P = "dcl", ("dcl, 200 tasks",), ("l2p",)
 REGULARISED = ("lwf", "ewc", "si")
-BUFFERS = ("er 250", "er 1k", "er 2k", "er 5k", "er 10k", "er 20k")
+BUFFERS = ("er 1k", "er 2k", "er 5k", "er 10k", "er 20k")
+BUFFERS_30 = ("er 250, 30 tasks", "er 1k, 30 tasks", "er 5k, 30 tasks", "er 20k, 30 tasks")
 REPLAY = ("naive, short", "er 500, short", "er 2k, short", "er 8k, short")
 EPOCHS = (DCL, "dcl, 3 epochs", "dcl, 5 epochs")
 
@@ -86,11 +87,27 @@ EXPERIMENTS = (
             _dcl_retains(*BUFFERS),
         ),
         accuracy_curves,
-        "The number of stored images per class matters. After 30 tasks, a buffer of 20,000 holds 67 images "
-        "of each of 300 classes, and a buffer of 250 less than one; after the 500 tasks of the paper, 20,000 "
-        "are 4 for each of 5,000 classes. Like the paper's ResNet-18, the network uses batch normalisation. "
-        "Training batches contain a larger share of the latest task than the test set does, which costs "
-        "replay some accuracy and makes its curves uneven.",
+        "The number of stored images per class matters: after 30 tasks a buffer of 20,000 holds 67 images "
+        "of each of 300 classes, after 500 tasks 4 of each of 5,000. `er` has the defaults of all "
+        "classifiers: a network that learns 1,000 classes together to 98.7 %, batch renormalization and "
+        "averaged weights, chosen on seed 100 with joint training and replay of 5,000 images. Each new image "
+        "is seen once, together with three stored ones. The paper trains ResNet-18 for 5 epochs.",
+    ),
+    Experiment(
+        "figure-4-start",
+        "The first 30 tasks of experience replay, with the former default backbone",
+        (DCL, *BUFFERS_30),
+        (
+            Claim(
+                "The larger the buffer, the longer accuracy lasts.",
+                BUFFERS_30,
+                claims.increases,
+                is_ours=True,
+            ),
+        ),
+        accuracy_curves,
+        "Batch normalisation, as in the paper's ResNet-18. Training batches contain a larger share of the "
+        "latest task than the test set does, which costs replay some accuracy and makes its curves uneven.",
     ),
     Experiment(
         "figure-5",
@@ -200,11 +217,11 @@ EXPERIMENTS = (
     Experiment(
         "appendix-der",
         "Dark experience replay with a buffer of 5,000 images",
-        (DCL, "der 5k", "er 5k"),
+        (DCL, "der 5k", "er 5k, 30 tasks"),
         (
             Claim(
                 "DER outperforms experience replay with the same buffer.",
-                ("er 5k", "der 5k"),
+                ("er 5k, 30 tasks", "der 5k"),
                 claims.increases,
             ),
             Claim("DER still deteriorates over time.", ("der 5k",), claims.decays),

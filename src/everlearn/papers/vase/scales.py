@@ -155,7 +155,7 @@ SCALES = (
         folder="smoke/vase",
         stream="environments",
         settings={
-            **stream(image_size=16, n_shapes=2, images_per_shape=40, images_per_stage=64),
+            **stream(image_size=16, n_shapes=2, images_per_shape=100, images_per_stage=64),
             "batch_size": 16,
             "evaluation.n_images": 8,
             **learner(size="tiny", n_latents=8),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from everlearn.errors import BadInput
 from everlearn.files import sha256
-from everlearn.streams.registry import from_mapping, names
+from everlearn.streams.registry import as_written, from_mapping, names
 from everlearn.streams.settings import StreamSettings
 from everlearn.streams.stream import Stream
 
@@ -157,5 +157,5 @@ class UnknownSettings(StreamSettings):
 
 
 def spec_from(spec: dict[str, Any]) -> StreamSettings:
-    """The settings in a mapping that `to_mapping` returned."""
-    return from_mapping(spec) if spec.get("stream") in names() else UnknownSettings(**spec)
+    """The settings in a mapping that `to_stored` returned."""
+    return from_mapping(as_written(spec)) if spec.get("stream") in names() else UnknownSettings(**spec)

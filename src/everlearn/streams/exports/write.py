@@ -138,7 +138,7 @@ def export(
         True
     """
     codec(to)  # report an unknown format or a missing library first
-    spec, numbers = stream.spec.to_mapping(), resolve_tasks(stream, tasks)
+    spec, numbers = stream.spec.to_stored(), resolve_tasks(stream, tasks)
     n_labels = count_labels(stream, numbers)
     plan = Plan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=n_labels)
     folder = Path(path)

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.rng import IntArray
+from everlearn.streams.images.canonical import cut_out
 from everlearn.streams.images.compose import RawImages
 from everlearn.streams.images.dataset import Dataset, Pixels
 from everlearn.streams.images.decode import OPAQUE, gray, premultiplied
@@ -197,12 +198,13 @@ def arrays_of(parts: Mapping[str, Any]) -> Arrays:
 
 
 class ArrayDataset(Dataset):
-    """The classes of arrays; with `rgb` in colour, otherwise in gray."""
+    """The classes of arrays; with `rgb` in colour, otherwise in gray, whole or cut out of the background."""
 
     n_classes: int = 0
 
-    def __init__(self, arrays: Arrays, *, rgb: bool) -> None:
+    def __init__(self, arrays: Arrays, *, rgb: bool, is_cut_out: bool = False) -> None:
         self._arrays, self._rgb, self.n_classes = arrays, rgb, len(arrays.names)
+        self._is_cut_out = is_cut_out
         # Stable, so that the images of a class are those for training, for validation and for testing.
         self._rows = np.argsort(arrays.labels, kind="stable")
         self._counts = np.bincount(arrays.labels, minlength=self.n_classes)
@@ -226,6 +228,9 @@ class ArrayDataset(Dataset):
 
     def load(self, class_ids: IntArray, indices: IntArray) -> RawImages:
         images = self._arrays.images[self._rows[self._first[class_ids] + indices]]
+        if self._is_cut_out:
+            found = [premultiplied(cut_out(each).pixels) for each in to_rgba(images)]
+            return RawImages.of([each if self._rgb else gray(each) for each in found])
         rgba = premultiplied(_even_margins(to_rgba(images)))
         pixels = rgba if self._rgb else gray(rgba)
         n, height, width, channels = pixels.shape

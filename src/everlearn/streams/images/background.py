@@ -163,13 +163,17 @@ def _largest_parts(found: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint8], re
                                 label[y, x] = n
                                 stack[top, 0], stack[top, 1] = y, x
                                 top += 1
-    largest = sizes.max()
+    largest, n_large = 0, 0  # loops: numba's `max` and `sum` would import SciPy
+    for k in range(n + 1):
+        largest = max(largest, sizes[k])
+    for k in range(n + 1):
+        n_large += sizes[k] >= max(MIN_PART * largest, 5)
     for i in range(H):
         for j in range(W):
             if label[i, j] and sizes[label[i, j]] >= MIN_PART * largest and sizes[label[i, j]] > 4:
                 mask[i, j] = 1
     fill_holes(mask, stack)
-    return int((sizes >= max(MIN_PART * largest, 5)).sum())
+    return n_large
 
 
 @compiled

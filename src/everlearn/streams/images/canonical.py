@@ -23,6 +23,8 @@ Number = TypeVar("Number", bound=np.generic)
 ImageLike = str | Path | Image.Image | npt.NDArray[np.uint8]
 """What can be taught: the path of a file, a PIL image, or an array (H, W), (H, W, 3) or (H, W, 4)."""
 
+MAX_SIDE = 256
+"""Larger images are reduced to this longer side before they are cut out."""
 INNER = 0.875
 """Longer side of the object as a share of the canonical frame."""
 
@@ -83,6 +85,16 @@ def _read_file(path: Path) -> Pixels:
     if path.is_dir():
         raise BadInput(f"{str(path)!r:.200} is a folder; give the images in it")
     return decode(path.read_bytes(), str(path))
+
+
+def limited(rgba: Pixels, side: int = MAX_SIDE) -> Pixels:
+    """An image of at most `side` pixels along its longer side."""
+    height, width = rgba.shape[:2]
+    factor = side / max(height, width)
+    if factor >= 1:
+        return rgba
+    new = max(1, round(width * factor)), max(1, round(height * factor))
+    return np.array(Image.fromarray(rgba).resize(new, Image.Resampling.BOX))
 
 
 def cut_out(rgba: Pixels) -> CutOut:

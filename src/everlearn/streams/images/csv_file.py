@@ -16,7 +16,14 @@ DEFAULT_COLUMNS = {
 }
 
 
-def open_csv(path: Path, *, columns: Mapping[str, str | None], drawn_size: int, rgb: bool) -> FileDataset:
+def open_csv(
+    path: Path,
+    *,
+    columns: Mapping[str, str | None],
+    drawn_size: int,
+    rgb: bool,
+    is_cut_out: bool = False,
+) -> FileDataset:
     """The images that a CSV file lists; paths are relative to its folder.
 
     The columns are those of image, label and split; None selects a column by its usual name.
@@ -30,7 +37,7 @@ def open_csv(path: Path, *, columns: Mapping[str, str | None], drawn_size: int, 
         files,
         source=repr(str(path)),
         read=partial(read_file, path.parent),
-        prepare=partial(prepare_image, drawn_size=drawn_size, rgb=rgb),
+        prepare=partial(prepare_image, drawn_size=drawn_size, rgb=rgb, is_cut_out=is_cut_out),
     )
 
 

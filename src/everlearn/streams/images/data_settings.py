@@ -7,7 +7,7 @@ from pydantic import Field
 
 from everlearn.errors import BadInput
 from everlearn.streams.images.location import data_path
-from everlearn.streams.images.settings import FolderSettings, FullSizeSettings
+from everlearn.streams.images.settings import CutOutSettings, FolderSettings
 from everlearn.streams.registry import builder
 from everlearn.streams.settings import Count
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SmallImageSize = Annotated[int, Field(ge=8, le=512)]
 
 
-class ArraySettings(FullSizeSettings):
+class ArraySettings(CutOutSettings):
     """Arrays of images: an .npz file, or arrays in memory (see `everlearn.streams.from_arrays`).
 
     The file has images (n, H, W) or (n, H, W, C), labels (n,), and optionally test_images, test_labels and
@@ -63,7 +63,7 @@ class ArraySettings(FullSizeSettings):
         from everlearn.streams.images.arrays import ArrayDataset
         from everlearn.streams.images.dataset import check_testable
 
-        dataset = ArrayDataset(self.arrays(), rgb=self.in_colour)
+        dataset = ArrayDataset(self.arrays(), rgb=self.in_colour, is_cut_out=bool(self.cut_out))
         if self.n_poses is None:
             check_testable(dataset)
         return dataset
@@ -120,6 +120,7 @@ class CsvSettings(FolderSettings):
             columns={"image": self.image_column, "label": self.label_column, "split": self.split_column},
             drawn_size=self.resolved_drawn_size,
             rgb=self.in_colour,
+            is_cut_out=bool(self.cut_out),
         )
         if self.n_poses is None:
             check_testable(dataset)
@@ -158,6 +159,7 @@ class HuggingFaceSettings(FolderSettings):
             label_column=self.label_column,
             drawn_size=self.resolved_drawn_size,
             rgb=self.in_colour,
+            is_cut_out=bool(self.cut_out),
         )
         if self.n_poses is None:
             check_testable(dataset)

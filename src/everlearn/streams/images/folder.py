@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from everlearn.errors import BadInput
+from everlearn.streams.images.canonical import MAX_SIDE, cut_out, limited
 from everlearn.streams.images.dataset import FileDataset, LabelledFile, Pixels
 from everlearn.streams.images.decode import SUFFIXES, gray, premultiplied, reduced
 from everlearn.streams.images.location import data_path
@@ -14,24 +15,27 @@ OVERSAMPLING = 2
 SPLIT_FOLDERS = {"train": "train", "val": "val", "validation": "val", "valid": "val", "test": "test"}
 
 
-def open_folder(path: Path, *, drawn_size: int, rgb: bool = True) -> FileDataset:
+def open_folder(path: Path, *, drawn_size: int, rgb: bool = True, is_cut_out: bool = False) -> FileDataset:
     """The images of a folder, or of a zip file, indexed by name and decoded on first use.
 
     Each sub-folder is a class with its name; empty ones are ignored. If the class folders are in folders
     train, val and test, these are the splits; other folders beside them are ignored. A folder without
     sub-folders, such as a set of icons, has one class per image. Hidden files and files without an image
     suffix are ignored. Classes and images are sorted by name. Large images are averaged down to two to four
-    times `drawn_size`.
+    times `drawn_size`. With `is_cut_out`, objects are cut out of their backgrounds first.
     """
     root = data_path(path, "the folder of images")
-    tree, prepare = open_tree(root), partial(prepare_image, drawn_size=drawn_size, rgb=rgb)
+    tree = open_tree(root)
+    prepare = partial(prepare_image, drawn_size=drawn_size, rgb=rgb, is_cut_out=is_cut_out)
     if files := _split_files(tree):
         return FileDataset.of_files(files, source=repr(str(root)), read=tree.read, prepare=prepare)
     return FileDataset(files=_index(tree, root), read=tree.read, prepare=prepare)
 
 
-def prepare_image(rgba: Pixels, *, drawn_size: int, rgb: bool) -> Pixels:
-    """The image that is kept of decoded pixels."""
+def prepare_image(rgba: Pixels, *, drawn_size: int, rgb: bool, is_cut_out: bool = False) -> Pixels:
+    """The image that is kept of decoded pixels; with `is_cut_out`, only its object in the bounding box."""
+    if is_cut_out:
+        rgba = cut_out(limited(rgba, max(MAX_SIDE, 2 * OVERSAMPLING * drawn_size))).pixels
     kept = reduced(premultiplied(rgba), OVERSAMPLING * drawn_size)
     return kept if rgb else gray(kept)
 

@@ -117,7 +117,13 @@ class StoredImages:
 
 
 def open_huggingface(
-    path: Path, *, image_column: str | None, label_column: str | None, drawn_size: int, rgb: bool
+    path: Path,
+    *,
+    image_column: str | None,
+    label_column: str | None,
+    drawn_size: int,
+    rgb: bool,
+    is_cut_out: bool = False,
 ) -> FileDataset:
     """The images of a dataset on this machine, decoded on first use."""
     splits = read_splits(path)
@@ -131,6 +137,6 @@ def open_huggingface(
         files,
         source=repr(str(path)),
         read=StoredImages(splits, columns.image).read,
-        prepare=partial(prepare_image, drawn_size=drawn_size, rgb=rgb),
+        prepare=partial(prepare_image, drawn_size=drawn_size, rgb=rgb, is_cut_out=is_cut_out),
         order=class_names(splits["train"], columns.label),
     )

@@ -1,6 +1,7 @@
 """Settings of streams of real images, one class per dataset."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from math import tau
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -212,7 +213,27 @@ class FullSizeSettings(ImageSettings):
         return super().resolved_drawn_size if moves or self.drawn_size else self.image_size
 
 
-class FolderSettings(FullSizeSettings):
+class CutOutSettings(FullSizeSettings):
+    """A stream of a user's own images, which may be cut out of their backgrounds, as in `everlearn teach`."""
+
+    late: ClassVar[Mapping[str, Any]] = {"cut_out": False}
+
+    cut_out: bool | None = None
+    """cut the object out of each image, as `everlearn teach` does; default: true with n_poses"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_cut_out(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if given.get("cut_out") is None:
+            given = {**given, "cut_out": given.get("n_poses") is not None}
+        return given
+
+    @property
+    def title(self) -> str:
+        return f"cut-out-{super().title}" if self.cut_out else super().title
+
+
+class FolderSettings(CutOutSettings):
     """A folder of images: one sub-folder per class, or one image per class (set `n_poses`).
 
     The class folders may be in folders train, val and test. A zip file is read like a folder.
@@ -238,7 +259,12 @@ class FolderSettings(FullSizeSettings):
 
         if self.data is None:
             raise BadInput("the folder of images is not given; set data=")
-        return open_folder(self.data, drawn_size=self.resolved_drawn_size, rgb=self.in_colour)
+        return open_folder(
+            self.data,
+            drawn_size=self.resolved_drawn_size,
+            rgb=self.in_colour,
+            is_cut_out=bool(self.cut_out),
+        )
 
 
 class Core50Settings(SessionSettings):

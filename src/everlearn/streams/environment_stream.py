@@ -21,7 +21,7 @@ from everlearn.streams.scenarios import LabelMap, ScenarioStreamSettings
 from everlearn.streams.scenarios.environment_schedule import EnvironmentSchedule
 from everlearn.streams.settings import Count, DrawnSize, ImageSize, Unit, check_drawn_size
 from everlearn.streams.source import ConcatSource, Source
-from everlearn.streams.sprites import SpriteSettings
+from everlearn.streams.sprite_stream import SpriteSettings
 from everlearn.streams.stream import Stream
 
 IMAGE_DATASETS: dict[str, type[ImageSettings]] = {
