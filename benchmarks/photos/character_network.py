@@ -33,7 +33,7 @@ SIZE, CANONICAL = 80, 128
 """Pixels per side of a view, and of an exemplar in a memory."""
 SIDE = SIZE // 2
 WIDTHS = (32, 48, 96, 128)
-EPOCHS = 12
+EPOCHS = 10
 BATCH = 128
 LEARNING_RATE = 2e-3
 TEMPERATURE = 16.0
