@@ -12,9 +12,6 @@ from everlearn.reports.figures import get_drawing
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
-LOG_RATIO = 4
-"""Runs whose numbers of tasks differ by more than this factor are drawn over a logarithmic axis."""
-
 DCL, DCL_200, L2P = "dcl", ("dcl, 200 tasks",), ("l2p",)
 REGULARISED = ("lwf", "ewc", "si")
 BUFFERS = ("er 1k", "er 2k", "er 5k", "er 10k", "er 20k")
@@ -26,31 +23,27 @@ EPOCHS = (DCL, "dcl, 3 epochs", "dcl, 5 epochs")
 def accuracy_curves(groups: Sequence[Group], style: FigureStyle, *, bottom: float = 0.0) -> Figure:
     """Average accuracy on all tasks seen so far: the mean over seeds, and thin lines for single seeds.
 
-    Lines of different lengths are labelled with their number of tasks.
+    All lines end after the number of tasks that all series have learned.
     """
     figure, (axes,) = canvas(1)
+    n_tasks = min(group.n_tasks for group in groups)
     for number, group in enumerate(groups):
         curve = group.series(RunResults.accuracy)
-        axes.plot(curve.x, curve.mean, color=style.color(number), linestyle=style.linestyle(number))
+        shown = curve.x <= n_tasks
+        axes.plot(
+            curve.x[shown], curve.mean[shown], color=style.color(number), linestyle=style.linestyle(number)
+        )
     for number, group in enumerate(groups):
         for run in group.runs if len(group.runs) > 1 else ():
-            points, color = run.accuracy(), style.color(number)
-            axes.plot(list(points), list(points.values()), color=color, alpha=0.35, linewidth=0.6)
+            points = {n: value for n, value in run.accuracy().items() if n <= n_tasks}
+            axes.plot(
+                list(points), list(points.values()), color=style.color(number), alpha=0.35, linewidth=0.6
+            )
     axes.grid(axis="y")
     axes.set_xlabel("tasks learned")
-    shortest, longest = (choose(group.n_tasks for group in groups) for choose in (min, max))
-    if longest > LOG_RATIO * shortest:
-        axes.set_xscale("log")
-        ticks = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if n <= longest]
-        axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-        axes.minorticks_off()
-    else:
-        integer_ticks(axes.xaxis)
+    integer_ticks(axes.xaxis)
     unit_y_axis(axes, "average accuracy", bottom)
-    names = [
-        group.short if shortest == longest else f"{group.short} ({group.n_tasks:,} tasks)" for group in groups
-    ]
-    label_lines(axes, names, style)
+    label_lines(axes, [group.short for group in groups], style)
     return figure
 
 
