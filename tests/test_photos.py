@@ -156,6 +156,9 @@ def test_results_are_stored_and_pooled(tmp_path: Path, monkeypatch: pytest.Monke
     toy = QuerySet("toy", "", "", lambda: iter(trials), ("nearest",))
     results = list(evaluate("nearest", toy))
     assert list(evaluate("nearest", toy, results[:2] + results[3:])) == [results[2]]
+    same = QuerySet("toy", "", "", lambda: iter([trials[0], trials[0]]), ("nearest",))
+    twice = list(evaluate("nearest", same))
+    assert list(evaluate("nearest", same, twice[:2])) == twice[2:]  # trials of one name and seed
     store("toy", "nearest", results)
     assert load("toy", "nearest") == results
     assert json.loads(path_of("toy", "nearest").read_text())["method"] == "nearest"

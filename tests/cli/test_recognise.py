@@ -190,6 +190,12 @@ def test_ambiguous_names_are_refused_and_nothing_is_stored(
     assert content_of(Path("memory")) == bad
 
 
+def test_one_image_under_two_names_makes_no_memory(run: Run, images: Path) -> None:
+    shutil.copy("key.png", "same-key.png")
+    assert_refused(run("teach", "new-memory", "key.png", "same-key.png"))
+    assert not Path("new-memory").exists()
+
+
 def test_two_classes_cannot_get_one_name(run: Run, bad: dict[str, str]) -> None:
     teach(run, "key.png")
     before = content_of(Path("memory"))

@@ -55,6 +55,7 @@ def teach(
     """
     from everlearn.memory.on_disk.store import checked_name
     from everlearn.recognition import Recogniser
+    from everlearn.recognition.exemplars import check_taught_once
 
     if not images:
         raise BadInput("no images are given; give at least one, such as mug.jpg")
@@ -62,6 +63,7 @@ def teach(
         files.check_output(stored, [".png"])
     _check_names(images, name)
     named = [(path, _checked(path), checked_name(each)) for path, each in _named(images, name)]
+    check_taught_once((pixels, each) for _, (_, pixels), each in named)  # before a memory is created
     taught: list[dict[str, str]] = []
     sheets: list[Any] = []
     options: Any = {
