@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
     yield from _protocols(_found("200-tasks"))
     endless = _found("5000-tasks")
     yield from _over_seeds("accuracy after 5,000 tasks (50,000 classes)", endless, _last, 0.97)
-    yield from _over_seeds("minutes for 5,000 tasks", endless, _minutes, 60, at_most=True)
+    yield from _over_seeds("minutes for 5,000 tasks", endless, _minutes, 20, at_most=True)
     yield from _over_seeds(
         "last 500 of these tasks beside tasks 500 to 1,000", endless, _slowdown, 1.2, at_most=True
     )

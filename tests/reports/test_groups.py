@@ -23,6 +23,19 @@ def test_seeds_become_one_group(runs: dict[str, Record]) -> None:
     assert only.intervals["average_accuracy"] == replace(expected, low=max(expected.low, 0.0))
 
 
+def test_a_setting_that_an_older_record_does_not_have_is_one_without_a_value(
+    runs: dict[str, Record], tmp_path: Path
+) -> None:
+    older = tmp_path / "older"
+    shutil.copytree(runs["er-1"].folder, older)
+    spec = json.loads((older / "spec.json").read_text())
+    without = {name: value for name, value in spec["evaluation"].items() if value is not None}
+    assert without != spec["evaluation"]
+    (older / "spec.json").write_text(json.dumps({**spec, "evaluation": without}))
+    (only,) = group([runs["er-0"], Record(older)])
+    assert len(only.runs) == 2
+
+
 def test_names_contain_differing_settings(runs: dict[str, Record]) -> None:
     names = {each.name for each in group([runs["er-0"], runs["er-small"]])}
     assert names == {"er, memory_size 2000", "er, memory_size 4"}

@@ -105,8 +105,12 @@ def _rank(group: Group) -> float:
 
 
 def _identity(run: RunResults) -> str:
-    """A key of the settings of a run without its seeds; edits of a memory belong to the settings."""
-    settings = {name: value for name, value in settings_of(run).items() if name not in SEEDS}
+    """A key of the settings of a run without its seeds; edits of a memory belong to the settings.
+
+    A setting without a value is the same as one that the version of the run did not have.
+    """
+    given = settings_of(run).items()
+    settings = {name: value for name, value in given if name not in SEEDS and value is not None}
     edits = [(edit["n_tasks"], edit["action"], edit["label"]) for edit in run.edits]
     return json.dumps([settings, edits], sort_keys=True)
 
