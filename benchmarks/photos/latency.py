@@ -33,12 +33,10 @@ def teach(folder: Path) -> None:
     """Teach what the memory does not have yet."""
     front, back = aloi_views((0,)), aloi_views((BACK,))
     names = [*front.names, *(f"{name} from behind" for name in back.names)][:N_CLASSES]
+    images = [*front.images, *back.images]
     with Recogniser.open(folder) as memory:
-        known = set(memory.names)
-        for i, name in enumerate(names):
-            if name is not None and name not in known:
-                n = len(front.names)
-                memory.teach(front.images[i] if i < n else back.images[i - n], name)
+        missing = [i for i, name in enumerate(names) if name is not None and name not in memory]
+        memory.teach_all([images[i] for i in missing], [str(names[i]) for i in missing])
 
 
 def on_photo(image: Pixels, number: int) -> Pixels:
