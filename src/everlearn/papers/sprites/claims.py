@@ -65,7 +65,8 @@ def increases(groups: Groups) -> Verdict:
 def decays(groups: Groups) -> Verdict:
     """Accuracy ends below its maximum since the first tasks."""
     drop = {name: _best(group, since=EARLY) - _ends(group)[1] for name, group in groups.items()}
-    return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}")
+    one_seed = min(len(group.runs) for group in groups.values()) == 1
+    return Verdict(min(drop.values()) > DROP, f"drop since task {EARLY}: {listed(drop)}", one_seed)
 
 
 def loses_half(groups: Groups) -> Verdict:
