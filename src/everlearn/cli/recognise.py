@@ -81,7 +81,7 @@ def teach(
         data = {
             "memory": str(memory),
             "features": recogniser.features.name,
-            "kept": asdict(recogniser.kept),
+            "kept": asdict(recogniser.selection),
             "taught": taught,
             "classes": names,
         }

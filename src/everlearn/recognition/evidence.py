@@ -25,7 +25,7 @@ MIN_SEEN = 0.1
 OPAQUE = 127
 
 
-class Asked(Protocol):
+class Query(Protocol):
     """What is needed of an image: it is a `matching.View`."""
 
     image: Images
@@ -38,7 +38,7 @@ class Asked(Protocol):
         """Whether the object was found in front of a background."""
 
 
-def aligned_similarity(view: Asked, gallery: Gallery, row: int, transform: FloatArray) -> float:
+def aligned_similarity(view: Query, gallery: Gallery, row: int, transform: FloatArray) -> float:
     """The similarity of an image and an exemplar in the frame of the exemplar, in which poses are equal.
 
     What an occluder hides is left out of both.
@@ -58,7 +58,7 @@ def aligned_similarity(view: Asked, gallery: Gallery, row: int, transform: Float
     return gallery.similarity.between(described[0], described[1])
 
 
-def outline_overlap(view: Asked, gallery: Gallery, row: int, transform: FloatArray) -> float:
+def outline_overlap(view: Query, gallery: Gallery, row: int, transform: FloatArray) -> float:
     """The area that the masks of object and exemplar share, relative to what either covers; 0 in a scene.
 
     What an occluder hides does not count.

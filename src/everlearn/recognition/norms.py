@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.recognition.features import Descriptors
-from everlearn.recognition.halves import Halves, products, singles, squares
+from everlearn.recognition.float16 import Float16Array, products, squares, to_float32
 from everlearn.recognition.metric import Metric
 from everlearn.rng import IntArray
 
@@ -22,7 +22,7 @@ class Norms:
         views: of the exemplars.
     """
 
-    def __init__(self, metric: Metric, views: Halves) -> None:
+    def __init__(self, metric: Metric, views: Float16Array) -> None:
         self.metric, self._views = metric, views
         self._is_exact: npt.NDArray[np.bool_] = np.zeros(len(views), bool)
 
@@ -35,7 +35,7 @@ class Norms:
         """(m, views, layers) of some rows."""
         missing = rows[~self._is_exact[rows]] if self.are_estimates else rows[:0]
         if len(missing):
-            found = self.metric.norms(singles(self._views[missing]))
+            found = self.metric.norms(to_float32(self._views[missing]))
             self.estimates[missing] = np.stack(found, axis=-1)
             self._is_exact[missing] = True
         return self.estimates[rows]
@@ -46,7 +46,7 @@ class Norms:
         lengths = self._lengths()
         if not self.are_estimates or not len(lengths):
             return lengths
-        first = np.stack(self.metric.norms(singles(self._views[:, 0])), axis=-1)
+        first = np.stack(self.metric.norms(to_float32(self._views[:, 0])), axis=-1)
         return lengths * (first / lengths[:, 0])[:, None]
 
     def _lengths(self) -> Descriptors:

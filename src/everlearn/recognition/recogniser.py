@@ -21,10 +21,10 @@ from everlearn.recognition.calibration_scores import (
 )
 from everlearn.recognition.columns import columns_of
 from everlearn.recognition.creation import VERSION, WEIGHTS, create
+from everlearn.recognition.exemplar_selection import Combine, ExemplarSelection, Policy, keep_some
 from everlearn.recognition.exemplars import as_list, check_taught_once, exemplars_of, read_object
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
-from everlearn.recognition.kept import Combine, Exemplars, Policy, keep_some
 from everlearn.recognition.matching import View, match
 from everlearn.recognition.similarity import Similarity
 from everlearn.recognition.unknowns import UnknownGroup, Unknowns
@@ -96,12 +96,12 @@ class Recogniser:
             weights: of a new memory: a .safetensors file; the memory gets a copy.
             upright: of a new memory: things are always seen upright, as most things that stand on a table.
             keep: images of each class that are kept from now on; a new memory keeps all.
-            policy: which ones: the "first", "random" ones, or by "herding", as explained at `Exemplars`.
+            policy: which ones, "first", "random" or "herding", as explained at `ExemplarSelection`.
             combine: whether all images of a class "vote", or only the "best" one counts.
         """
         given = {"keep": keep, "policy": policy, "combine": combine}
         changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        Exemplars(**changed)  # refuses what is invalid before anything is stored
+        ExemplarSelection(**changed)  # refuses what is invalid before anything is stored
         if not (Path(folder) / METADATA).is_file():
             create(Path(folder), features, None if weights is None else Path(weights), upright=upright)
         recogniser = cls(folder)
@@ -110,10 +110,10 @@ class Recogniser:
         return recogniser
 
     @property
-    def kept(self) -> Exemplars:
+    def selection(self) -> ExemplarSelection:
         """How many images of a class are kept, which, and how they count."""
         found = self._memory.settings
-        return Exemplars(**{key: found[key] for key in ("keep", "policy", "combine") if key in found})
+        return ExemplarSelection(**{key: found[key] for key in ("keep", "policy", "combine") if key in found})
 
     @property
     def weights(self) -> Path | None:
@@ -279,7 +279,7 @@ class Recogniser:
                 whole=memory.mapped_column("whole") if widths else np.zeros((len(labels), 1, 0), np.float16),
                 widths=self.features.widths,
                 whole_widths=widths,
-                votes=self.kept.combine == "vote",
+                votes=self.selection.combine == "vote",
             )
             self._gallery = Gallery(
                 similarity, memory.image_at, memory.mapped_column("templates"), upright=self.upright
@@ -305,7 +305,7 @@ class Recogniser:
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns
         )
         self._memory.settings = {**settings, "images": number + 1}
-        keep_some(self._memory, label, self.kept)
+        keep_some(self._memory, label, self.selection)
         self._changed()
 
     def _last_image(self) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.recognition.features import GRID, Descriptors, mask_weights
-from everlearn.recognition.halves import Halves, products, singles
+from everlearn.recognition.float16 import Float16Array, products, to_float32
 from everlearn.recognition.metric import Metric, spread_rows
 from everlearn.recognition.norms import Norms
 from everlearn.rng import FloatArray, IntArray
@@ -40,10 +40,10 @@ class Similarity:
 
     labels: IntArray
     images: IntArray
-    descriptors: Halves
+    descriptors: Float16Array
     masks: npt.NDArray[np.uint8]
-    textured: Halves
-    whole: Halves
+    textured: Float16Array
+    whole: Float16Array
     widths: tuple[int, ...]
     whole_widths: tuple[int, ...]
     votes: bool = True
@@ -80,7 +80,7 @@ class Similarity:
 
     def with_first_view(self, descriptor: Descriptors, row: int) -> float:
         """The similarity of a descriptor (n_features,) of an object with the first view of an exemplar."""
-        return self.between(descriptor, singles(self.descriptors[row, 0]))
+        return self.between(descriptor, to_float32(self.descriptors[row, 0]))
 
     def of_whole(self, descriptors: Descriptors) -> Descriptors:
         """(n,) of the best of some descriptors (m, n_whole) of a whole image, in the best view."""
@@ -113,7 +113,7 @@ class Similarity:
         n_views, best = self.descriptors.shape[1], np.empty(len(rows), np.float32)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            flat = singles(self.descriptors[part]).reshape(len(part) * n_views, -1)
+            flat = to_float32(self.descriptors[part]).reshape(len(part) * n_views, -1)
             views = (part[:, None] * n_views + np.arange(n_views)).ravel()
             scales = norms[start : start + BLOCK].reshape(len(views), -1)
             found = self._in_windows(scene, flat, views, scales)
@@ -175,7 +175,7 @@ class Similarity:
     @cached_property
     def _first(self) -> Descriptors:
         """(n, n_features) of first views."""
-        return singles(self.descriptors[:, 0])
+        return to_float32(self.descriptors[:, 0])
 
     @cached_property
     def _object_norms(self) -> Norms:
@@ -194,20 +194,20 @@ class Similarity:
         """The metric for objects in front of an unknown background, and the norms of all views."""
         if len(self.labels) < MIN_DIFFERENCES:
             return Norms(Metric.cosine(self.widths), self.descriptors)
-        differences = np.concatenate([singles(self.textured) - self._first, self._within(self._first)])
+        differences = np.concatenate([to_float32(self.textured) - self._first, self._within(self._first)])
         metric = Metric.fit(self.widths, self._first.mean(axis=0), differences)
         return Norms(metric, self.descriptors)
 
     @cached_property
     def _shift(self) -> Descriptors:
         """The mean difference that a background makes."""
-        differences = singles(self.textured) - self._first
+        differences = to_float32(self.textured) - self._first
         return differences.mean(axis=0) * (len(differences) >= MIN_DIFFERENCES)
 
     @cached_property
     def _whole_norms(self) -> Norms:
         """The metric for whole images, and the norms of all views."""
-        first = singles(self.whole[:, 0])
+        first = to_float32(self.whole[:, 0])
         within = self._within(first)
         metric = Metric.cosine(self.whole_widths)
         if len(within) >= MIN_DIFFERENCES:
@@ -250,7 +250,7 @@ class SceneLayer:
         return window, (rows[:, None] * self.side + columns).ravel()
 
 
-def _unscaled(descriptor: Descriptors, exemplars: Halves, metric: Metric) -> Descriptors:
+def _unscaled(descriptor: Descriptors, exemplars: Float16Array, metric: Metric) -> Descriptors:
     """(n, views, layers) inner products with exemplars (n, views, width), over the norm of the descriptor."""
     layers = metric.layers(descriptor)
     dual = metric.dual(layers)

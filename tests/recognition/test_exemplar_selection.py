@@ -5,22 +5,24 @@ import pytest
 
 from everlearn import Recogniser
 from everlearn.errors import BadInput
-from everlearn.recognition.kept import Exemplars
+from everlearn.recognition.exemplar_selection import ExemplarSelection
 from tests.recognition.things import photo, thing
 
 POINTS = np.array([[0.0], [9.0], [5.0]], np.float32)
 
 
 def removed(policy, numbers=(3, 4, 7), n_taught=3, mean=(4.0,)):
-    return Exemplars(2, policy).removed(np.array(numbers), n_taught, POINTS, np.array(mean, np.float32))
+    return ExemplarSelection(2, policy).removed(
+        np.array(numbers), n_taught, POINTS, np.array(mean, np.float32)
+    )
 
 
 def test_first_keeps_the_old_images_and_herding_those_around_the_mean():
     assert removed("first") == 2
     assert removed("herding") == 1  # 5 is nearest to 4, then 0 with 5 has the mean 2.5, and 9 with 5 has 7
     assert removed("herding", mean=(7.0,)) == 0
-    assert Exemplars(3, "first").removed(np.arange(3), 3, POINTS, POINTS[0]) is None
-    assert Exemplars().removed(np.arange(3), 3, POINTS, POINTS[0]) is None
+    assert ExemplarSelection(3, "first").removed(np.arange(3), 3, POINTS, POINTS[0]) is None
+    assert ExemplarSelection().removed(np.arange(3), 3, POINTS, POINTS[0]) is None
 
 
 def test_random_keeps_each_image_equally_often():
@@ -29,7 +31,7 @@ def test_random_keeps_each_image_equally_often():
         numbers = [start]
         for n in range(1, 8):
             numbers.append(start + n)
-            gone = Exemplars(2, "random").removed(
+            gone = ExemplarSelection(2, "random").removed(
                 np.array(numbers), n + 1, np.zeros((len(numbers), 1)), np.zeros(1)
             )
             if gone is not None:
@@ -54,15 +56,15 @@ def test_a_memory_keeps_k_images_and_the_name(tmp_path, policy):
     for each in stored:  # what is not kept is erased
         assert (each[0, 64, 40:80].tobytes() in content) == (each[0].tobytes() in kept)
     with Recogniser(memory.folder) as again:
-        assert (again.kept, again.names) == (Exemplars(2, policy), ["mug", "other"])
+        assert (again.selection, again.names) == (ExemplarSelection(2, policy), ["mug", "other"])
         assert (again._memory.columns("taught")[again._memory.labels() == again._label("mug")] == 5).all()
 
 
 def test_settings_of_a_memory_can_be_changed_and_are_checked(tmp_path):
     with Recogniser.open(tmp_path / "memory", features="gradients") as memory:
-        assert memory.kept == Exemplars()
+        assert memory.selection == ExemplarSelection()
     with Recogniser.open(tmp_path / "memory", keep=3, combine="best") as memory:
-        assert memory.kept == Exemplars(3, "first", "best")
+        assert memory.selection == ExemplarSelection(3, "first", "best")
     for wrong, sentence in (
         ({"keep": 0}, "keep is 0; it must be between 1 and"),
         ({"policy": "newest"}, "unknown policy 'newest'"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from everlearn.recognition.halves import products, singles, squares
+from everlearn.recognition.float16 import products, squares, to_float32
 
 WIDTHS = (5, 16, 43)
 EDGES = np.array([0.0, -0.0, 2.0**-24, -(2.0**-24), 2.0**-14, 65504, -65504, 1.0], np.float16)
@@ -16,7 +16,7 @@ def rows() -> np.ndarray:
 def test_every_number_is_converted_exactly() -> None:
     all_bits = np.arange(2**16, dtype=np.uint16).view(np.float16)
     finite = np.concatenate([all_bits[np.isfinite(all_bits)], EDGES])
-    assert np.array_equal(singles(finite[None])[0], finite.astype(np.float32))
+    assert np.array_equal(to_float32(finite[None])[0], finite.astype(np.float32))
 
 
 def test_products_and_squares_are_taken_for_each_layer() -> None:

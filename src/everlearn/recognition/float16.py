@@ -8,15 +8,15 @@ import numpy.typing as npt
 
 from everlearn.shapes.jit import compiled, compiled_sums
 
-Halves = npt.NDArray[np.float16]
+Float16Array = npt.NDArray[np.float16]
 Floats = npt.NDArray[np.float32]
 Bits = npt.NDArray[np.uint16]
 
-HALF_SCALE = np.float32(2.0**112)
+FLOAT16_SCALE = np.float32(2.0**112)
 """Half precision counts exponents from 15 on, single precision from 127 on."""
 
 
-def products(halves: Halves, vector: Floats, widths: tuple[int, ...]) -> Floats:
+def products(values: Float16Array, vector: Floats, widths: tuple[int, ...]) -> Floats:
     """Dot products (n, layers) of rows (n, width) with a vector (width,), for each layer apart.
 
     Example:
@@ -24,28 +24,28 @@ def products(halves: Halves, vector: Floats, widths: tuple[int, ...]) -> Floats:
         >>> products(rows, np.ones(3, np.float32), (2, 1)).tolist()
         [[3.0, 3.0], [9.0, 6.0]]
     """
-    found = np.empty((len(halves), len(widths)), np.float32)
-    bits = np.ascontiguousarray(halves).view(np.uint16)
+    found = np.empty((len(values), len(widths)), np.float32)
+    bits = np.ascontiguousarray(values).view(np.uint16)
     _products(bits, np.ascontiguousarray(vector, np.float32), np.cumsum([0, *widths]), found)
     return found
 
 
-def squares(halves: Halves, widths: tuple[int, ...]) -> Floats:
+def squares(values: Float16Array, widths: tuple[int, ...]) -> Floats:
     """Squared lengths (n, layers) of rows (n, width), for each layer apart."""
-    found = np.empty((len(halves), len(widths)), np.float32)
-    _squares(np.ascontiguousarray(halves).view(np.uint16), np.cumsum([0, *widths]), found)
+    found = np.empty((len(values), len(widths)), np.float32)
+    _squares(np.ascontiguousarray(values).view(np.uint16), np.cumsum([0, *widths]), found)
     return found
 
 
-def singles(halves: Halves) -> Floats:
+def to_float32(values: Float16Array) -> Floats:
     """A copy in single precision; NumPy takes five times as long where numbers are small.
 
     Example:
-        >>> singles(np.array([[0.5, -2.0, 2.0**-24]], np.float16)).tolist() == [[0.5, -2.0, 2.0**-24]]
+        >>> to_float32(np.array([[0.5, -2.0, 2.0**-24]], np.float16)).tolist() == [[0.5, -2.0, 2.0**-24]]
         True
     """
-    found = np.empty(halves.shape, np.float32)
-    _copy(np.ascontiguousarray(halves).view(np.uint16).reshape(-1), found.reshape(-1))
+    found = np.empty(values.shape, np.float32)
+    _copy(np.ascontiguousarray(values).view(np.uint16).reshape(-1), found.reshape(-1))
     return found
 
 
@@ -57,14 +57,14 @@ def _products(bits: Bits, vector: Floats, ends: npt.NDArray[np.int64], out: Floa
         _widen(bits[i], buffer)
         for layer in range(len(ends) - 1):
             part = slice(ends[layer], ends[layer + 1])
-            out[i, layer] = _dot(row[part], vector[part]) * HALF_SCALE
+            out[i, layer] = _dot(row[part], vector[part]) * FLOAT16_SCALE
 
 
 @compiled
 def _copy(bits: Bits, out: Floats) -> None:
     _widen(bits, out.view(np.uint32))
     for k in range(len(out)):
-        out[k] *= HALF_SCALE
+        out[k] *= FLOAT16_SCALE
 
 
 @compiled_sums
@@ -74,7 +74,7 @@ def _squares(bits: Bits, ends: npt.NDArray[np.int64], out: Floats) -> None:
     for i in range(len(bits)):
         _widen(bits[i], buffer)
         for k in range(len(row)):
-            row[k] *= HALF_SCALE
+            row[k] *= FLOAT16_SCALE
         for layer in range(len(ends) - 1):
             part = row[ends[layer] : ends[layer + 1]]
             out[i, layer] = _dot(part, part)
@@ -82,7 +82,7 @@ def _squares(bits: Bits, ends: npt.NDArray[np.int64], out: Floats) -> None:
 
 @compiled
 def _widen(bits: Bits, out: npt.NDArray[np.uint32]) -> None:
-    """The bits of numbers in half precision as those of single precision, divided by HALF_SCALE."""
+    """The bits of numbers in half precision as those of single precision, divided by FLOAT16_SCALE."""
     for k in range(len(bits)):
         one = np.uint32(bits[k])
         sign, rest = one & np.uint32(0x8000), one & np.uint32(0x7FFF)

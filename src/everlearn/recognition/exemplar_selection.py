@@ -17,7 +17,7 @@ MAX_KEPT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Exemplars:
+class ExemplarSelection:
     """How many images of a class are kept, which, and how they count; settings of a memory.
 
     Attributes:
@@ -64,9 +64,9 @@ class Exemplars:
         return int(np.setdiff1d(np.arange(len(numbers)), kept)[0])
 
 
-def keep_some(memory: OnDiskMemory, label: int, exemplars: Exemplars) -> None:
+def keep_some(memory: OnDiskMemory, label: int, selection: ExemplarSelection) -> None:
     """After an image of a class was added: count it, and erase one image if the class has too many."""
-    if exemplars.keep is None:
+    if selection.keep is None:
         return
     rows = np.flatnonzero(memory.labels() == label)
     numbers, first = np.unique(memory.columns("image")[rows], return_index=True)
@@ -79,6 +79,6 @@ def keep_some(memory: OnDiskMemory, label: int, exemplars: Exemplars) -> None:
     mean = mean + (descriptors[-1] - mean) / n_taught
     memory.write_column("taught", np.full(len(rows), n_taught), rows)
     memory.write_column("mean", np.repeat(mean[None], len(rows), axis=0), rows)
-    removed = exemplars.removed(numbers, n_taught, descriptors, mean)
+    removed = selection.removed(numbers, n_taught, descriptors, mean)
     if removed is not None:
         memory.remove(rows[memory.columns("image")[rows] == numbers[removed]])
