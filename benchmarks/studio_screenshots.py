@@ -235,7 +235,7 @@ STATES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "try": ("try?record=quick-look", _try_exemplar),
     "teach": ("try?record=quick-look", _teach),
     "vase": ("vase", _latent),
-    "words": ("words", _see("dt")),
+    "glossary": ("glossary", _see("dt")),
 }
 """Pages, and what is opened on them."""
 

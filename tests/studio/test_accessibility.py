@@ -45,7 +45,7 @@ STATES: dict[str, tuple[str, Callable[[Page], None]]] = {
     "try": ("try", _recognize),
     "watch": ("watch", lambda page: page.locator(".tasks img").first.wait_for()),
     "leaderboard": ("leaderboard", lambda page: page.locator(".empty").wait_for()),
-    "words": ("words", lambda page: page.locator("dt").first.wait_for()),
+    "glossary": ("glossary", lambda page: page.locator("dt").first.wait_for()),
     "edit": ("runs", lambda page: page.get_by_role("button", name="Edit dcl").click()),
     "vase": ("vase", lambda page: page.locator(".empty").wait_for()),
 }

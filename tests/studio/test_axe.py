@@ -53,7 +53,7 @@ OTHER_STATES: dict[str, tuple[str, str, Callable[[Page], None]]] = {
     "empty": ("empty_studio", "runs", lambda page: page.get_by_text("about 25 s").first.wait_for()),
     "settings": (
         "shared_studio",
-        "words?settings=learner&of=dcl&word=learner.width",
+        "glossary?settings=learner&of=dcl&term=learner.width",
         lambda page: page.locator(".wanted").wait_for(),
     ),
     "taught": ("studio", "try?record=dcl", _teach),

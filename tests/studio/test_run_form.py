@@ -68,6 +68,6 @@ def test_every_setting_links_to_its_description(browser: Browser, shared_studio:
         expect(described.locator("h1")).to_have_text("Settings of dcl")
         expect(described.locator("dt.wanted")).to_have_text("learner.width")
         expect(described.locator("dt.wanted + dd")).to_contain_text("default 16, at least 1, at most 512")
-        described.get_by_role("link", name="All words").click()
+        described.get_by_role("link", name="All terms").click()
         described.get_by_role("link", name="Settings of vase").click()
         expect(described.locator("dt").first).to_have_text("learner.environment_inference")

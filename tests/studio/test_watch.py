@@ -1,4 +1,4 @@
-"""Pages that explain: watching a run, words, and an empty studio."""
+"""Pages that explain: watching a run, the glossary, and an empty studio."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from everlearn.learners.registry import LEARNERS
 from everlearn.runs import Record
-from everlearn.studio import words
+from everlearn.studio import glossary
 
 from .browser import open_page
 from .live_server import Studio, serve_in_thread, wait_until
@@ -41,11 +41,11 @@ def test_task_images_and_their_errors(shared_studio: Studio) -> None:
 
 
 def test_every_learner_is_explained(shared_studio: Studio) -> None:
-    found = shared_studio.get("/api/words").json()
+    found = shared_studio.get("/api/glossary").json()
     assert {each["name"] for each in found["learners"]} == LEARNERS.keys()
     assert all(each["text"] for section in found.values() for each in section)
-    assert words.reference("dcl")["url"] == "https://arxiv.org/abs/2312.16731"
-    assert words.reference("naive") == {}
+    assert glossary.reference("dcl")["url"] == "https://arxiv.org/abs/2312.16731"
+    assert glossary.reference("naive") == {}
 
 
 def test_an_empty_studio_explains_itself(browser: Browser, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_an_empty_studio_explains_itself(browser: Browser, tmp_path: Path) -> No
         expect(image).to_have_js_property("complete", True)
         assert image.evaluate("image => image.naturalWidth") > 100
         expect(page.get_by_role("button", name="Quick look: about 25 s")).to_be_visible()
-        page.get_by_role("link", name="All words explained").click()
+        page.get_by_role("link", name="All terms explained").click()
         expect(page.locator("dt").get_by_text("DCL", exact=True)).to_be_visible()
 
 

@@ -167,7 +167,7 @@ def _exemplars(stream: "Stream", tasks: Sequence[int]) -> "Iterator[tuple[int, B
 
 
 def _add_image(store: "OnDiskMemory", image: Path, label: int | None, name: str | None) -> None:
-    from everlearn.memory.on_disk.store import MAX_LABEL
+    from everlearn.memory.on_disk.labels import MAX_LABEL
 
     chosen = _next_label(store) if label is None else label
     check_range("label", chosen, 0, MAX_LABEL)

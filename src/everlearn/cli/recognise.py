@@ -53,7 +53,7 @@ def teach(
         combine: Whether all images of a thing vote, as in a new memory, or only the best one counts.
         stored: A .png file that shows what was stored.
     """
-    from everlearn.memory.on_disk.store import checked_name
+    from everlearn.memory.on_disk.labels import checked_name
     from everlearn.recognition import Recogniser
     from everlearn.recognition.exemplars import check_taught_once
 

@@ -16,7 +16,7 @@ from everlearn.streams.stream import Images
 if TYPE_CHECKING:
     from everlearn.learners import Learner
 
-MAX_BARREN_TASKS = 100
+MAX_TASKS_WITHOUT_NEW = 100
 """Tasks in a row without a new class after which the search for new classes ends."""
 MAX_TASKS = 20
 """Tasks that represent all known tasks."""
@@ -46,16 +46,16 @@ def known_labels(stream: Stream, n_tasks: int) -> set[int]:
 
 def new_classes(stream: Stream, n_tasks: int, n_classes: int) -> Iterator[tuple[Task, IntArray]]:
     """Tasks after the first n, each with its labels that did not occur before, until n_classes are found."""
-    known, n_found, n_barren = known_labels(stream, n_tasks), 0, 0
+    known, n_found, n_without_new = known_labels(stream, n_tasks), 0, 0
     for k in count(n_tasks) if stream.n_tasks is None else range(n_tasks, stream.n_tasks):
         task = stream.task(k)
         new = [label for label in task.labels if label not in known][: n_classes - n_found]
-        n_barren = 0 if new else n_barren + 1
+        n_without_new = 0 if new else n_without_new + 1
         if new:
             yield task, np.array(new)
         known.update(new)
         n_found += len(new)
-        if n_found == n_classes or n_barren == MAX_BARREN_TASKS:
+        if n_found == n_classes or n_without_new == MAX_TASKS_WITHOUT_NEW:
             break
     if n_found < n_classes:
         raise BadInput(

@@ -10,8 +10,8 @@ import numpy as np
 from everlearn.blas import blas_threads
 from everlearn.errors import BadInput, unknown
 from everlearn.memory import OnDiskMemory
+from everlearn.memory.on_disk.labels import checked_name
 from everlearn.memory.on_disk.metadata import METADATA
-from everlearn.memory.on_disk.store import checked_name
 from everlearn.recognition.answer import Answer
 from everlearn.recognition.calibration import N_SCORES, Calibration
 from everlearn.recognition.calibration_scores import (

@@ -8,7 +8,7 @@ from everlearn.errors import BadInput
 from everlearn.runs.run_record import check_name
 from everlearn.runs.spec import SECTIONS, RunSpec
 from everlearn.settings import Settings, describe, first_line
-from everlearn.studio import presets, words
+from everlearn.studio import glossary, presets
 
 
 def run_options() -> dict[str, Any]:
@@ -21,7 +21,11 @@ def run_options() -> dict[str, Any]:
 def learner_form(name: str) -> dict[str, Any]:
     """The description, the supervision and the settings of a learner."""
     cls = learners.learner_class(name)
-    about = {"description": first_line(cls.__doc__), "supervision": cls.supervision, **words.reference(name)}
+    about = {
+        "description": first_line(cls.__doc__),
+        "supervision": cls.supervision,
+        **glossary.reference(name),
+    }
     return {**about, "fields": _fields(learners.settings_class(name), "learner.")}
 
 

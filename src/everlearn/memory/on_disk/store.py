@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, CodeTable, PCACoder
-from everlearn.memory.on_disk.storage import NAME_BYTES, Columns, Edit, Storage, create_files
+from everlearn.memory.on_disk.labels import as_labels, checked_name, new_names
+from everlearn.memory.on_disk.storage import Columns, Edit, Storage, create_files
 from everlearn.memory.search import Distances, scan
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
@@ -21,7 +22,6 @@ FIT_IMAGES = 4096
 CANDIDATES = 256
 """Images compared by pixels with each query, in addition to k."""
 MAX_SIDE = 4096
-MAX_LABEL = 2**63 - 2
 
 
 class OnDiskMemory:
@@ -199,8 +199,9 @@ class OnDiskMemory:
             names: names of the classes, which must be new.
             columns: (n, ...) the rows of each column that the memory was created with.
         """
-        checked = _as_labels(labels)
-        all_names = [""] * len(checked) if names is None else self._checked_names(checked, names)
+        checked = as_labels(labels)
+        known = self._table.labels
+        all_names = [""] * len(checked) if names is None else new_names(checked, names, known)
         if images.dtype != np.uint8 or images.shape != (len(checked), *self.image_shape):
             raise BadInput(
                 f"images have shape {images.shape} of {images.dtype}; {len(checked)} labels need "
@@ -225,10 +226,7 @@ class OnDiskMemory:
     def forget(self, labels: npt.ArrayLike) -> int:
         """Erase classes: no file holds a byte of their images, codes or names; returns how many images."""
         rows = self._rows_of(labels)
-        with self._editing() as storage:
-            storage.commit(Edit.erase(rows.tolist()))
-            self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
-            self._n -= len(rows)
+        self._erase(rows, Edit.erase(rows.tolist()))
         return len(rows)
 
     def remove(self, numbers: npt.ArrayLike) -> None:
@@ -244,6 +242,10 @@ class OnDiskMemory:
         edit = Edit(
             [row for row, _ in ordered], [each[0] for _, each in ordered], [each[1] for _, each in ordered]
         )
+        self._erase(rows, edit)
+
+    def _erase(self, rows: IntArray, edit: Edit) -> None:
+        """Commit an edit that erases rows."""
         with self._editing() as storage:
             storage.commit(edit)
             self._table.write(rows, np.full(len(rows), FREE), np.zeros((len(rows), CODE_BYTES), np.int8))
@@ -330,38 +332,13 @@ class OnDiskMemory:
         return np.concatenate([freed, np.arange(n - len(freed)) + len(self._table)])
 
     def _rows_of(self, labels: npt.ArrayLike) -> IntArray:
-        wanted = np.unique(_as_labels(labels))
+        wanted = np.unique(as_labels(labels))
         rows = np.flatnonzero(np.isin(self._table.labels, wanted))
         known = np.unique(self._table.labels[rows])
         if len(known) < len(wanted):
             missing = np.setdiff1d(wanted, known)[0]
             raise BadInput(f"there is no exemplar of label {missing}; `classes()` lists the labels")
         return rows
-
-    def _checked_names(self, labels: IntArray, names: Sequence[str]) -> list[str]:
-        if len(names) != len(labels) or len({*zip(labels.tolist(), names, strict=True)}) > len(
-            np.unique(labels)
-        ):
-            raise BadInput(f"{len(names)} names for {len(labels)} images; give one name per new class")
-        known = labels[np.isin(labels, self._table.labels)]
-        if len(known):
-            raise BadInput(f"label {known[0]} exists already; add its image without a name, or rename it")
-        return [checked_name(name) for name in names]
-
-
-def _as_labels(labels: npt.ArrayLike) -> IntArray:
-    array = np.asarray(labels)
-    is_integer = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
-    if not is_integer or (array < 0).any() or (array > MAX_LABEL).any():
-        raise BadInput(f"labels are {labels!r:.80}; give a flat list of integers from 0 up")
-    return array.astype(np.int64)
-
-
-def checked_name(name: str) -> str:
-    """The name of a class, if it is a valid one."""
-    if not name.strip() or not name.isprintable() or len(name.encode()) > NAME_BYTES:
-        raise BadInput(f"{name!r:.80} is no valid class name; give 1 to {NAME_BYTES} bytes of printable text")
-    return name
 
 
 def _equal(images: Images, image: Images) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,7 @@ const PAGES = {
   try: { title: "Try it", file: "recognition" },
   watch: { title: "Watch it forget", file: "watch" },
   leaderboard: { title: "Leaderboard", file: "leaderboard" },
-  words: { title: "Words", file: "words" },
+  glossary: { title: "Glossary", file: "glossary" },
   vase: { title: "VASE", file: "vase" },
 };
 

@@ -15,7 +15,7 @@ const ALT =
 export const introduction = () =>
   emptyState(
     "What is this about?",
-    h("p", {}, SENTENCES.join(" "), " ", h("a", { href: "#/words" }, "All words explained")),
+    h("p", {}, SENTENCES.join(" "), " ", h("a", { href: "#/glossary" }, "All terms explained")),
     h("img", { className: "introduction", src: "/static/continual_learning.svg", alt: ALT }),
     h("p", {}, "See it on this machine:"),
     ["dcl", "naive", "vase"].map((key) => demoButton(key)),

@@ -172,7 +172,7 @@ export class RunFigures {
     this.charts[name] = chart;
     const link = (format) => url("downloads/curve", { ...this.view(chart), curve: name, format });
     const actions = h("span", { className: "actions" }, reset, downloads(options.title, link, ["svg", "png", "csv", "tex"]));
-    const title = h("a", { href: `#/words?word=${name}`, className: "word" }, options.title);
+    const title = h("a", { href: `#/glossary?term=${name}`, className: "term" }, options.title);
     const about = h("small", {}, options.about);
     return h("figure", {}, h("figcaption", {}, h("span", {}, title, about), actions), canvas);
   }

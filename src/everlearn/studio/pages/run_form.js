@@ -3,7 +3,7 @@
 import { get, postJson } from "./api.js";
 import { duration, errorBox, fill, h } from "./dom.js";
 import { changedSettings, fieldGrid, labelled, setValue, showFieldError } from "./run_fields.js";
-import { citation } from "./words.js";
+import { citation } from "./glossary.js";
 
 const MAIN_FIELDS = ["n_tasks", "seed", "epochs", "batch_size"];
 const OTHER = "other";

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from everlearn.errors import BadInput
-from everlearn.studio import forms, processes, words
+from everlearn.studio import forms, glossary, processes
 from everlearn.studio.dependencies import Deps, OneRecord
 from everlearn.studio.security import Conflict, FieldError
 
@@ -26,10 +26,10 @@ class RunRequest(BaseModel):
     settings: Annotated[dict[str, Any], Field(max_length=200)] = {}
 
 
-@router.get("/words")
+@router.get("/glossary")
 def explanations() -> dict[str, Any]:
     """What learners, metrics and terms mean."""
-    return words.describe()
+    return glossary.describe()
 
 
 @router.get("/runs/options")

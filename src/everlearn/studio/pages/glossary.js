@@ -1,46 +1,46 @@
-// The page of words: learners, metrics and terms, each in one line; or the settings of one learner or stream.
+// The glossary: learners, metrics and terms, each in one line; or the settings of one learner or stream.
 
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
 
 const TITLES = { terms: "Terms", learners: "Learners", metrics: "Metrics" };
-const ABOUT = "What the pages call things. Links lead to the publications, and to the settings of each learner.";
+const ABOUT = "Terms of these pages. Links lead to the publications, and to the settings of each learner.";
 
 export async function show(content, query) {
-  fill(content, h("h1", {}, "Words"), h("p", { role: "status" }, "Loading…"));
+  fill(content, h("h1", {}, "Glossary"), h("p", { role: "status" }, "Loading…"));
   const section = query.get("settings");
-  fill(content, section ? await settingsPage(section, query.get("of") ?? "") : await wordsPage());
-  const wanted = query.get("word");
+  fill(content, section ? await settingsPage(section, query.get("of") ?? "") : await glossaryPage());
+  const wanted = query.get("term");
   const term = wanted && [...content.querySelectorAll("dt")].find((each) => each.textContent === wanted);
   if (!term) return;
   term.classList.add("wanted");
   term.scrollIntoView({ block: "center" });
 }
 
-async function wordsPage() {
-  const words = await get("words");
-  const sections = Object.entries(TITLES).map(([key, title]) => [h("h2", {}, title), list(words[key], key)]);
-  return [h("h1", {}, "Words"), h("p", {}, ABOUT), ...sections.flat()];
+async function glossaryPage() {
+  const entries = await get("glossary");
+  const sections = Object.entries(TITLES).map(([key, title]) => [h("h2", {}, title), list(entries[key], key)]);
+  return [h("h1", {}, "Glossary"), h("p", {}, ABOUT), ...sections.flat()];
 }
 
-const list = (words, key) =>
+const list = (entries, key) =>
   h(
     "dl",
     {},
-    words.flatMap((word) => [
-      h("dt", {}, word.name),
-      h("dd", {}, word.text, ". ", citation(word), key === "learners" ? [" ", settingsLink("learner", word.name)] : []),
+    entries.flatMap((entry) => [
+      h("dt", {}, entry.name),
+      h("dd", {}, entry.text, ". ", citation(entry), key === "learners" ? [" ", settingsLink("learner", entry.name)] : []),
     ]),
   );
 
 const settingsLink = (section, name) =>
-  h("a", { href: `#/words?${new URLSearchParams({ settings: section, of: name })}`, "aria-label": `Settings of ${name}` }, "Settings");
+  h("a", { href: `#/glossary?${new URLSearchParams({ settings: section, of: name })}`, "aria-label": `Settings of ${name}` }, "Settings");
 
 /** All settings of a learner, of a stream or of every run: meaning, default, range, and how a command sets them. */
 async function settingsPage(section, name) {
   const form = await get(...(section === "run" ? ["runs/options"] : [`runs/${section}`, { name }]));
   const title = section === "run" ? "Settings of every run" : `Settings of ${name}`;
-  const back = h("p", {}, h("a", { href: "#/words" }, "All words"));
+  const back = h("p", {}, h("a", { href: "#/glossary" }, "All terms"));
   const rows = form.fields.flatMap((field) => [h("dt", {}, field.key), h("dd", {}, settingText(field))]);
   return [h("h1", {}, title), h("p", {}, form.description ?? "", " ", citation(form)), back, h("dl", {}, rows)];
 }
