@@ -22,31 +22,31 @@ KEPT = ("spec.json", "machine.json", "events.jsonl", "scores.jsonl", "seconds.js
 
 @dataclass(frozen=True)
 class Experiment:
-    """A run and the questions asked after it, as commands that anybody can type.
+    """A run and the protocols that are evaluated after it, as commands.
 
     Attributes:
         name: of its folder.
-        words: what follows `everlearn run`.
-        asks: what follows `everlearn evaluate`, the record's folder left out.
+        arguments: of `everlearn run`.
+        protocols: arguments of `everlearn evaluate`, without the folder of the record.
     """
 
     name: str
-    words: str
-    asks: tuple[str, ...] = ()
+    arguments: str
+    protocols: tuple[str, ...] = ()
 
     @property
     def commands(self) -> list[str]:
         """The commands."""
         folder = f"records/dcl/{self.name}"
-        run = f"everlearn run --learner dcl {self.words} --record {folder}"
-        asks = (ask.partition(" ") for ask in self.asks)
-        return [run, *(f"everlearn evaluate {kind} {folder} {more}".strip() for kind, _, more in asks)]
+        run = f"everlearn run --learner dcl {self.arguments} --record {folder}"
+        protocols = (each.partition(" ") for each in self.protocols)
+        return [run, *(f"everlearn evaluate {name} {folder} {more}".strip() for name, _, more in protocols)]
 
 
-def _seeded(name: str, words: str, asks: tuple[str, ...] = ()) -> list[Experiment]:
+def _seeded(name: str, arguments: str, protocols: tuple[str, ...] = ()) -> list[Experiment]:
     """Three seeds, each for the stream and the run."""
     return [
-        Experiment(f"{name}-seed-{seed}", f"{words} --seed {seed} --set stream.seed={seed}", asks)
+        Experiment(f"{name}-seed-{seed}", f"{arguments} --seed {seed} --set stream.seed={seed}", protocols)
         for seed in SEEDS
     ]
 
@@ -78,11 +78,11 @@ EXPERIMENTS = [
 def run_experiment(experiment: Experiment) -> None:
     """Run what is missing of an experiment and store its record."""
     folder = RECORDS / experiment.name
-    run, *asks = experiment.commands
+    run, *protocols = experiment.commands
     _execute(f"everlearn resume {folder.relative_to(ROOT)}" if (folder / "spec.json").is_file() else run)
-    for ask in asks:
-        if not (folder / "protocols" / f"{shlex.split(ask)[2]}.json").is_file():
-            _execute(ask)
+    for command in protocols:
+        if not (folder / "protocols" / f"{shlex.split(command)[2]}.json").is_file():
+            _execute(command)
     shutil.rmtree(RESULTS / experiment.name, ignore_errors=True)
     (RESULTS / experiment.name).mkdir(parents=True)
     for name in KEPT:
@@ -95,8 +95,8 @@ def run_experiment(experiment: Experiment) -> None:
 
 def _execute(command: str) -> None:
     print(f"$ {command}", flush=True)
-    words = [sys.executable, "-m", *shlex.split(command)]
-    subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    arguments = [sys.executable, "-m", *shlex.split(command)]
+    subprocess.run(arguments, cwd=ROOT, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
 if __name__ == "__main__":
