@@ -1,9 +1,9 @@
-"""Short trials of the newer baselines: `python -m benchmarks.rival_trials [NAME...]`.
+"""Short trials of baselines: `python -m benchmarks.rival_trials [NAME...]`.
 
 Sprites of 32 px, 3 tasks of 10 classes, 3 epochs; prompts on Split-MNIST, with a small transformer that was
-pretrained on Fashion-MNIST. On seeds that no reported run uses; accuracy on the validation images of all
-tasks after the last. Rows are added to results/rivals/trials.jsonl, which also has a few made by hand, with a
-note.
+pretrained on Fashion-MNIST; regularisation methods on the first 10 tasks of figure 3. On seeds that no
+reported run uses; accuracy on the validation images of all tasks after the last. Rows are added to
+results/rivals/trials.jsonl, which also has a few made by hand, with a note.
 """
 
 import json
@@ -25,6 +25,7 @@ ANY = {"device": "cpu", "evaluation.every_n_tasks": 5, "evaluation.forward_trans
 SPRITES = {**ANY, "stream.image_size": 32, "n_tasks": 3, "epochs": 3, "batch_size": 32}
 MNIST = {**ANY, "stream.image_size": 28, "stream.drawn_size": 28, "stream.split": [500, 100, 100]}
 MNIST |= {"batch_size": 32}
+FIGURE_3_RUN = {**ANY, "n_tasks": 10, "batch_size": 32, "amp": True, "threads": 1}
 PRETRAINED = Path(tempfile.gettempdir()) / "everlearn-fashion-vit.safetensors"
 REPLAY = {"memory_size": 500, "replay_size": 32}
 
@@ -40,6 +41,18 @@ TRIALS: dict[str, tuple[str, dict[str, Any]]] = {
     "dualprompt": ("dualprompt", {}),
     "coda-prompt": ("coda-prompt", {}),
 }
+STRENGTHS = {
+    "lwf": ("alpha", (0.1, 1.0, 10.0)),
+    "ewc": ("strength", (1.0, 100.0, 10_000.0)),
+    "si": ("strength", (0.1, 1.0, 10.0)),
+}
+"""Of the penalties of figure 3."""
+FIGURE_3 = {
+    f"{learner}, {key} {value:g}, figure 3": (learner, {key: value})
+    for learner, (key, values) in STRENGTHS.items()
+    for value in values
+}
+TRIALS |= FIGURE_3
 BUFFERLESS = ("lwf", "prd")
 """Without replayed images; these have batches of 64 instead of 32 + 32, and as many steps."""
 PROMPTS = ("l2p", "dualprompt", "coda-prompt")
@@ -67,8 +80,9 @@ def run(name: str, seed: int) -> dict[str, Any]:
     """The row of a trial."""
     learner, own = TRIALS[name]
     stream = "mnist" if learner in PROMPTS else "sprites"
-    settings = {**(MNIST if stream == "mnist" else SPRITES), "seed": seed, "stream.seed": seed}
-    if learner in BUFFERLESS:
+    shared = FIGURE_3_RUN if name in FIGURE_3 else MNIST if stream == "mnist" else SPRITES
+    settings = {**shared, "seed": seed, "stream.seed": seed}
+    if learner in BUFFERLESS and name not in FIGURE_3:
         settings |= {"epochs": 6, "batch_size": 64}
     settings |= {f"learner.{key}": value for key, value in own.items()}
     if learner in PROMPTS:
