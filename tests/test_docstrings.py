@@ -1,8 +1,12 @@
-"""Every public method has a docstring, its own or an inherited one; every public name has an example."""
+"""Every public method has a docstring, its own or an inherited one; every public name has an example.
+
+Every public class has a name of its own; only `everlearn.Record` extends the record of the runs with figures.
+"""
 
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator
 
 import everlearn
@@ -33,6 +37,11 @@ def test_public_methods_are_documented() -> None:
         if not inspect.getdoc(getattr(cls, name))
     ]
     assert not missing
+
+
+def test_a_class_name_means_one_thing() -> None:
+    named = Counter(cls.__name__ for cls in public_classes() if cls is not everlearn.Record)
+    assert [name for name, n in named.items() if n > 1] == []
 
 
 def public_objects() -> Iterator[tuple[str, object]]:

@@ -22,7 +22,7 @@ from everlearn.errors import BadInput, unknown
 from everlearn.files import sha256
 
 
-class Source(NamedTuple):
+class ComponentSource(NamedTuple):
     """Where a component from outside the package comes from.
 
     Example:
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 FILE_MODULE = "everlearn_file_"
 """Start of the names of modules that were imported from files."""
 
-_recorded: dict[str, Source] = {}
+_recorded: dict[str, ComponentSource] = {}
 _given: dict[str, Any] = {}
 _modules: dict[tuple[str, str], ModuleType] = {}
 
@@ -93,13 +93,15 @@ class Registry:
             raise BadInput(f"{reference} is {_describe(component)}; it must be {self.expected}")
         return component
 
-    def source(self, reference: str) -> Source | None:
+    def source(self, reference: str) -> ComponentSource | None:
         """Where a component comes from; None if it is built in or has no file."""
         if reference in self.builtin:
             return None
         component = self.get(reference)
         file = _file_of(reference, component)
-        return None if file is None else Source(str(file), str(_root_of(component, file)), _hash(file))
+        return (
+            None if file is None else ComponentSource(str(file), str(_root_of(component, file)), _hash(file))
+        )
 
     def reference(self, component: Any) -> str:
         """The reference of a class or function: its short name, import string or file."""
@@ -179,7 +181,7 @@ def add_sources(sources: Mapping[str, Any]) -> None:
         True
     """
     for reference, source in sources.items():
-        _recorded[reference] = Source(**source)
+        _recorded[reference] = ComponentSource(**source)
 
 
 def recorded_sources() -> dict[str, dict[str, str]]:

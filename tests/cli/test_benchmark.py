@@ -4,7 +4,7 @@ import pytest
 
 from everlearn.cli.protocols import save_result
 from everlearn.runs import Record, list_records, record
-from everlearn.runs.sweep.suite import Entry, get_size
+from everlearn.runs.sweep.suite import SuiteEntry, get_size
 
 from .outcomes import Run, assert_refused
 
@@ -29,7 +29,7 @@ class Constant(Learner):
 
 
 def test_finished_runs_give_a_card_and_are_not_repeated(run: Run) -> None:
-    entry = Entry("nearest", get_size("smoke"))
+    entry = SuiteEntry("nearest", get_size("smoke"))
     for job in entry.jobs(Path("board"), 1):
         for _ in record(job.spec, job.folder):
             pass

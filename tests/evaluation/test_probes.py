@@ -10,7 +10,7 @@ from torch.nn import functional
 from everlearn.errors import BadInput
 from everlearn.evaluation.probes import (
     HIDDEN_UNITS,
-    MLP,
+    ProbeNet,
     ProbeResults,
     identity,
     mean_retention,
@@ -28,7 +28,7 @@ CODES = rng_at(0, "test codes").normal(4000).reshape(1000, 4)
 
 @pytest.mark.parametrize("classifies", [True, False])
 def test_gradients_are_those_of_torch(classifies: bool) -> None:
-    net = MLP(4, 3, rng_at(1, "test"))
+    net = ProbeNet(4, 3, rng_at(1, "test"))
     net.weights += 0.1 * rng_at(2, "test").normal(len(net.weights))
     targets = np.eye(3)[rng_at(3, "test").integers(50, 3)] if classifies else CODES[:50, :3] ** 2
     first, bias, last, last_bias = (torch.tensor(part, requires_grad=True) for part in net.layers)

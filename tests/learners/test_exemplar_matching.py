@@ -2,18 +2,18 @@ import numpy as np
 import pytest
 
 from everlearn.learners.dcl_paper import DCLPaper
-from everlearn.learners.exemplar_matching import Match
+from everlearn.learners.exemplar_matching import ExemplarMatch
 from everlearn.streams import sprites
 from everlearn.streams.stream import Images
 
 TASK = sprites(image_size=16, classes_per_task=3).task(0).for_learner()
 
 
-def match(label: int, residual: float, runner_up: float) -> Match:
+def match(label: int, residual: float, runner_up: float) -> ExemplarMatch:
     """One match; the label of the runner-up is 10 times its residual."""
     other = -1 if np.isinf(runner_up) else int(10 * runner_up)
     values = (np.array([label]), np.full((1, 4), residual), np.array([residual]), np.array([runner_up]))
-    return Match(*values, np.array([other]))
+    return ExemplarMatch(*values, np.array([other]))
 
 
 def test_best_of_keeps_a_runner_up_of_another_class() -> None:
@@ -28,18 +28,18 @@ def test_best_of_keeps_a_runner_up_of_another_class() -> None:
 
 def test_ratio_is_one_without_a_runner_up() -> None:
     assert match(1, 5.0, np.inf).ratios == [1.0]
-    alone = Match.of_candidates(np.array([[3, 3]]), np.array([[2.0, 1.0]]), np.zeros((1, 4)))
+    alone = ExemplarMatch.of_candidates(np.array([[3, 3]]), np.array([[2.0, 1.0]]), np.zeros((1, 4)))
     assert (alone.runner_up_labels[0], alone.ratios[0]) == (-1, 1.0)
 
 
 def test_matches_are_cached_until_the_memory_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def match_all(images: Images) -> Match:
+    def match_all(images: Images) -> ExemplarMatch:
         calls.append(len(images))
         n = len(images)
         labels = np.zeros(n, np.int64)
-        return Match(labels, np.zeros((n, 4)), np.zeros(n), np.ones(n), labels + 1)
+        return ExemplarMatch(labels, np.zeros((n, 4)), np.zeros(n), np.ones(n), labels + 1)
 
     learner = DCLPaper.tiny()
     monkeypatch.setattr(learner, "match", match_all)
@@ -66,7 +66,9 @@ def calibrated() -> DCLPaper:
     learner.begin(TASK)
     pairs = ((0, 1), (0, 2), (1, 2), (1, 0), (2, 1))
     for i, (label, other) in enumerate(pairs):
-        found = Match.of_candidates(np.array([[label, other]]), np.array([[1.0, 9.0]]), np.zeros((1, 4)))
+        found = ExemplarMatch.of_candidates(
+            np.array([[label, other]]), np.array([[1.0, 9.0]]), np.zeros((1, 4))
+        )
         learner.exemplars.keep_known(np.array([float(i)]), found)
     return learner
 

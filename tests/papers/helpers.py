@@ -8,7 +8,7 @@ from everlearn.evaluation import Row
 from everlearn.papers import Paper
 from everlearn.papers.report import Reproduction
 from everlearn.reports.groups import Group
-from everlearn.reports.run_results import Evaluation, RunResults
+from everlearn.reports.run_results import EvaluationResult, RunResults
 from everlearn.runs.sweep import Capacity, run_jobs
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _accuracy_run(curve: Sequence[float]) -> RunResults:
         Row.from_counts(k, list(range(k + 1)), [round(N_IMAGES * value)] * (k + 1), [N_IMAGES] * (k + 1))
         for k, value in enumerate(curve)
     ]
-    run = RunResults(NO_RECORD, tuple(Evaluation(row, None, {}) for row in rows), 1.0)
+    run = RunResults(NO_RECORD, tuple(EvaluationResult(row, None, {}) for row in rows), 1.0)
     run.ended = [{"n_images": 1} for _ in curve]
     return run
 

@@ -4,14 +4,22 @@ import math
 
 import pytest
 
-from everlearn.papers.claims import Metric, above_next, as_high_as, at_least, at_most, at_most_half, not_below
+from everlearn.papers.claims import (
+    RunMetric,
+    above_next,
+    as_high_as,
+    at_least,
+    at_most,
+    at_most_half,
+    not_below,
+)
 from everlearn.papers.experiment import Check
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
 from .helpers import NO_RECORD, group
 
-VALUE = Metric("value", lambda run: run.seconds)
+VALUE = RunMetric("value", lambda run: run.seconds)
 Seeds = tuple[float, ...]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.plotting import STYLES, Part, draw_parts
+from everlearn.plotting import STYLES, FigurePart, draw_parts
 from everlearn.plotting.axes import (
     Bar,
     _spread,
@@ -42,7 +42,9 @@ def test_label_of_a_line_out_of_view_is_at_the_border() -> None:
 
 def test_parts_are_stacked_by_height() -> None:
     heights = [1.0, 3.0]
-    parts = [Part(lambda data, h=h: h * data, lambda figure, data, style: figure.subplots()) for h in heights]  # type: ignore[var-annotated]
+    parts = [
+        FigurePart(lambda data, h=h: h * data, lambda figure, data, style: figure.subplots()) for h in heights
+    ]  # type: ignore[var-annotated]
     assert draw_parts(1.0, LIGHT, parts[0]).get_size_inches().tolist() == [5.5, 1.0]
     both = draw_parts(2.0, LIGHT, *parts)
     assert both.get_size_inches().tolist() == [5.5, 8.0]

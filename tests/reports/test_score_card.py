@@ -15,11 +15,11 @@ from everlearn.reports.score_card import (
     read_cards,
 )
 from everlearn.runs import record
-from everlearn.runs.sweep.suite import LONG, Entry, get_size
+from everlearn.runs.sweep.suite import LONG, SuiteEntry, get_size
 
 from .cards import card_of
 
-NEAREST = Entry("nearest", get_size("smoke"))
+NEAREST = SuiteEntry("nearest", get_size("smoke"))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_missing_scores_say_why(root: Path) -> None:
 
 
 def test_learners_without_labels_are_not_applicable(tmp_path: Path) -> None:
-    entry = Entry("cci-vae", get_size("smoke"))
+    entry = SuiteEntry("cci-vae", get_size("smoke"))
     card = make_card(entry, tmp_path, 1)
     assert entry.jobs(tmp_path, 1) == []
     assert {score.status for score in card.scores.values()} == {NOT_APPLICABLE}

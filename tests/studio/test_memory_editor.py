@@ -16,7 +16,7 @@ from everlearn.runs.memory_edit import edit_memory, exemplar_of, load_run
 from everlearn.runs.run_record import RecordLock
 from everlearn.serialization import digest
 from everlearn.streams.stream import Images
-from everlearn.studio.memory_editor import Edit, Session, SessionCache
+from everlearn.studio.memory_editor import ClassEdit, Session, SessionCache
 from everlearn.studio.model_views import recognition
 from everlearn.studio.security import Conflict
 
@@ -49,7 +49,7 @@ def saved_memory(folder: Path) -> ExemplarMemory:
     return editable_memory(load_run(Record(folder)).learner)
 
 
-def edit_record(folder: Path, *edits: Edit) -> None:
+def edit_record(folder: Path, *edits: ClassEdit) -> None:
     """Edit a record as the command line does."""
     edit_memory(Record(folder), [(edit.action, edit.apply) for edit in edits])
 
@@ -61,9 +61,9 @@ def session(records: Path) -> Session:
 
 def test_edits_change_the_record_when_they_are_saved(session: Session, records: Path) -> None:
     before = all_bytes(records / "dcl")
-    session.edit(Edit("add", session.next_label(), "new", image(9)), version=0)
-    session.edit(Edit("rename", 0, "first"), version=0)
-    session.edit(Edit("forget", 1), version=0)
+    session.edit(ClassEdit("add", session.next_label(), "new", image(9)), version=0)
+    session.edit(ClassEdit("rename", 0, "first"), version=0)
+    session.edit(ClassEdit("forget", 1), version=0)
     assert session.memory.classes() == [0, 2, 3, 4, 5, 6]
     assert all_bytes(records / "dcl") == before
     events = session.save()
@@ -80,9 +80,9 @@ def test_edits_change_the_record_when_they_are_saved(session: Session, records: 
 
 def test_undo_restores_the_state(session: Session) -> None:
     original = digest(session.learner.state())
-    session.edit(Edit("rename", 3, "renamed"), version=0)
+    session.edit(ClassEdit("rename", 3, "renamed"), version=0)
     renamed = digest(session.learner.state())
-    session.edit(Edit("forget", 3), version=1)
+    session.edit(ClassEdit("forget", 3), version=1)
     session.undo(version=2)
     assert digest(session.learner.state()) == renamed
     session.undo(version=3)
@@ -94,30 +94,30 @@ def test_undo_restores_the_state(session: Session) -> None:
 def test_a_forgotten_image_is_in_no_file(session: Session, records: Path) -> None:
     erased = session.memory.images_of(4)[0].tobytes()
     assert erased in all_bytes(records / "dcl")
-    session.edit(Edit("forget", 4), version=0)
+    session.edit(ClassEdit("forget", 4), version=0)
     session.save()
     assert erased not in all_bytes(records / "dcl")
 
 
 def test_edits_of_an_old_version_are_rejected(session: Session) -> None:
-    session.edit(Edit("rename", 0, "mine"), version=0)
+    session.edit(ClassEdit("rename", 0, "mine"), version=0)
     with pytest.raises(Conflict, match="label 0 was changed meanwhile"):
-        session.edit(Edit("forget", 0), version=0)
-    session.edit(Edit("forget", 1), version=0)
+        session.edit(ClassEdit("forget", 0), version=0)
+    session.edit(ClassEdit("forget", 1), version=0)
     with pytest.raises(Conflict, match="meanwhile"):
         session.undo(version=1)
     with pytest.raises(ValueError, match="label 1"):
-        session.edit(Edit("rename", 1, "gone"), version=2)
+        session.edit(ClassEdit("rename", 1, "gone"), version=2)
 
 
 def test_a_rejected_edit_changes_nothing(session: Session) -> None:
     before = digest(session.learner.state())
     invalid_images = (
-        Edit("add", 0, image=image(1)),
-        Edit("add", 6, "\n", image(1)),
-        Edit("add", 6, image=np.zeros((8, 8), np.uint8)),
+        ClassEdit("add", 0, image=image(1)),
+        ClassEdit("add", 6, "\n", image(1)),
+        ClassEdit("add", 6, image=np.zeros((8, 8), np.uint8)),
     )
-    for edit in (*invalid_images, Edit("rename", 0, ""), Edit("forget", 77)):
+    for edit in (*invalid_images, ClassEdit("rename", 0, ""), ClassEdit("forget", 77)):
         with pytest.raises(ValueError, match=r"."):
             session.edit(edit, version=0)
     assert (digest(session.learner.state()), session.edits) == (before, [])
@@ -126,8 +126,8 @@ def test_a_rejected_edit_changes_nothing(session: Session) -> None:
 def test_unsaved_edits_are_applied_to_a_record_that_changed(records: Path) -> None:
     sessions, record = SessionCache(), Record(records / "dcl")
     with sessions.open(record) as session:
-        session.edit(Edit("rename", 0, "mine"), version=0)
-    edit_record(records / "dcl", Edit("rename", 1, "theirs"))
+        session.edit(ClassEdit("rename", 0, "mine"), version=0)
+    edit_record(records / "dcl", ClassEdit("rename", 1, "theirs"))
     with sessions.open(record) as session:
         assert (session.memory.name(0), session.memory.name(1)) == ("mine", "theirs")
         session.save()
@@ -136,8 +136,8 @@ def test_unsaved_edits_are_applied_to_a_record_that_changed(records: Path) -> No
 
 
 def test_an_edit_that_does_not_apply_any_more_changes_no_file(session: Session, records: Path) -> None:
-    session.edit(Edit("rename", 0, "mine"), version=0)
-    edit_record(records / "dcl", Edit("forget", 0))
+    session.edit(ClassEdit("rename", 0, "mine"), version=0)
+    edit_record(records / "dcl", ClassEdit("forget", 0))
     before = all_bytes(records / "dcl")
     with pytest.raises(Conflict, match="does not apply any more"):
         session.save()
@@ -145,7 +145,7 @@ def test_an_edit_that_does_not_apply_any_more_changes_no_file(session: Session, 
 
 
 def test_a_running_record_is_not_saved(session: Session, records: Path) -> None:
-    session.edit(Edit("forget", 0), version=0)
+    session.edit(ClassEdit("forget", 0), version=0)
     with RecordLock(records / "dcl"), pytest.raises(Conflict, match="running"):
         session.save()
     assert len(session.edits) == 1
@@ -159,7 +159,7 @@ def test_saved_edits_equal_those_of_the_command_line(tmp_path: Path) -> None:
     events.close()  # type: ignore[attr-defined]  # a generator
     shutil.copytree(tmp_path / "studio", tmp_path / "command_line")
     session = Session(Record(tmp_path / "studio"))
-    edits = (Edit("rename", 0, "thing"), Edit("forget", 1))
+    edits = (ClassEdit("rename", 0, "thing"), ClassEdit("forget", 1))
     for edit in edits:
         session.edit(edit, version=0)
     session.save()
@@ -171,7 +171,7 @@ def test_saved_edits_equal_those_of_the_command_line(tmp_path: Path) -> None:
 
 def test_accuracy_before_and_after_edits(session: Session) -> None:
     for label in range(1, 6):
-        session.edit(Edit("forget", label), version=0)
+        session.edit(ClassEdit("forget", label), version=0)
     state = digest(session.learner.state())
     before, after, n_images = session.accuracy()
     assert n_images == 18
@@ -187,12 +187,12 @@ def test_idle_sessions_without_edits_are_dropped(records: Path) -> None:
     with sessions.open(copies[3]) as idle:
         pass
     with sessions.open(copies[0]) as with_edits:
-        with_edits.edit(Edit("forget", 0), version=0)
+        with_edits.edit(ClassEdit("forget", 0), version=0)
     with sessions.open(copies[1]) as in_use:
         for copy in (copies[2], copies[3], copies[2], copies[3]):
             with sessions.open(copy):
                 pass
-        in_use.edit(Edit("forget", 1), version=0)
+        in_use.edit(ClassEdit("forget", 1), version=0)
     for copy, known in ((copies[0], with_edits), (copies[1], in_use)):
         with sessions.open(copy) as session:
             assert session is known
@@ -205,16 +205,16 @@ def test_concurrent_edits_are_all_applied(studio: Studio, records: Path, n_edits
     """Clients add, rename and forget concurrently; the same edits in sequence give the same run."""
     barrier = threading.Barrier(N_CLIENTS)
 
-    def edit_as(client: int) -> list[tuple[int, Edit]]:
-        done: list[tuple[int, Edit]] = []
+    def edit_as(client: int) -> list[tuple[int, ClassEdit]]:
+        done: list[tuple[int, ClassEdit]] = []
         barrier.wait()
         for number in range(0, n_edits, 2):
             name = f"{client}-{number}"
             query = {"record": "dcl", "version": 0, "name": name}
             answer = studio.post("/api/memory/add", canvas_pixels(number), **query).json()
             label, version = answer["label"], answer["version"]
-            done.append((version, Edit("add", label, name, as_stored(records, number))))
-            edit = Edit("rename", label, f"{name}!") if number % 4 else Edit("forget", label)
+            done.append((version, ClassEdit("add", label, name, as_stored(records, number))))
+            edit = ClassEdit("rename", label, f"{name}!") if number % 4 else ClassEdit("forget", label)
             answer = studio.post(
                 f"/api/memory/{edit.action}", record="dcl", version=version, **vars(edit)
             ).json()
@@ -245,7 +245,9 @@ def test_classes_of_a_folder_have_the_names_of_its_folders(tmp_path: Path) -> No
     train(RunSpec.make(stream="folder", learner="dcl", settings=settings), tmp_path / "record")
     session = Session(Record(tmp_path / "record"))
     assert [session.class_name(label) for label in session.memory.classes()] == ["cup", "pear"]
-    session.edit(Edit("rename", 1, "kite"), version=0)
-    session.edit(Edit("add", 2, None, session.image(0, 0)), version=1)  # not the spoon, which was not seen
+    session.edit(ClassEdit("rename", 1, "kite"), version=0)
+    session.edit(
+        ClassEdit("add", 2, None, session.image(0, 0)), version=1
+    )  # not the spoon, which was not seen
     assert [session.class_name(label) for label in session.memory.classes()] == ["cup", "kite", "2"]
     assert recognition(session.learner, session.image(1, 0), session.class_name)["name"] == "kite"

@@ -12,7 +12,7 @@ from everlearn.runs import Record, RunState
 from everlearn.runs.memory_edit import load_run
 from everlearn.streams import sprites
 from everlearn.streams.stream import Images
-from everlearn.studio.memory_editor import Edit, Session
+from everlearn.studio.memory_editor import ClassEdit, Session
 from everlearn.studio.model_views import (
     N_CANDIDATES,
     N_INFERRED,
@@ -68,7 +68,7 @@ def test_candidates_are_sorted_by_residual(session: Session) -> None:
 
 def test_a_forgotten_class_is_not_predicted(session: Session) -> None:
     image = session.memory.images_of(3)[0]
-    session.edit(Edit("forget", 3), version=0)
+    session.edit(ClassEdit("forget", 3), version=0)
     found = recognition(session.learner, image)
     assert found["label"] != 3
     assert 3 not in [each["label"] for each in found["candidates"]]

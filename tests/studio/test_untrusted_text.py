@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from everlearn.studio.memory_editor import Edit
+from everlearn.studio.memory_editor import ClassEdit
 
 from .browser import draw_shape, open_page
 from .live_server import Studio, serve_in_thread
@@ -72,7 +72,7 @@ def untrusted_records(trained_records: Path, tmp_path_factory: pytest.TempPathFa
         (copy / "name.txt").write_text(text, "utf-8")
     shutil.copytree(trained_records / "dcl", folder / "dcl")
     (folder / "dcl" / "name.txt").write_text(SCRIPTS[2], "utf-8")
-    edit_record(folder / "dcl", *(Edit("rename", label, SCRIPTS[label]) for label in range(6)))
+    edit_record(folder / "dcl", *(ClassEdit("rename", label, SCRIPTS[label]) for label in range(6)))
     return folder
 
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from everlearn import learners, reports, runs
 from everlearn.cli.arguments import ANY_RUN, RUN, RunChoice, Whole
-from everlearn.cli.output import Console, ConsoleArg, Result, table
+from everlearn.cli.output import CommandResult, Console, ConsoleArg, table
 from everlearn.errors import BadInput, check_range
 
 FULL = "nothing"
@@ -22,7 +22,7 @@ Count = Annotated[Whole, Parameter(metavar="N", group=RUN)]
 
 def ablate(
     choice: RunChoice = ANY_RUN, *, records: Folder = Path("ablation"), new: Count = 1000, console: ConsoleArg
-) -> Result:
+) -> CommandResult:
     """Run a method as it is and without each of its components, and compare the results.
 
     Finished runs are not repeated, so the same command continues a stopped ablation.
@@ -36,7 +36,7 @@ def ablate(
     spec = choice.build()
     rows = [_row(name, each, records, new, console) for name, each in _variants(spec).items()]
     data = {"learner": spec.learner.name, "tasks": rows[0]["tasks"], "new": new, "ablations": rows}
-    return Result(data, lambda: _table(rows, new))
+    return CommandResult(data, lambda: _table(rows, new))
 
 
 def _variants(spec: "runs.RunSpec") -> dict[str, "runs.RunSpec"]:

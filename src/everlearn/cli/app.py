@@ -20,7 +20,7 @@ from cyclopts import (
 )
 
 from everlearn import __version__
-from everlearn.cli.output import Console, Result, notices_as_lines
+from everlearn.cli.output import CommandResult, Console, notices_as_lines
 from everlearn.errors import BadInput, unknown
 
 EXPECTED: dict[object, str] = {int: "a whole number", float: "a number", bool: "given without a value"}
@@ -86,13 +86,13 @@ for _command, (_target, _help) in COMMANDS.items():
 
 
 @app.command(name="--version", group=GLOBAL)
-def version() -> Result:
+def version() -> CommandResult:
     """Show the version."""
-    return Result({"version": __version__}, lambda: __version__)
+    return CommandResult({"version": __version__}, lambda: __version__)
 
 
 @app.command(name="--install-completion", group=GLOBAL)
-def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> Result:
+def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> CommandResult:
     """Install completion of commands for bash, zsh or fish.
 
     Args:
@@ -104,7 +104,9 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> R
         path = app.install_completion(shell=shell)
     except ShellDetectionError:
         raise BadInput("cannot detect the shell; name it: bash, zsh or fish") from None
-    return Result({"completion": str(path)}, lambda: f"Completion is in {path}; open a new shell to use it.")
+    return CommandResult(
+        {"completion": str(path)}, lambda: f"Completion is in {path}; open a new shell to use it."
+    )
 
 
 @app.meta.default
@@ -126,7 +128,7 @@ def _launch(
     bound.arguments.update(dict.fromkeys(injected, console))
     with notices_as_lines():
         result = command(*bound.args, **bound.kwargs)
-    if not isinstance(result, Result):
+    if not isinstance(result, CommandResult):
         return 0
     console.show(result)
     return result.exit_code

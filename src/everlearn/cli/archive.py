@@ -9,14 +9,14 @@ from cyclopts import Parameter
 
 from everlearn import runs
 from everlearn.cli.arguments import check_path
-from everlearn.cli.output import Console, ConsoleArg, Result, counted
+from everlearn.cli.output import CommandResult, Console, ConsoleArg, counted
 from everlearn.runs.archive import Progress
 
 MEGABYTE = 1_000_000
 Archive = Annotated[Path, Parameter(name=["--out", "-o"], metavar="FILE")]
 
 
-def pack(*records: Path, out: Archive = Path("records.tar.gz"), console: ConsoleArg) -> Result:
+def pack(*records: Path, out: Archive = Path("records.tar.gz"), console: ConsoleArg) -> CommandResult:
     """Write records to one archive file, with their checkpoints, to share or to keep outside of git.
 
     Args:
@@ -27,10 +27,10 @@ def pack(*records: Path, out: Archive = Path("records.tar.gz"), console: Console
         names = runs.pack([check_path(each) for each in records], check_path(out), progress)
     data = {"archive": str(out), "bytes": out.stat().st_size, "records": names}
     message = f"{out} has {counted(len(names), 'record')}, {data['bytes']:,} bytes"
-    return Result(data, lambda: f"{message}; restore with `everlearn unpack {out}`")
+    return CommandResult(data, lambda: f"{message}; restore with `everlearn unpack {out}`")
 
 
-def unpack(archive: Path, folder: Path = Path("records"), /, *, console: ConsoleArg) -> Result:
+def unpack(archive: Path, folder: Path = Path("records"), /, *, console: ConsoleArg) -> CommandResult:
     """Restore the records of an archive; every file is compared with its checksum.
 
     Args:
@@ -40,7 +40,9 @@ def unpack(archive: Path, folder: Path = Path("records"), /, *, console: Console
     with _megabytes(console, "Unpacking") as progress:
         names = runs.unpack(check_path(archive), check_path(folder), progress)
     data = {"folder": str(folder), "records": names}
-    return Result(data, lambda: f"{counted(len(names), 'record')} restored in {folder}: {', '.join(names)}")
+    return CommandResult(
+        data, lambda: f"{counted(len(names), 'record')} restored in {folder}: {', '.join(names)}"
+    )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import Assignments, check_path, read_assignments
-from everlearn.cli.output import ConsoleArg, Result, details, table
+from everlearn.cli.output import CommandResult, ConsoleArg, details, table
 from everlearn.cli.run import RECORDS
 from everlearn.cli.sweep import OptionalInt, default_gpus
 from everlearn.errors import BadInput
@@ -34,7 +34,7 @@ def benchmark(
     workers: OptionalInt = None,
     name: str = "",
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Run the suite of the leaderboard with a learner, and write its score card.
 
     Ctrl-C saves and stops all runs; the same command continues them. Evaluations that are impossible for the
@@ -52,10 +52,10 @@ def benchmark(
     """
     from everlearn.cli.progress import show_sweep
     from everlearn.reports.score_card import make_card
-    from everlearn.runs.sweep.suite import Entry, get_size
+    from everlearn.runs.sweep.suite import SuiteEntry, get_size
 
     settings = read_assignments(set, example="memory_size=500", section="learner.")
-    entry = Entry(learner, get_size(size), settings, name)
+    entry = SuiteEntry(learner, get_size(size), settings, name)
     n_seeds = entry.size.n_seeds if seeds is None else seeds
     jobs = entry.jobs(check_path(folder), n_seeds)
     outcome = None
@@ -67,7 +67,7 @@ def benchmark(
     return _result(card, card.write(entry.folder(folder)), outcome)
 
 
-def _result(card: "ScoreCard", path: Path, outcome: "SweepOutcome | None") -> Result:
+def _result(card: "ScoreCard", path: Path, outcome: "SweepOutcome | None") -> CommandResult:
     data = {"card": str(path), **card.to_json()}
     title = f"{card.name}, size {card.size}, {len(card.seeds)} seed" + "s" * (len(card.seeds) != 1)
 
@@ -76,7 +76,7 @@ def _result(card: "ScoreCard", path: Path, outcome: "SweepOutcome | None") -> Re
         notes = outcome.messages() if outcome else []
         return details(title, [], lines, *notes, *_legend([card]), f"The score card is {path}")
 
-    return Result(data, render, outcome.exit_code if outcome else 0)
+    return CommandResult(data, render, outcome.exit_code if outcome else 0)
 
 
 def _legend(cards: "list[ScoreCard]") -> list[str]:
@@ -85,7 +85,7 @@ def _legend(cards: "list[ScoreCard]") -> list[str]:
     return [f"{LEGEND}."] if any(len(card.seeds) > 1 for card in cards) else []
 
 
-def leaderboard(folder: Folder = FOLDER, /, *, size: str = "", out: Page = None) -> Result:
+def leaderboard(folder: Folder = FOLDER, /, *, size: str = "", out: Page = None) -> CommandResult:
     """List the score cards of all learners.
 
     Args:
@@ -109,4 +109,4 @@ def leaderboard(folder: Folder = FOLDER, /, *, size: str = "", out: Page = None)
     if out is not None:
         files.write(out, board.to_markdown().encode())
     data = {"cards": board.rows(), "out": None if out is None else str(out)}
-    return Result(data, board.text)
+    return CommandResult(data, board.text)

@@ -8,11 +8,11 @@ from cyclopts import Group, Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import ANY_RUN, RunChoice
-from everlearn.cli.output import ConsoleArg, Result, details
+from everlearn.cli.output import CommandResult, ConsoleArg, details
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
-    from everlearn.runs.budget import Plan
+    from everlearn.runs.budget import BudgetPlan
 
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?(?:e\d{1,2})?) ?([kMGTPE]?)(?:B|FLOPs?)?", re.ASCII)
@@ -30,7 +30,7 @@ def budget(
     images: Amount = None,
     out: Out = None,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Find the settings with which a learner meets a budget.
 
     Chooses the largest memory within the bytes and the most epochs within FLOPs and images. Costs are
@@ -71,7 +71,7 @@ def read_amount(option: str, text: str | None) -> float | None:
     return float(found[1]) * PREFIXES[found[2]]
 
 
-def _result(plan: "Plan", limits: dict[str, Any], out: Path | None) -> Result:
+def _result(plan: "BudgetPlan", limits: dict[str, Any], out: Path | None) -> CommandResult:
     data = {
         "learner": plan.spec.learner.name,
         "settings": plan.settings,
@@ -83,10 +83,10 @@ def _result(plan: "Plan", limits: dict[str, Any], out: Path | None) -> Result:
         "budget": {"bytes": limits["n_bytes"], "flops": limits["flops"], "images": limits["images"]},
         "out": None if out is None else str(out),
     }
-    return Result(data, lambda: _table(plan, limits, out))
+    return CommandResult(data, lambda: _table(plan, limits, out))
 
 
-def _table(plan: "Plan", limits: dict[str, Any], out: Path | None) -> Any:
+def _table(plan: "BudgetPlan", limits: dict[str, Any], out: Path | None) -> Any:
     from everlearn.evaluation.formatting import format_amount, format_bytes, format_error
 
     def within(text: str, limit: float | None, form: Any) -> str:

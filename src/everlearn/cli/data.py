@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from everlearn.cli.output import NONE, ConsoleArg, Result, table
+from everlearn.cli.output import NONE, CommandResult, ConsoleArg, table
 from everlearn.streams.images.location import data_folder
 from everlearn.streams.images.sources import SOURCES, DataSource, data_source
 
@@ -19,15 +19,15 @@ MEGABYTE = 1_000_000
 
 
 @app.command(name="list")
-def list_() -> Result:
+def list_() -> CommandResult:
     """List the published datasets: where each is, or what to put where."""
     root = data_folder()
     data = {"folder": str(root), "datasets": {name: _entry(each, root) for name, each in SOURCES.items()}}
-    return Result(data, lambda: _table(data))
+    return CommandResult(data, lambda: _table(data))
 
 
 @app.command
-def fetch(name: str, /, *, to: Folder = None, console: ConsoleArg) -> Result:
+def fetch(name: str, /, *, to: Folder = None, console: ConsoleArg) -> CommandResult:
     """Download a published dataset; run it again to continue after an interruption.
 
     Args:
@@ -47,7 +47,7 @@ def fetch(name: str, /, *, to: Folder = None, console: ConsoleArg) -> Result:
     unverified = [file.name for file in downloaded if file.md5 is None]
     names = [file.name for file in downloaded]
     data = {"dataset": name, "folder": str(folder), "downloaded": names, "unverified": unverified}
-    return Result(data, lambda: _message(data))
+    return CommandResult(data, lambda: _message(data))
 
 
 def _entry(source: DataSource, root: Path) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from string import Template
 from typing import Any, Literal
 
 from everlearn import files
-from everlearn.cli.output import ConsoleArg, Result
+from everlearn.cli.output import CommandResult, ConsoleArg
 from everlearn.errors import BadInput
 
 Kind = Literal["learner", "stream"]
 
 
-def new(kind: Kind, name: str, /) -> Result:
+def new(kind: Kind, name: str, /) -> CommandResult:
     """Write a working file with a learner or a stream of your own.
 
     Args:
@@ -33,7 +33,7 @@ def new(kind: Kind, name: str, /) -> Result:
     files.write(path, Template(template).substitute(name=component, file=path, title=title).encode())
     reference = f"{path}:{component}"
     data = {"file": str(path), kind: reference, "run": f"everlearn run --{kind} {reference}"}
-    return Result(
+    return CommandResult(
         data,
         lambda: (
             f"Wrote {path}. Run it with `{data['run']} --tasks 3`; check it with "
@@ -42,7 +42,7 @@ def new(kind: Kind, name: str, /) -> Result:
     )
 
 
-def check(kind: Kind, reference: str, /, *, console: ConsoleArg) -> Result:
+def check(kind: Kind, reference: str, /, *, console: ConsoleArg) -> CommandResult:
     """Check that a learner or a stream keeps the promises of its interface.
 
     Args:
@@ -61,7 +61,7 @@ def check(kind: Kind, reference: str, /, *, console: ConsoleArg) -> Result:
         for number, each in enumerate(checks):
             update(number, len(checks), each.__name__.replace("_", " "))
             kept.append(testing.run_check(each, trial))
-    return Result(
+    return CommandResult(
         {kind: reference, "promises": kept},
         lambda: "\n".join(
             [*(f"ok  {each}" for each in kept), f"{reference} keeps all {len(kept)} promises."]

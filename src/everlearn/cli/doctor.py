@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from everlearn import __version__, learners
-from everlearn.cli.output import Result, table
+from everlearn.cli.output import CommandResult, table
 
 PACKAGES = ("torch", "numpy", "numba", "pydantic", "safetensors", "matplotlib")
 OPTIONAL_PACKAGES = {
@@ -24,7 +24,7 @@ DATASETS = ("mnist", "fashion", "omniglot")
 MEASURED_SECONDS = 0.5
 
 
-def doctor() -> Result:
+def doctor() -> CommandResult:
     """Show versions, devices, disk space, data, and the speed of rendering and training."""
     data = {
         "everlearn": __version__,
@@ -38,7 +38,7 @@ def doctor() -> Result:
         "data": {kind: _has_data(kind) for kind in DATASETS},
         **_speeds(),
     }
-    return Result(data, lambda: table(("", ""), _rows(data)))
+    return CommandResult(data, lambda: table(("", ""), _rows(data)))
 
 
 def _version(package: str) -> str | None:

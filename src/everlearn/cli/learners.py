@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from everlearn.cli.output import NONE, Result, settings_table, table
+from everlearn.cli.output import NONE, CommandResult, settings_table, table
 from everlearn.learners import LEARNERS, REGISTRY, entry, settings_class
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from everlearn.learners.registry import LearnerEntry
 
 
-def learners(name: str | None = None, /) -> Result:
+def learners(name: str | None = None, /) -> CommandResult:
     """List the learners, or all settings of one.
 
     Args:
@@ -23,7 +23,7 @@ def learners(name: str | None = None, /) -> Result:
     for each, point in REGISTRY.installed.items():  # listed without importing them
         data[each] = {"description": f"from {point.value}", "supervision": NONE, "data_parallel": False}
     titles = ("learner", "method", "supervision", "data-parallel")
-    return Result({"learners": data}, lambda: table(titles, [_row(each, data[each]) for each in data]))
+    return CommandResult({"learners": data}, lambda: table(titles, [_row(each, data[each]) for each in data]))
 
 
 def _data(entry: "LearnerEntry") -> dict[str, Any]:
@@ -38,11 +38,11 @@ def _row(name: str, data: dict[str, Any]) -> tuple[str, ...]:
     return name, data["description"], data["supervision"], "yes" if data["data_parallel"] else NONE
 
 
-def _settings(name: str) -> Result:
+def _settings(name: str) -> CommandResult:
     from everlearn.settings import describe
 
     data = {"learner": name, **_data(entry(name)), "settings": describe(settings_class(name))}
-    return Result(data, lambda: _details(data))
+    return CommandResult(data, lambda: _details(data))
 
 
 def _details(data: dict[str, Any]) -> "RenderableType":

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from everlearn import reports, runs
 from everlearn.cli import memory_store
 from everlearn.cli.arguments import Whole, check_path
-from everlearn.cli.output import ConsoleArg, Result, counted, table
+from everlearn.cli.output import CommandResult, ConsoleArg, counted, table
 from everlearn.errors import BadInput, check_range
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Out = Annotated[Path | None, Parameter(name=["--out", "-o"], show_default=False,
 
 
 @app.command(name="list")
-def list_(memory: Path, /, *, out: Out = None) -> Result:
+def list_(memory: Path, /, *, out: Out = None) -> CommandResult:
     """List the classes in a memory.
 
     Args:
@@ -42,7 +42,7 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
         if out is not None:
             raise BadInput("--out is only for records, because an on-disk memory may be too large; omit it")
         stored = memory_store.list_classes(memory)
-        return Result(stored, lambda: _overview(stored))
+        return CommandResult(stored, lambda: _overview(stored))
     exemplars = editable_memory(runs.load_run(runs.Record(memory)).learner)
     classes = [
         {"label": label, "name": exemplars.name(label), "images": len(exemplars.images_of(label))}
@@ -54,7 +54,7 @@ def list_(memory: Path, /, *, out: Out = None) -> Result:
         data["image"] = str(
             reports.save(reports.image_sheet(exemplars.images[rows], columns=SHEET_COLUMNS), out)
         )
-    return Result(data, lambda: _overview(data))
+    return CommandResult(data, lambda: _overview(data))
 
 
 @app.command
@@ -66,7 +66,7 @@ def add(
     label: Whole | None = None,
     name: str | None = None,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Add an exemplar to a class, or a new class; nothing is trained.
 
     Args:
@@ -104,7 +104,7 @@ def add(
 
 
 @app.command
-def rename(memory: Path, label: str, name: str, /) -> Result:
+def rename(memory: Path, label: str, name: str, /) -> CommandResult:
     """Rename a class; its label stays.
 
     Args:
@@ -125,7 +125,7 @@ def rename(memory: Path, label: str, name: str, /) -> Result:
 
 
 @app.command
-def forget(memory: Path, label: str, /) -> Result:
+def forget(memory: Path, label: str, /) -> CommandResult:
     """Delete a class; no file keeps a byte of its images.
 
     Args:
@@ -154,9 +154,9 @@ def _edit(record: Path, action: "MemoryAction", edit: "Callable[[ExemplarMemory]
     return event
 
 
-def _result(record: Path, event: "MemoryEdited", message: str, **more: Any) -> Result:
+def _result(record: Path, event: "MemoryEdited", message: str, **more: Any) -> CommandResult:
     data = {"record": str(record), "label": event.label, **more, "memory_bytes": event.memory_bytes}
-    return Result(data, lambda: f"{message}; the memory has {event.memory_bytes:,} bytes")
+    return CommandResult(data, lambda: f"{message}; the memory has {event.memory_bytes:,} bytes")
 
 
 def _find_label(memory: "ExemplarMemory", word: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cyclopts import App
 
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole, check_path, read_image, read_tasks
-from everlearn.cli.output import Console, ConsoleArg, Result, UpdateProgress, counted, table
+from everlearn.cli.output import CommandResult, Console, ConsoleArg, UpdateProgress, counted, table
 from everlearn.errors import BadInput, check_range, unknown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ app = App(name="store", help="Create, fill and search an on-disk memory.")
 
 
 @app.command
-def create(memory: Path, /, *, image_size: Whole = 64, colour: bool = False) -> Result:
+def create(memory: Path, /, *, image_size: Whole = 64, colour: bool = False) -> CommandResult:
     """Create an empty on-disk memory for up to a million classes.
 
     Args:
@@ -33,13 +33,13 @@ def create(memory: Path, /, *, image_size: Whole = 64, colour: bool = False) -> 
     from everlearn.memory import OnDiskMemory
 
     OnDiskMemory.create(check_path(memory), image_shape=shape).close()
-    return Result({"memory": str(memory), "image_shape": list(shape)}, lambda: f"created {memory}")
+    return CommandResult({"memory": str(memory), "image_shape": list(shape)}, lambda: f"created {memory}")
 
 
 @app.command(name="import")
 def import_(
     memory: Path, /, stream: StreamChoice = ANY_STREAM, *, tasks: str = "0:10", console: ConsoleArg
-) -> Result:
+) -> CommandResult:
     """Import the exemplars of a stream; run it again to continue after an interruption.
 
     Args:
@@ -61,7 +61,7 @@ def import_(
 
 
 @app.command
-def search(memory: Path, image: Path, /, *, k: Whole = 3) -> Result:
+def search(memory: Path, image: Path, /, *, k: Whole = 3) -> CommandResult:
     """Find the images that are nearest to one.
 
     Args:
@@ -76,7 +76,7 @@ def search(memory: Path, image: Path, /, *, k: Whole = 3) -> Result:
             for label, distance in zip(labels[0].tolist(), distances[0].tolist(), strict=True)
         ]
     rows = [(str(each["label"]), each["name"], f"{each['distance']:,.0f}") for each in found]
-    return Result(
+    return CommandResult(
         {"memory": str(memory), "found": found},
         lambda: table(("label", "name", "distance"), rows) if rows else "the memory is empty",
     )
@@ -103,7 +103,7 @@ def list_classes(memory: Path) -> dict[str, Any]:
         return {"memory": str(memory), **_size(store), "classes": classes}
 
 
-def add(memory: Path, source: Path, label: int | None, name: str | None, console: Console) -> Result:
+def add(memory: Path, source: Path, label: int | None, name: str | None, console: Console) -> CommandResult:
     """Add an image, or all images of a folder."""
     with _open(memory) as store:
         before = len(store)
@@ -117,16 +117,16 @@ def add(memory: Path, source: Path, label: int | None, name: str | None, console
         return _result(memory, store, {"added": len(store) - before}, "added")
 
 
-def rename(memory: Path, word: str, name: str) -> Result:
+def rename(memory: Path, word: str, name: str) -> CommandResult:
     """Rename a class."""
     with _open(memory) as store:
         label = find_label(word, store.names(), store)
         store.rename(label, name)
     data = {"memory": str(memory), "label": label, "name": name}
-    return Result(data, lambda: f"renamed label {label} to {name}")
+    return CommandResult(data, lambda: f"renamed label {label} to {name}")
 
 
-def forget(memory: Path, word: str) -> Result:
+def forget(memory: Path, word: str) -> CommandResult:
     """Delete a class from every file."""
     with _open(memory) as store:
         label = find_label(word, store.names(), store)
@@ -220,9 +220,9 @@ def _size(store: "OnDiskMemory") -> dict[str, int]:
     return {"images": len(store), "bytes": store.disk_bytes, "ram_bytes": store.nbytes}
 
 
-def _result(memory: Path, store: "OnDiskMemory", data: dict[str, Any], what: str) -> Result:
+def _result(memory: Path, store: "OnDiskMemory", data: dict[str, Any], what: str) -> CommandResult:
     """The result of an edit; `what` was done with the images counted last in `data`."""
     size, n_images = _size(store), list(data.values())[-1]
     total = f"{memory} has {counted(size['images'], 'image')}, {size['bytes']:,} bytes"
     message = f"{counted(n_images, 'image')} {what}; {total}"
-    return Result({"memory": str(memory), **data, **size}, lambda: message)
+    return CommandResult({"memory": str(memory), **data, **size}, lambda: message)

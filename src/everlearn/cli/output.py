@@ -29,7 +29,7 @@ UpdateProgress = Callable[[float, int | None, str], None]
 
 
 @dataclass(frozen=True)
-class Result:
+class CommandResult:
     """Result of a command. Commands print nothing themselves, so `--json` works everywhere."""
 
     data: dict[str, Any]  # plain JSON values
@@ -43,7 +43,7 @@ class Console:
 
     as_json: bool = False
 
-    def show(self, result: Result) -> None:
+    def show(self, result: CommandResult) -> None:
         """Print a result."""
         if self.as_json:
             print(json.dumps(result.data, allow_nan=False))

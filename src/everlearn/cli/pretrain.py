@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
-from everlearn.cli.output import Console, ConsoleArg, Result
+from everlearn.cli.output import CommandResult, Console, ConsoleArg
 
 if TYPE_CHECKING:
     from everlearn.streams import Stream
@@ -28,7 +28,7 @@ def pretrain(
     batch_size: Whole = 64,
     learning_rate: float = 1e-3,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Pretrain a backbone on the first task of a stream.
 
     l2p starts from a small ViT; cwr*, ar1 and gnr start from a CNN. Takes minutes on one core, and starts
@@ -46,7 +46,7 @@ def pretrain(
     options = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     data = pretrain_backbone(_stream(stream), out, console, backbone, **options)
     accuracy, n_classes = data["accuracy"], data["classes"]
-    return Result(data, lambda: f"{out}: test accuracy {accuracy:.3f} on {n_classes} classes")
+    return CommandResult(data, lambda: f"{out}: test accuracy {accuracy:.3f} on {n_classes} classes")
 
 
 def pretrain_backbone(

@@ -15,7 +15,7 @@ from cyclopts import App, Group, Parameter
 
 from everlearn import files, reports, runs
 from everlearn.cli.arguments import ANY_STREAM, StreamChoice, Whole
-from everlearn.cli.output import Console, ConsoleArg, Result
+from everlearn.cli.output import CommandResult, Console, ConsoleArg
 from everlearn.errors import BadInput
 from everlearn.evaluation import protocols
 
@@ -31,10 +31,10 @@ Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 app = App(name="evaluate", help="Evaluate a trained learner on a protocol.")
 
 
-def _evaluate(name: str) -> Callable[..., Result]:
+def _evaluate(name: str) -> Callable[..., CommandResult]:
     """The command of a protocol that needs nothing but a record."""
 
-    def command(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
+    def command(record: Path, /, *, console: ConsoleArg, **options: Any) -> CommandResult:
         """The result is stored in the record.
 
         Args:
@@ -44,7 +44,7 @@ def _evaluate(name: str) -> Callable[..., Result]:
         """
         protocol = protocols.get(name)(**options)
         result, data = _run(protocol, _record(record), console)
-        return Result(save_result(_record(record), protocol.name, data), lambda: _table(result))
+        return CommandResult(save_result(_record(record), protocol.name, data), lambda: _table(result))
 
     return command
 
@@ -57,7 +57,7 @@ def _multiple_choice(
     out: Annotated[Path | None, Out] = None,
     console: ConsoleArg,
     **options: Any,
-) -> Result:
+) -> CommandResult:
     """Without a record, questions are about a stream, and only pixels and the model are evaluated.
 
     Args:
@@ -80,12 +80,12 @@ def _multiple_choice(
     data |= {"out": None if out is None else str(out)}
     if out is not None:
         _draw(protocol, result, out)
-    return Result(
+    return CommandResult(
         data if record is None else save_result(_record(record), protocol.name, data), lambda: _table(result)
     )
 
 
-def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> Result:
+def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> CommandResult:
     """The second record is stored next to the first.
 
     Args:
@@ -102,7 +102,7 @@ def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> 
     )
     online, offline = (reports.summary(reports.RunResults.from_record(each)) for each in both)
     result = OnlineOfflineResult(online=online, offline=offline)
-    return Result(save_result(first, protocol.name, result.to_json()), lambda: _table(result))
+    return CommandResult(save_result(first, protocol.name, result.to_json()), lambda: _table(result))
 
 
 def load_trained(record: "runs.Record") -> "runs.RunState":
@@ -149,7 +149,7 @@ def _draw(protocol: "Protocol[Any]", result: "ProtocolResult", out: Path) -> Non
 
     (part,) = protocol.figures.values()
     with use_style(STYLES["light"]):
-        figure = draw_parts([protocols.Group("", [result])], STYLES["light"], part)
+        figure = draw_parts([protocols.ResultGroup("", [result])], STYLES["light"], part)
         files.write(out, encode_figure(figure, out.suffix[1:].lower()))
 
 
@@ -166,11 +166,11 @@ def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _undocumented(name: str) -> Callable[..., Result]:
+def _undocumented(name: str) -> Callable[..., CommandResult]:
     return _OWN_COMMANDS.get(name) or _evaluate(name)
 
 
-def _command(name: str) -> Callable[..., Result]:
+def _command(name: str) -> Callable[..., CommandResult]:
     """The command of a protocol, with its options as parameters and its description as help."""
     protocol, command = protocols.get(name), _undocumented(name)
     signature = inspect.signature(command)
@@ -216,7 +216,7 @@ def _help(name: str) -> str:
     return f"{ast.get_docstring(protocol)}\n\n{own}"
 
 
-def __getattr__(name: str) -> Callable[..., Result]:
+def __getattr__(name: str) -> Callable[..., CommandResult]:
     """The command of a protocol, which is built when it is used."""
     if name not in protocols.REGISTRY.builtin:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import check_path
-from everlearn.cli.output import NONE, ConsoleArg, Result, counted, table
+from everlearn.cli.output import NONE, CommandResult, ConsoleArg, counted, table
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def teach(
     combine: Annotated[Combine | None, Parameter(show_default=False)] = None,
     stored: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Teach a memory a thing with one or more images of it; a new memory is created.
 
     Args:
@@ -89,7 +89,7 @@ def teach(
         data["stored"] = str(_save_sheet(sheets, stored))
     what = ", ".join(dict.fromkeys(each["name"] for each in taught))
     where = f"; what was stored is in {stored}" if stored is not None else ""
-    return Result(data, lambda: f"taught {what}; {memory} knows {counted(len(names), 'thing')}{where}")
+    return CommandResult(data, lambda: f"taught {what}; {memory} knows {counted(len(names), 'thing')}{where}")
 
 
 def ask(
@@ -99,7 +99,7 @@ def ask(
     keep_unknown: Annotated[bool, Parameter(negative=())] = False,
     interactive: Annotated[bool, Parameter(negative=())] = False,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Ask a memory what images show.
 
     Args:
@@ -129,10 +129,12 @@ def ask(
                     answers.append(_as_data(path, answer))
                     update(done + 1, len(paths), answer.name or "unknown")
     titles = ("image", "name", "confidence", "status", "runner-up", "compared by")
-    return Result({"memory": str(memory), "answers": answers}, lambda: table(titles, map(_row, answers)))
+    return CommandResult(
+        {"memory": str(memory), "answers": answers}, lambda: table(titles, map(_row, answers))
+    )
 
 
-def forget(memory: Path, name: str, /) -> Result:
+def forget(memory: Path, name: str, /) -> CommandResult:
     """Erase a class from a memory; no file keeps a byte of it.
 
     Args:
@@ -143,13 +145,13 @@ def forget(memory: Path, name: str, /) -> Result:
         n = recogniser.forget(name)
         names = recogniser.names
     data = {"memory": str(memory), "forgotten": name, "exemplars": n, "classes": names}
-    return Result(
+    return CommandResult(
         data,
         lambda: f"erased {name}: {counted(n, 'exemplar')}; {memory} knows {counted(len(names), 'thing')}",
     )
 
 
-def rename(memory: Path, old: str, new: str, /) -> Result:
+def rename(memory: Path, old: str, new: str, /) -> CommandResult:
     """Rename a class of a memory.
 
     Args:
@@ -160,16 +162,18 @@ def rename(memory: Path, old: str, new: str, /) -> Result:
     with opened(memory) as recogniser:
         recogniser.rename(old, new)
         names = recogniser.names
-    return Result({"memory": str(memory), "classes": names}, lambda: f"{old} is now {new}")
+    return CommandResult({"memory": str(memory), "classes": names}, lambda: f"{old} is now {new}")
 
 
-def list_classes(memory: Path) -> Result:
+def list_classes(memory: Path) -> CommandResult:
     """The classes of a memory, as `everlearn list` shows them."""
     with opened(memory) as recogniser:
         classes = [{"name": name, "images": recogniser.n_images(name)} for name in recogniser.names]
         data = {"memory": str(memory), "features": recogniser.features.name, "classes": classes}
     rows = [(str(each["name"]), str(each["images"])) for each in classes]
-    return Result(data, lambda: table(("name", "images"), rows) if rows else f"{memory} knows nothing yet")
+    return CommandResult(
+        data, lambda: table(("name", "images"), rows) if rows else f"{memory} knows nothing yet"
+    )
 
 
 def is_recogniser(folder: Path) -> bool:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from everlearn import files, reports, runs
 from everlearn.cli.arguments import Flag, check_path
-from everlearn.cli.output import Result, details, table, text
+from everlearn.cli.output import CommandResult, details, table, text
 from everlearn.errors import BadInput, unknown
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -26,7 +26,7 @@ OutFile = Annotated[Path | None, Parameter(show_default=False, metavar="FILE")]
 Out = Parameter(name=["--out", "-o"], show_default=False, metavar="FILE")
 
 
-def list_(folder: Path = Path("records"), /) -> Result:
+def list_(folder: Path = Path("records"), /) -> CommandResult:
     """List the records in a folder, or the classes of a memory.
 
     Args:
@@ -40,7 +40,7 @@ def list_(folder: Path = Path("records"), /) -> Result:
         raise BadInput(f"{folder} is a record; show it with `everlearn show {folder}`")
     rows = [reports.summary(reports.RunResults.from_record(record)) for record in runs.list_records(folder)]
     titles = ("record", "learner", "stream", "tasks", "accuracy", "forgetting", "time")
-    return Result(
+    return CommandResult(
         {"records": rows},
         lambda: table(titles, map(_list_row, rows)) if rows else f"{folder} has no records yet",
     )
@@ -60,7 +60,7 @@ def _list_row(data: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def show(record: Path, /, *, time: Flag = False) -> Result:
+def show(record: Path, /, *, time: Flag = False) -> CommandResult:
     """Show the results of a run: progress, accuracy and cost.
 
     Args:
@@ -70,7 +70,7 @@ def show(record: Path, /, *, time: Flag = False) -> Result:
     return _times(runs.Record(record)) if time else record_result(runs.Record(record))
 
 
-def _times(record: "runs.Record") -> Result:
+def _times(record: "runs.Record") -> CommandResult:
     from everlearn.evaluation.formatting import format_duration
 
     phases = reports.phase_seconds(record)
@@ -84,16 +84,16 @@ def _times(record: "runs.Record") -> Result:
     rows.append(("all", format_duration(total), ""))
     if cpu is not None:
         rows.append(("CPU time", format_duration(cpu), ""))
-    return Result(data, lambda: table(("", "time", "share"), rows))
+    return CommandResult(data, lambda: table(("", "time", "share"), rows))
 
 
-def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> Result:
+def record_result(record: "runs.Record", *, note: str = "", exit_code: int = 0) -> CommandResult:
     """The results of a run, for `run`, `resume` and `show`."""
     results = reports.RunResults.from_record(record)
     data = reports.summary(results)
     title = f"{data['learner']} on {data['stream'] or 'a stream (not started)'}"
     more = [f"\n {note}"] if note else []
-    return Result(data, lambda: details(title, _lines(results, data), *more), exit_code)
+    return CommandResult(data, lambda: details(title, _lines(results, data), *more), exit_code)
 
 
 def _lines(results: "reports.RunResults", data: dict[str, Any]) -> list[tuple[str, str]]:
@@ -141,7 +141,7 @@ def compare(
     csv: OutFile = None,
     latex: OutFile = None,
     markdown: OutFile = None,
-) -> Result:
+) -> CommandResult:
     """Compare runs in a table; runs that differ only in seeds form one row.
 
     Says what ± is, how many test images accuracies near 1 rest on, and which records were not counted.
@@ -164,10 +164,12 @@ def compare(
     written = dict(
         zip(("csv", "latex", "markdown"), (path and str(path) for path in outs.values()), strict=True)
     )
-    return Result({"rows": comparison.rows, "notes": comparison.notes, **written}, comparison.text)
+    return CommandResult({"rows": comparison.rows, "notes": comparison.notes, **written}, comparison.text)
 
 
-def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dark: Flag = False) -> Result:
+def plot(
+    kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dark: Flag = False
+) -> CommandResult:
     """Draw a figure of runs.
 
     Args:
@@ -183,10 +185,10 @@ def plot(kind: str, /, *runs: Path, out: Annotated[Path | None, Out] = None, dar
         raise unknown("figure", kind, reports.captions())
     path = check_path(out or Path(f"everlearn-{kind}.svg"))
     reports.figure(kind, _records(runs), path, style="dark" if dark else "light")
-    return Result({"figure": kind, "out": str(path)}, lambda: f"{kind} is in {path}")
+    return CommandResult({"figure": kind, "out": str(path)}, lambda: f"{kind} is in {path}")
 
 
-def report(*runs: Path, out: Annotated[Path, Out] = Path("report.html")) -> Result:
+def report(*runs: Path, out: Annotated[Path, Out] = Path("report.html")) -> CommandResult:
     """Write an HTML report of runs with tables and figures in one file.
 
     Args:
@@ -196,7 +198,7 @@ def report(*runs: Path, out: Annotated[Path, Out] = Path("report.html")) -> Resu
     records = _records(runs)
     reports.html(records, check_path(out))
     data = {"records": [str(record.folder) for record in records], "out": str(out)}
-    return Result(data, lambda: f"The report of {len(records)} runs is in {out}")
+    return CommandResult(data, lambda: f"The report of {len(records)} runs is in {out}")
 
 
 def _records(paths: Iterable[Path]) -> "list[runs.Record]":

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import Flag, check_path
-from everlearn.cli.output import Console, ConsoleArg, Result, table
+from everlearn.cli.output import CommandResult, Console, ConsoleArg, table
 from everlearn.cli.sweep import OptionalInt, default_gpus, plan
 from everlearn.errors import BadInput, check_range, unknown
 from everlearn.runs import sweep as sweeps
@@ -35,7 +35,7 @@ def reproduce(
     first: OptionalInt = None,
     dry_run: Flag = False,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Reproduce figures and tables of papers: run what is missing, draw the figures, check the claims.
 
     Ctrl-C saves and stops all runs; the same command resumes them. Writes a page with each claim of the
@@ -148,7 +148,7 @@ def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reprodu
     return found
 
 
-def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") -> Result:
+def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") -> CommandResult:
     from everlearn.papers.report import NOT_RUN
 
     claims = [
@@ -165,7 +165,7 @@ def _result(pages: "dict[Path, list[Reproduction]]", outcome: "SweepOutcome") ->
         for claim, verdict in zip(each.experiment.claims, each.verdicts, strict=True)
     ]
     data = {"pages": [str(page) for page in pages], "claims": claims, **outcome.data()}
-    return Result(data, lambda: _overview(data, outcome), outcome.exit_code)
+    return CommandResult(data, lambda: _overview(data, outcome), outcome.exit_code)
 
 
 def _overview(data: dict[str, Any], outcome: "SweepOutcome") -> Any:

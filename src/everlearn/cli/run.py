@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from everlearn import runs
 from everlearn.cli.arguments import ANY_RUN, RUN, RunChoice, Whole
-from everlearn.cli.output import SIGNAL_OFFSET, Console, ConsoleArg, Result
+from everlearn.cli.output import SIGNAL_OFFSET, CommandResult, Console, ConsoleArg
 from everlearn.errors import BadInput
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run(
     processes: Processes = 1,
     log: Log = (),
     console: ConsoleArg,
-) -> Result | None:
+) -> CommandResult | None:
     """Train a learner on a stream. The run is recorded and can be resumed after a crash.
 
     Args:
@@ -60,7 +60,9 @@ def run(
     return _result(saved, stopped)
 
 
-def resume(record: Path, /, *, processes: Processes = 1, log: Log = (), console: ConsoleArg) -> Result | None:
+def resume(
+    record: Path, /, *, processes: Processes = 1, log: Log = (), console: ConsoleArg
+) -> CommandResult | None:
     """Resume a run from its newest checkpoint. The result is the same as without the interruption.
 
     Args:
@@ -141,7 +143,7 @@ def _is_restarted() -> bool:
     return info is not None and info.restart > 0
 
 
-def _result(record: "runs.Record", stopped: "runs.Stopped | None") -> Result:
+def _result(record: "runs.Record", stopped: "runs.Stopped | None") -> CommandResult:
     from everlearn.cli.records import record_result
 
     if stopped is None:

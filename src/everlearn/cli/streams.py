@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 from everlearn import reports
 from everlearn.cli.arguments import ANY_STREAM, Flag, StreamChoice, check_path, read_task, read_tasks
-from everlearn.cli.output import ConsoleArg, Result, details, settings_table, table
+from everlearn.cli.output import CommandResult, ConsoleArg, details, settings_table, table
 from everlearn.cli.sweep import Address, On, OptionalInt, choose_executor
 from everlearn.runs import sweep as sweeps
 
@@ -29,7 +29,7 @@ TaskIndex = Annotated[str | None, Parameter(show_default=False, metavar="N")]
 
 
 @app.command(name="list")
-def list_(kind: str | None = None, /) -> Result:
+def list_(kind: str | None = None, /) -> CommandResult:
     """List the kinds of streams, or all settings of one kind.
 
     Args:
@@ -42,9 +42,9 @@ def list_(kind: str | None = None, /) -> Result:
         registry = streams.REGISTRY
         kinds = {each: first_line(streams.settings_class(each).__doc__) for each in registry.builtin}
         kinds |= {name: f"from {point.value}" for name, point in registry.installed.items()}
-        return Result({"kinds": kinds}, lambda: table(("kind", "stream"), kinds.items()))
+        return CommandResult({"kinds": kinds}, lambda: table(("kind", "stream"), kinds.items()))
     settings = describe(streams.settings_class(kind))
-    return Result({"kind": kind, "settings": settings}, lambda: settings_table(settings))
+    return CommandResult({"kind": kind, "settings": settings}, lambda: settings_table(settings))
 
 
 @app.command
@@ -55,7 +55,7 @@ def show(
     out: Annotated[Path | None, Out] = None,
     gif: Flag = False,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Describe a stream and draw one of its tasks.
 
     Args:
@@ -76,7 +76,7 @@ def show(
     else:
         reports.save(reports.contact_sheet(shown), path)
     data = {**_description(stream, shown), "image": str(path)}
-    return Result(data, lambda: _details(data, shown))
+    return CommandResult(data, lambda: _details(data, shown))
 
 
 @app.command
@@ -90,7 +90,7 @@ def export(
     on: On = None,
     address: Address = None,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Export tasks to a folder for other tools; run it again to continue after an interruption.
 
     The files do not depend on the number of workers.
@@ -117,7 +117,7 @@ def export(
         "to": to,
         "out": str(out),
     }
-    return Result(data, lambda: f"{len(wanted):,} tasks of {stream.id} are in {out}")
+    return CommandResult(data, lambda: f"{len(wanted):,} tasks of {stream.id} are in {out}")
 
 
 def _workers(workers: int | None, on: str | None, address: str | None) -> "ExportWorkers | None":
@@ -130,7 +130,7 @@ def _workers(workers: int | None, on: str | None, address: str | None) -> "Expor
 
 
 @app.command(show=False)
-def export_chunk(folder: Path, /, *, tasks: str) -> Result:
+def export_chunk(folder: Path, /, *, tasks: str) -> CommandResult:
     """Write some tasks of an export in progress; started by `export` with --workers or --on.
 
     Args:
@@ -142,11 +142,11 @@ def export_chunk(folder: Path, /, *, tasks: str) -> Result:
     wanted = read_tasks(tasks)
     export_tasks(folder, wanted)
     data = {"out": str(folder), "tasks": len(wanted)}
-    return Result(data, lambda: f"{len(wanted):,} tasks are in {folder}")
+    return CommandResult(data, lambda: f"{len(wanted):,} tasks are in {folder}")
 
 
 @app.command
-def fingerprint(choice: StreamChoice = ANY_STREAM, *, tasks: str | None = None) -> Result:
+def fingerprint(choice: StreamChoice = ANY_STREAM, *, tasks: str | None = None) -> CommandResult:
     """Print a hash of a stream's content, for citation.
 
     Args:
@@ -156,7 +156,7 @@ def fingerprint(choice: StreamChoice = ANY_STREAM, *, tasks: str | None = None) 
     stream = choice.build()
     digest = stream.fingerprint(None if tasks is None else read_tasks(tasks))
     data: dict[str, Any] = {"stream": stream.id, "fingerprint": digest, "tasks": tasks}
-    return Result(data, lambda: f"{stream.id} {digest}")
+    return CommandResult(data, lambda: f"{stream.id} {digest}")
 
 
 def _description(stream: "Stream", task: "Task") -> dict[str, Any]:

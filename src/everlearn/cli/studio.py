@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from everlearn import files
 from everlearn.cli.arguments import Flag, Whole, check_path
-from everlearn.cli.output import ConsoleArg, Result
+from everlearn.cli.output import CommandResult, ConsoleArg
 from everlearn.cli.run import RECORDS
 from everlearn.errors import BadInput
 
@@ -56,7 +56,7 @@ def studio(
         serve(folder, endpoint, phone)
 
 
-def _addresses(folder: Path, endpoint: "Endpoint", phone: "Endpoint | None") -> Result:
+def _addresses(folder: Path, endpoint: "Endpoint", phone: "Endpoint | None") -> CommandResult:
     from rich.text import Text
 
     data: dict[str, Any] = {"url": endpoint.url, "records": str(folder)}
@@ -66,7 +66,7 @@ def _addresses(folder: Path, endpoint: "Endpoint", phone: "Endpoint | None") -> 
         shown.append(f"\nphone: {phone.url}\ncertificate, SHA-256: {phone.certificate.fingerprint}")
         if sys.stdout.isatty():
             shown.append("\n").append(_qr_code(phone.url), "bright_white on black")
-    return Result(data, lambda: shown)
+    return CommandResult(data, lambda: shown)
 
 
 def _qr_code(text: str) -> str:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from everlearn import reports, runs
 from everlearn.cli.arguments import Assignments, Flag, Whole, check_path, read_assignments, read_spec
-from everlearn.cli.output import ConsoleArg, Result, table
+from everlearn.cli.output import CommandResult, ConsoleArg, table
 from everlearn.cli.run import RECORDS
 from everlearn.errors import BadInput, check_range
 from everlearn.runs import sweep as sweeps
@@ -40,7 +40,7 @@ def sweep(
     retries: Whole = 0,
     dry_run: Flag = False,
     console: ConsoleArg,
-) -> Result:
+) -> CommandResult:
     """Run the runs of a sweep file that are not finished yet, several at a time.
 
     After Ctrl-C all runs save and end; the same command continues them.
@@ -111,7 +111,7 @@ def _capacity(resources: dict[str, Any], options: dict[str, Any]) -> "sweeps.Cap
     return sweeps.Capacity(**values)
 
 
-def plan(jobs: "Sequence[sweeps.Job]", folder: Path, workers: int | None) -> Result:
+def plan(jobs: "Sequence[sweeps.Job]", folder: Path, workers: int | None) -> CommandResult:
     """The runs, their states and the estimated time, if known."""
     rows = [
         {**_plan_row(job), "settings": settings}
@@ -119,7 +119,7 @@ def plan(jobs: "Sequence[sweeps.Job]", folder: Path, workers: int | None) -> Res
     ]
     seconds = None if workers is None else sweeps.estimate_seconds(jobs, workers=workers)
     data = {"records": str(folder), "runs": rows, "seconds": seconds}
-    return Result(data, lambda: _plan_table(data))
+    return CommandResult(data, lambda: _plan_table(data))
 
 
 def _plan_row(job: "sweeps.Job") -> dict[str, Any]:
@@ -167,13 +167,13 @@ def _plan_cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (*(str(row[name]) for name in row if name != "settings"), settings)
 
 
-def _result(jobs: "Sequence[sweeps.Job]", folder: Path, outcome: "SweepOutcome") -> Result:
+def _result(jobs: "Sequence[sweeps.Job]", folder: Path, outcome: "SweepOutcome") -> CommandResult:
     """A comparison of all runs that have finished a task, and failures."""
     started = [record for job in jobs if (record := job.record()) is not None and record.n_tasks_done]
     comparison = reports.compare(started) if started else None
     rows = [] if comparison is None else comparison.rows
     data = {"records": str(folder), "runs": len(jobs), **outcome.data(), "rows": rows}
-    return Result(data, lambda: _overview(comparison, outcome, folder), outcome.exit_code)
+    return CommandResult(data, lambda: _overview(comparison, outcome, folder), outcome.exit_code)
 
 
 def _overview(comparison: "reports.Comparison | None", outcome: "SweepOutcome", folder: Path) -> Any:

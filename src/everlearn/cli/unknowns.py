@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from everlearn.cli.output import Result, counted, table
+from everlearn.cli.output import CommandResult, counted, table
 from everlearn.cli.recognise import opened
 from everlearn.errors import BadInput
 
@@ -23,7 +23,7 @@ def unknowns(
     *,
     name: Annotated[tuple[int, str] | None, Parameter(show_default=False, metavar="NUMBER NAME")] = None,
     discard: Annotated[int | None, Parameter(show_default=False, metavar="NUMBER")] = None,
-) -> Result:
+) -> CommandResult:
     """List the unknown things that `ask --keep-unknown` has kept, or name or discard one.
 
     Args:
@@ -44,10 +44,12 @@ def unknowns(
         names = recogniser.names
     data = {"memory": str(memory), "unknowns": groups, "classes": names}
     if done:
-        return Result(data, lambda: f"{done}{counted(len(groups), 'unknown thing')} left")
+        return CommandResult(data, lambda: f"{done}{counted(len(groups), 'unknown thing')} left")
     rows = [(str(each["number"]), str(each["images"]), each["first_seen"]) for each in groups]
     titles = ("unknown", "images", "first seen")
-    return Result(data, lambda: table(titles, rows) if rows else f"{memory} has kept no unknown images")
+    return CommandResult(
+        data, lambda: table(titles, rows) if rows else f"{memory} has kept no unknown images"
+    )
 
 
 def as_data(group: "UnknownGroup") -> dict[str, Any]:

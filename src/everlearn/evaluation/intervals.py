@@ -14,7 +14,7 @@ from everlearn.errors import BadInput
 from everlearn.rng import FloatArray, rng_at
 
 if TYPE_CHECKING:
-    from everlearn.plotting.axes import Series
+    from everlearn.plotting.axes import PlotSeries
 
 LEVEL = 0.95
 """Default confidence level."""
@@ -85,12 +85,12 @@ def interval_over(values: Sequence[float], bounds: Bounds = UNBOUNDED) -> Interv
     return mean_interval(there, bounds=bounds) if there else None
 
 
-def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "Series":
+def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "PlotSeries":
     """Pointwise mean of several curves; x are all points that occur in a curve.
 
     The band is Student's interval of five curves or more, and the range of fewer.
     """
-    from everlearn.plotting.axes import Series  # most runs plot nothing
+    from everlearn.plotting.axes import PlotSeries  # most runs plot nothing
 
     x = sorted({point for curve in curves for point in curve})
     table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
@@ -104,7 +104,7 @@ def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "Series"
     few = (n > 1) & (n < MIN_FOR_INTERVAL)
     if few.any():
         low[few], high[few] = np.nanmin(table[:, few], axis=0), np.nanmax(table[:, few], axis=0)
-    return Series(np.array(x, np.float64), mean, low, high)
+    return PlotSeries(np.array(x, np.float64), mean, low, high)
 
 
 @cache

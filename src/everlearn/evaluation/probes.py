@@ -54,7 +54,7 @@ def identity(outputs: FloatArray) -> FloatArray:
     return outputs
 
 
-class MLP:
+class ProbeNet:
     """A network with one hidden ReLU layer whose weights lie in one vector."""
 
     def __init__(self, n_inputs: int, n_outputs: int, rng: Rng) -> None:
@@ -93,19 +93,19 @@ class MLP:
 
 
 def _fit(train: FloatArray, targets: FloatArray, link: Link, seed: int) -> Link:
-    """The function that an MLP trained on standardized codes computes, without the link."""
+    """The function that a ProbeNet trained on standardized codes computes, without the link."""
     codes = np.asarray(train, np.float64)
     if codes.ndim != 2 or len(codes) != len(targets) or not len(codes):
         raise BadInput(
             f"codes have shape {codes.shape} for {len(targets)} targets; give (n, n_codes) and n targets"
         )
     mean, std = codes.mean(axis=0), codes.std(axis=0) + MIN_STD
-    net = MLP(codes.shape[1], targets.shape[1], rng_at(seed, "probe weights"))
+    net = ProbeNet(codes.shape[1], targets.shape[1], rng_at(seed, "probe weights"))
     _train(net, (codes - mean) / std, targets, link, rng_at(seed, "probe order"))
     return lambda test: net((np.asarray(test, np.float64) - mean) / std)
 
 
-def _train(net: MLP, codes: FloatArray, targets: FloatArray, link: Link, rng: Rng) -> None:
+def _train(net: ProbeNet, codes: FloatArray, targets: FloatArray, link: Link, rng: Rng) -> None:
     """AdamW with the usual constants; the learning rate falls to 0 along a cosine."""
     mean, square = np.zeros((2, len(net.weights)))
     n_steps = max(MIN_STEPS, EPOCHS * len(codes) // BATCH_SIZE)

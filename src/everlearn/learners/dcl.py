@@ -10,7 +10,7 @@ from torch import Tensor
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore, Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.moments import poses_from_moments
@@ -201,7 +201,7 @@ class DCL(ExemplarLearner):
         self.exemplars.cache.clear()
         return float(errors.detach().abs().mean())
 
-    def match(self, images: Images) -> Match:
+    def match(self, images: Images) -> ExemplarMatch:
         """Predict poses, retrieve candidates from the memory, and align them.
 
         The aligned pose of the best candidate is better than the predicted one, even if the candidate is
@@ -238,7 +238,7 @@ class DCL(ExemplarLearner):
             self.average.net, tensor, self.n_refinements, lambda _, poses: warp_to_tensor(images, poses)
         )
 
-    def novelty_scores(self, match: Match, images: Images) -> Residuals:
+    def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
         """The unexplained share of the image's contrast, times the residual ratio."""
         flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
         contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)

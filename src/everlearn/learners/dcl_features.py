@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore, Residuals
 from everlearn.learners.feature_index import FeatureIndex, Views
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, make_backbone, pose, to_tensor
@@ -110,7 +110,7 @@ class DCLFeatures(ExemplarLearner):
         self.memory.add(new)
         return {"stored": float(len(new))}
 
-    def match(self, images: Images) -> Match:
+    def match(self, images: Images) -> ExemplarMatch:
         """The class with the most similar exemplar, after the best ones were aligned to the image."""
         self.index.update(self.memory)
         poses, plain = frames(images), is_plain(images)
@@ -124,9 +124,9 @@ class DCLFeatures(ExemplarLearner):
             unexplained, aligned = self._align(images[at], found.rows[at], starts[at], distances[at])
             distances[at] += self.alignment_weight * unexplained
             best[at] = aligned
-        return Match.of_candidates(self.memory.labels[found.rows], distances, best)
+        return ExemplarMatch.of_candidates(self.memory.labels[found.rows], distances, best)
 
-    def novelty_scores(self, match: Match, images: Images) -> Residuals:
+    def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
         """The distance of features plus the unexplained share of the contrast, times the ratio."""
         return np.maximum(match.residuals, 0.0) * match.ratios
 

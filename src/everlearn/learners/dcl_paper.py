@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarStore, Match, Residuals
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore, Residuals
 from everlearn.learners.stateful import Names
 from everlearn.networks import data_parallel, flops_per_image, make_backbone, minimize, seeded, to_tensor
 from everlearn.networks.devices import loss_value, to_like
@@ -84,7 +84,7 @@ class DCLPaper(ExemplarLearner):
         return losses
 
     @torch.no_grad()
-    def match(self, images: Images) -> Match:
+    def match(self, images: Images) -> ExemplarMatch:
         """Warp images by the predicted matrices, and find the two nearest exemplars."""
         self.net.eval()
         pixels = self._tensor(images)
@@ -92,7 +92,7 @@ class DCLPaper(ExemplarLearner):
         canonical = to_images(affine_sample(pixels, matrices).cpu())
         return self.exemplars.nearest(canonical, poses_from_matrices(matrices.cpu().double()).numpy())
 
-    def novelty_scores(self, match: Match, images: Images) -> Residuals:
+    def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
         """The paper's ratio: distance of the nearest exemplar as a share of the second nearest."""
         return match.ratios
 

@@ -47,7 +47,7 @@ INITIAL_NOVELTY = 0.005
 
 
 @dataclass(frozen=True)
-class Match:
+class ExemplarMatch:
     """The best exemplar of n images.
 
     Attributes:
@@ -64,10 +64,10 @@ class Match:
     runner_up_residuals: Residuals
     runner_up_labels: IntArray
 
-    def __getitem__(self, rows: IntArray) -> "Match":
-        return Match(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+    def __getitem__(self, rows: IntArray) -> "ExemplarMatch":
+        return ExemplarMatch(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
-    def best_of(self, other: "Match") -> "Match":
+    def best_of(self, other: "ExemplarMatch") -> "ExemplarMatch":
         """The better of two matches of the same images; the runner-up is of another class than the best."""
         better, same = other.residuals < self.residuals, other.labels == self.labels
         best, worse = np.where(better, other.labels, self.labels), np.where(better, self.labels, other.labels)
@@ -80,14 +80,14 @@ class Match:
             axis=1,
         )
         labels = np.stack([worse, self.runner_up_labels, other.runner_up_labels], axis=1)
-        return Match(
+        return ExemplarMatch(
             best,
             np.where(better[:, None], other.poses, self.poses),
             np.minimum(self.residuals, other.residuals),
             *_smallest(residuals, labels),
         )
 
-    def replace(self, rows: IntArray, other: "Match") -> None:
+    def replace(self, rows: IntArray, other: "ExemplarMatch") -> None:
         """Overwrite some rows."""
         for f in fields(self):
             getattr(self, f.name)[rows] = getattr(other, f.name)
@@ -99,7 +99,7 @@ class Match:
         return np.where(np.isinf(runner_up), 1.0, self.residuals / np.maximum(runner_up, 1e-9))
 
     @classmethod
-    def concatenate(cls, matches: Sequence["Match"]) -> Self:
+    def concatenate(cls, matches: Sequence["ExemplarMatch"]) -> Self:
         """Matches of several batches."""
         labels = np.zeros(0, np.int64)
         empty = cls(labels, np.zeros((0, 4)), np.zeros(0), np.zeros(0), labels)
@@ -147,9 +147,9 @@ class ExemplarStore(Stateful):
         self.known_scores: Residuals = np.zeros(0)
         self.known_classes: list[list[int]] = []
         self._loaded_classes: frozenset[int] = frozenset()
-        self.cache: dict[bytes, Match] = {}
+        self.cache: dict[bytes, ExemplarMatch] = {}
 
-    def keep_known(self, scores: Residuals, match: Match) -> None:
+    def keep_known(self, scores: Residuals, match: ExemplarMatch) -> None:
         """Keep novelty scores of known classes, with the classes whose exemplars they depend on."""
         self.drop_forgotten()
         classes = np.stack([match.labels, match.runner_up_labels], axis=1).tolist()
@@ -178,12 +178,12 @@ class ExemplarStore(Stateful):
         unrecorded = [[UNRECORDED]] * len(state["known_scores"])
         super().load({"known_classes": unrecorded, **state})
 
-    def nearest(self, canonical: npt.NDArray[np.float32], poses: npt.NDArray[np.float64]) -> Match:
+    def nearest(self, canonical: npt.NDArray[np.float32], poses: npt.NDArray[np.float64]) -> ExemplarMatch:
         """The exemplars nearest in pixel space to images that were warped to the canonical frame."""
         rows, distances = self.index.nearest(canonical, 2)
-        return Match.of_candidates(self.memory.labels[rows], distances, poses)
+        return ExemplarMatch.of_candidates(self.memory.labels[rows], distances, poses)
 
-    def search(self, images: Images, poses: Tensor, k: int, grid: Tensor) -> Match:
+    def search(self, images: Images, poses: Tensor, k: int, grid: Tensor) -> ExemplarMatch:
         """Align the k exemplars most similar to an image in any pose of the grid around its own."""
         n, m = len(images), len(grid)
         tried = pose.compose(poses.repeat_interleave(m, 0), grid.repeat(n, 1))
@@ -193,7 +193,7 @@ class ExemplarStore(Stateful):
         starts = tried.reshape(n, m, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
         rows = np.take_along_axis(rows.reshape(n, -1), best, 1)
         residuals, aligned = self.align(images, rows, starts)
-        return Match.of_candidates(self.memory.labels[rows], residuals, aligned)
+        return ExemplarMatch.of_candidates(self.memory.labels[rows], residuals, aligned)
 
     def align(
         self, images: Images, rows: IntArray, poses: Tensor
@@ -249,11 +249,11 @@ class ExemplarLearner(Learner):
     exemplars: ExemplarStore
 
     @abstractmethod
-    def match(self, images: Images) -> Match:
+    def match(self, images: Images) -> ExemplarMatch:
         """Match a batch of images to the exemplars; the index is up to date and not empty."""
 
     @abstractmethod
-    def novelty_scores(self, match: Match, images: Images) -> Residuals:
+    def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
         """How badly matches fit, from 0 up."""
 
     @property
@@ -322,14 +322,16 @@ class ExemplarLearner(Learner):
         stored = self.memory.images_of(label) if label in self.memory else ()
         return any(np.array_equal(image, each) for each in stored)
 
-    def matches(self, images: Images) -> Match:
+    def matches(self, images: Images) -> ExemplarMatch:
         """Match images in batches, with a cache."""
         if self.exemplars.index.update(self.memory):
             self.exemplars.cache.clear()
         starts = range(0, len(images), MATCH_BATCH)
-        return Match.concatenate([self._cached(images[start : start + MATCH_BATCH]) for start in starts])
+        return ExemplarMatch.concatenate(
+            [self._cached(images[start : start + MATCH_BATCH]) for start in starts]
+        )
 
-    def _cached(self, images: Images) -> Match:
+    def _cached(self, images: Images) -> ExemplarMatch:
         cache, key = self.exemplars.cache, hashlib.blake2b(np.ascontiguousarray(images).data).digest()
         if key not in cache:
             if len(cache) == CACHED_BATCHES:

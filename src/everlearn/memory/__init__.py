@@ -11,7 +11,7 @@ from everlearn.lazy import lazy_package
 if TYPE_CHECKING:
     from everlearn.memory.base import ReplayBuffer, Sample, State, open_state, save_state
     from everlearn.memory.buffers import ClassBalanced, Herding, Reservoir, herd
-    from everlearn.memory.exemplars import Exemplar, ExemplarMemory
+    from everlearn.memory.exemplars import ExemplarInfo, ExemplarMemory
     from everlearn.memory.on_disk import OnDiskMemory
 
 # mypy: implicit-reexport

@@ -16,14 +16,14 @@ MAX_NAME = 200
 
 
 @dataclass(frozen=True)
-class Exemplar:
+class ExemplarInfo:
     """An exemplar in a listing.
 
     Example:
         >>> memory = ExemplarMemory()
         >>> memory.add(Batch(np.zeros((1, 8, 8), np.uint8), np.array([7])))
         >>> memory.exemplars()
-        [Exemplar(label=7, which=0, name='7', row=0)]
+        [ExemplarInfo(label=7, which=0, name='7', row=0)]
     """
 
     label: int  # its class
@@ -46,7 +46,7 @@ class ExemplarMemory:
         >>> memory.forget(3)
         1
         >>> memory.exemplars()
-        [Exemplar(label=7, which=0, name='sandal', row=0)]
+        [ExemplarInfo(label=7, which=0, name='sandal', row=0)]
     """
 
     def __init__(self) -> None:
@@ -99,10 +99,10 @@ class ExemplarMemory:
         """The name of a class (default: its label)."""
         return self._names.get(label, str(label))
 
-    def exemplars(self) -> list[Exemplar]:
+    def exemplars(self) -> list[ExemplarInfo]:
         """All exemplars, by label and then by age."""
         return [
-            Exemplar(label, which, self.name(label), row)
+            ExemplarInfo(label, which, self.name(label), row)
             for label in self.classes()
             for which, row in enumerate(self._table.rows_of(label).tolist())
         ]

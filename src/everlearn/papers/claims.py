@@ -18,7 +18,7 @@ from everlearn.reports.run_results import RunResults
 
 
 @dataclass(frozen=True)
-class Metric:
+class RunMetric:
     """A number computed from one run."""
 
     label: str  # what it is, before the numbers of a verdict
@@ -49,7 +49,7 @@ def _paired(gap: Interval | None) -> str:
     return DASH if gap is None else str(gap)
 
 
-def above_next(metric: Metric, *, by: float = 0.0) -> Check:
+def above_next(metric: RunMetric, *, by: float = 0.0) -> Check:
     """Each series exceeds the next by at least `by`, with a confidence interval above zero."""
 
     def check(groups: Groups) -> Verdict:
@@ -60,7 +60,7 @@ def above_next(metric: Metric, *, by: float = 0.0) -> Check:
     return check
 
 
-def as_high_as(metric: Metric, *, within: float) -> Check:
+def as_high_as(metric: RunMetric, *, within: float) -> Check:
     """The first series is below the second by less than `within`, by the confidence interval."""
 
     def check(groups: Groups) -> Verdict:
@@ -80,7 +80,7 @@ def _is_one_seed(gaps: Sequence[Interval | None]) -> bool:
     return any(gap is not None and gap.n == 1 for gap in gaps)
 
 
-def not_below(metric: Metric, *, within: float | None = None) -> Check:
+def not_below(metric: RunMetric, *, within: float | None = None) -> Check:
     """The first series is not below the second by more than `within`; default: the confidence interval."""
 
     def check(groups: Groups) -> Verdict:
@@ -91,17 +91,17 @@ def not_below(metric: Metric, *, within: float | None = None) -> Check:
     return check
 
 
-def at_least(metric: Metric, bound: float) -> Check:
+def at_least(metric: RunMetric, bound: float) -> Check:
     """The mean over seeds is at least `bound`."""
     return _bounded(metric, lambda mean: mean >= bound)
 
 
-def at_most(metric: Metric, bound: float) -> Check:
+def at_most(metric: RunMetric, bound: float) -> Check:
     """The mean over seeds is at most `bound`."""
     return _bounded(metric, lambda mean: mean <= bound)
 
 
-def _bounded(metric: Metric, accepts: Callable[[float], bool]) -> Check:
+def _bounded(metric: RunMetric, accepts: Callable[[float], bool]) -> Check:
     def check(groups: Groups) -> Verdict:
         found = [metric.over_seeds(group) for group in groups.values()]
         holds = all(each and accepts(each.mean) for each in found)
@@ -110,7 +110,7 @@ def _bounded(metric: Metric, accepts: Callable[[float], bool]) -> Check:
     return check
 
 
-def at_most_half(metric: Metric) -> Check:
+def at_most_half(metric: RunMetric) -> Check:
     """The first series is at most half of the second, by the confidence interval of the differences.
 
     The second must itself be above zero: if the baseline loses nothing, there is nothing to halve.

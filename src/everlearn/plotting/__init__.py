@@ -4,7 +4,7 @@ Takes numbers and images, gives figures and reproducible files. Knows nothing of
 is imported only when a figure is drawn.
 """
 
-from everlearn.plotting.axes import Part, Series, draw_parts
+from everlearn.plotting.axes import FigurePart, PlotSeries, draw_parts
 from everlearn.plotting.style import STYLES, FigureStyle, encode_figure, use_style
 
-__all__ = ["STYLES", "FigureStyle", "Part", "Series", "draw_parts", "encode_figure", "use_style"]
+__all__ = ["STYLES", "FigurePart", "FigureStyle", "PlotSeries", "draw_parts", "encode_figure", "use_style"]

@@ -39,7 +39,7 @@ class NothingToDraw(BadInput):
     """The data do not contain what a figure shows."""
 
 
-class Series(NamedTuple):
+class PlotSeries(NamedTuple):
     """A curve with a confidence band; NaN where there is no band."""
 
     x: FloatArray
@@ -56,7 +56,7 @@ class Bar(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part(Generic[T]):
+class FigurePart(Generic[T]):
     """A part of a figure, drawn from data of type T; the docstring of `draw` is its caption."""
 
     height: Callable[[T], float]  # inches that it needs
@@ -68,7 +68,7 @@ class Part(Generic[T]):
         return (inspect.getdoc(self.draw) or "").partition("\n")[0]
 
 
-def draw_parts(data: T, style: FigureStyle, *parts: Part[T]) -> Figure:
+def draw_parts(data: T, style: FigureStyle, *parts: FigurePart[T]) -> Figure:
     """A figure of one or more parts, from top to bottom."""
     heights = [part.height(data) for part in parts]
     figure = empty_figure(sum(heights))
@@ -121,7 +121,7 @@ def add_panels(
 
 
 def draw_series(
-    axes: Axes, series: Sequence[Series], style: FigureStyle, *, markers: bool = True, bands: bool = True
+    axes: Axes, series: Sequence[PlotSeries], style: FigureStyle, *, markers: bool = True, bands: bool = True
 ) -> None:
     """Lines over the number of tasks learned, with bands where there are several seeds."""
     for number, each in enumerate(series):

@@ -10,7 +10,7 @@ from typing import Any
 from everlearn import files
 from everlearn.errors import unknown
 from everlearn.evaluation import protocols
-from everlearn.plotting import STYLES, FigureStyle, Part, draw_parts, encode_figure, use_style
+from everlearn.plotting import STYLES, FigurePart, FigureStyle, draw_parts, encode_figure, use_style
 from everlearn.plotting.axes import Figure, FigureBase, NothingToDraw
 from everlearn.reports.groups import group
 from everlearn.reports.probe_figures import PROBES
@@ -110,7 +110,7 @@ def drawing_of_parts(*names: str) -> Drawing:
     return draw
 
 
-def protocol_part(name: str) -> Part[Groups]:
+def protocol_part(name: str) -> FigurePart[Groups]:
     """A figure of a protocol as a part of a figure of groups."""
     protocol = protocols.get(protocols.figure_names()[name])
     part = protocol.figures[name]
@@ -118,13 +118,15 @@ def protocol_part(name: str) -> Part[Groups]:
     def draw(figure: FigureBase, groups: Groups, style: FigureStyle) -> None:
         part.draw(figure, _results(protocol, groups), style)
 
-    return Part(lambda groups: part.height(_results(protocol, groups)), draw)
+    return FigurePart(lambda groups: part.height(_results(protocol, groups)), draw)
 
 
-def _results(protocol: type[protocols.Protocol[Any]], groups: Groups) -> list[protocols.Group[Any]]:
+def _results(protocol: type[protocols.Protocol[Any]], groups: Groups) -> list[protocols.ResultGroup[Any]]:
     """The results of a protocol for each group."""
     found = [
-        protocols.Group(each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)])
+        protocols.ResultGroup(
+            each.short, [protocol.result.from_json(r) for r in each.results_of(protocol.name)]
+        )
         for each in groups
     ]
     if not any(each.results for each in found):

@@ -18,7 +18,7 @@ from everlearn.evaluation.intervals import (
     interval_over,
     mean_series,
 )
-from everlearn.plotting import Series
+from everlearn.plotting import PlotSeries
 from everlearn.reports.run_results import BOUNDS, RunResults
 from everlearn.runs.run_record import Record
 from everlearn.settings import flatten
@@ -61,7 +61,7 @@ class Group:
         n_correct, n_images = (sum(counts) for counts in zip(*(run.tested for run in self.runs), strict=True))
         return n_correct, n_images
 
-    def series(self, curve: Callable[[RunResults], Curve], bounds: Bounds = UNBOUNDED) -> Series:
+    def series(self, curve: Callable[[RunResults], Curve], bounds: Bounds = UNBOUNDED) -> PlotSeries:
         """The mean curve over seeds."""
         return mean_series([curve(run) for run in self.runs], bounds)
 

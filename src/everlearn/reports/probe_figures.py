@@ -9,7 +9,7 @@ import numpy as np
 
 from everlearn.evaluation.intervals import NOT_NEGATIVE
 from everlearn.evaluation.probes import ACCURACIES, probe_keys
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Axes, FigureBase, NothingToDraw, add_panels, draw_series
 from everlearn.reports.groups import Group
 from everlearn.reports.run_figures import Groups
@@ -45,7 +45,7 @@ def _draw(figure: FigureBase, groups: Groups, style: FigureStyle) -> None:
     figure.legend(lines, names, loc="outside upper left", ncols=n_columns, frameon=False)
 
 
-PROBES = Part(_height, _draw)
+PROBES = FigurePart(_height, _draw)
 
 
 def _cells(groups: Groups) -> list[tuple[str, str] | None]:

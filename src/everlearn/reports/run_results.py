@@ -36,7 +36,7 @@ BOUNDS: Mapping[str, Bounds] = {
 """Possible values of measures; all others are not negative."""
 
 
-class Evaluation(NamedTuple):
+class EvaluationResult(NamedTuple):
     """One evaluation, after a task or, if `n_batches` of it are given, within it."""
 
     row: Row
@@ -62,7 +62,7 @@ class RunResults:
     """
 
     record: Record
-    evaluations: Sequence[Evaluation]  # after and within tasks
+    evaluations: Sequence[EvaluationResult]  # after and within tasks
     seconds: float  # training time
     started: Mapping[str, Any] = field(default_factory=dict)  # the event; empty if the run has not started
     ended: list[Mapping[str, Any]] = field(default_factory=list)  # the events "task-ended"
@@ -321,10 +321,10 @@ def cpu_seconds(record: Record) -> float | None:
     return math.fsum(known) if len(known) == len(seconds) else None
 
 
-def _evaluation(event: Mapping[str, Any]) -> Evaluation:
+def _evaluation(event: Mapping[str, Any]) -> EvaluationResult:
     row = Row.from_counts(event["task"], event["eval_tasks"], event["n_correct"], event["n_images"])
     counts = sum(event["n_correct"]), sum(event["n_images"])
-    return Evaluation(row, event["n_batches"], event["factor_errors"], *counts)
+    return EvaluationResult(row, event["n_batches"], event["factor_errors"], *counts)
 
 
 def _measured(points: Iterable[tuple[int, float]]) -> Curve:

@@ -15,7 +15,7 @@ from everlearn.evaluation.formatting import Format, format_amount, format_score
 from everlearn.evaluation.intervals import NOT_NEGATIVE, SIGNED_UNIT, UNIT, Bounds, interval_over
 from everlearn.reports.run_results import RunResults
 from everlearn.runs.run_record import Record, has_record
-from everlearn.runs.sweep.suite import LONG, NUISANCES, SUITE, WITHIN_TASKS, Entry, get_size
+from everlearn.runs.sweep.suite import LONG, NUISANCES, SUITE, WITHIN_TASKS, SuiteEntry, get_size
 from everlearn.settings import read_json
 
 CARD = "card.json"
@@ -196,7 +196,9 @@ class ScoreCard:
         return folder / CARD
 
 
-def make_card(entry: Entry, root: Path, n_seeds: int, failures: Mapping[str, str] | None = None) -> ScoreCard:
+def make_card(
+    entry: SuiteEntry, root: Path, n_seeds: int, failures: Mapping[str, str] | None = None
+) -> ScoreCard:
     """The score card of an entry from its records; `failures` are reasons by the folder of a record."""
     jobs = entry.jobs(root, n_seeds)
     finished = {
@@ -228,7 +230,7 @@ def _runs(by_folder: Mapping[str, Any], run: str) -> Iterator[tuple[str, Any]]:
 
 
 def _score(
-    entry: Entry, measure: Measure, runs: Iterator[tuple[str, RunResults]], reasons: Mapping[str, str]
+    entry: SuiteEntry, measure: Measure, runs: Iterator[tuple[str, RunResults]], reasons: Mapping[str, str]
 ) -> Score:
     if not entry.is_classifier:
         return Score((), NOT_APPLICABLE, f"{entry.learner} learns no labels")

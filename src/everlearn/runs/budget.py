@@ -41,7 +41,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BudgetPlan:
     """A run that meets a budget, and what it costs."""
 
     spec: RunSpec
@@ -60,7 +60,7 @@ class Usage(NamedTuple):
     n_bytes: float
 
 
-def make_plan(spec: RunSpec, budget: Budget, progress: Progress = lambda *_: None) -> Plan:
+def make_plan(spec: RunSpec, budget: Budget, progress: Progress = lambda *_: None) -> BudgetPlan:
     """The largest memory and the most epochs with which a run meets a budget.
 
     The size of the memory follows from the bytes, the number of epochs from FLOPs and images; what the budget
@@ -83,7 +83,7 @@ def make_plan(spec: RunSpec, budget: Budget, progress: Progress = lambda *_: Non
     if budget.flops is not None or budget.images is not None:
         chosen["epochs"] = costs.fit_epochs(budget, size)
     epochs = chosen.get("epochs", spec.epochs)
-    return Plan(
+    return BudgetPlan(
         spec=with_settings(spec, chosen),
         settings=chosen,
         n_bytes=costs.n_bytes(size),

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.plotting.axes import Series
+from everlearn.plotting.axes import PlotSeries
 from everlearn.rng import FloatArray
 from everlearn.runs import Record
 from everlearn.studio.live_curves import Point, crop, downsample, read_curves, read_totals
@@ -41,8 +41,8 @@ class Line(NamedTuple):
     """One line of a figure."""
 
     title: str
-    series: Series
-    seeds: tuple[Series, ...]  # of each run, if there are several
+    series: PlotSeries
+    seeds: tuple[PlotSeries, ...]  # of each run, if there are several
 
 
 def group_key(spec: Mapping[str, Any]) -> str:
@@ -90,15 +90,15 @@ def _line(records: Sequence[Record], view: CurveView) -> Line:
         shown = _mean([_series(each, CurveView(view.curve)) for each in totals])
         x = np.interp(x, shown.x, shown.mean, right=np.nan)
     inside = _inside(x, view.x_range)
-    return Line(title, Series(x[inside], mean[inside], low[inside], high[inside]), seeds)
+    return Line(title, PlotSeries(x[inside], mean[inside], low[inside], high[inside]), seeds)
 
 
-def _mean(curves: Sequence[Series]) -> Series:
+def _mean(curves: Sequence[PlotSeries]) -> PlotSeries:
     """The mean, the lowest and the highest value, where all curves are defined."""
     values = np.array([_at(each, curves[0].x) for each in curves])
     known = ~np.isnan(values).any(axis=0)
     x, values = curves[0].x[known], values[:, known]
-    return Series(x, values.mean(axis=0), values.min(axis=0), values.max(axis=0))
+    return PlotSeries(x, values.mean(axis=0), values.min(axis=0), values.max(axis=0))
 
 
 def _inside(x: FloatArray, x_range: tuple[float, float] | None) -> npt.NDArray[np.bool_]:
@@ -115,15 +115,15 @@ def _title(records: Sequence[Record], view: CurveView) -> str:
 
 
 def _minus(line: Line, base: Line) -> Line:
-    def difference(each: Series) -> Series:
+    def difference(each: PlotSeries) -> PlotSeries:
         subtracted = _at(base.series, each.x)
-        return Series(each.x, each.mean - subtracted, each.low - subtracted, each.high - subtracted)
+        return PlotSeries(each.x, each.mean - subtracted, each.low - subtracted, each.high - subtracted)
 
     title = f"{line.title} minus {base.title}"
     return Line(title, difference(line.series), tuple(map(difference, line.seeds)))
 
 
-def _at(series: Series, x: FloatArray) -> FloatArray:
+def _at(series: PlotSeries, x: FloatArray) -> FloatArray:
     """The values of a line at x; NaN outside."""
     if not len(series.x):
         return np.full(len(x), np.nan)
@@ -144,8 +144,8 @@ def _along(points: Sequence[Point], totals: Sequence[Point]) -> Sequence[Point]:
     return [(float(np.interp(x, tasks, values)), y) for x, y in points if x <= tasks[-1]]
 
 
-def _series(points: Sequence[Point], view: CurveView) -> Series:
+def _series(points: Sequence[Point], view: CurveView) -> PlotSeries:
     shown = downsample(crop(points, *view.x_range) if view.x_range else points)
     x, y = np.array(shown, np.float64).reshape(-1, 2).T
     no_band = np.full(len(x), np.nan)
-    return Series(x, y, no_band, no_band)
+    return PlotSeries(x, y, no_band, no_band)

@@ -28,7 +28,7 @@ MAX_IDLE_SESSIONS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Edit:
+class ClassEdit:
     """An edit of one class: add it with one exemplar, rename it, or forget it."""
 
     action: MemoryAction  # what is done
@@ -61,7 +61,7 @@ class Session:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.edits: list[Edit] = []
+        self.edits: list[ClassEdit] = []
         self.version = 0
         self._changed_in: dict[int, int] = {}
         self._load_record()
@@ -100,7 +100,7 @@ class Session:
             self.version += 1
             self._restore(self.edits)
 
-    def edit(self, edit: Edit, version: int) -> None:
+    def edit(self, edit: ClassEdit, version: int) -> None:
         """Apply one more edit; a class that changed since `version` of the client is refused."""
         if edit.action != "add" and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
@@ -145,11 +145,11 @@ class Session:
         self._restore(edits)
         return before, after, len(sample)
 
-    def _mark_changed(self, edits: list[Edit]) -> None:
+    def _mark_changed(self, edits: list[ClassEdit]) -> None:
         self.version += 1
         self._changed_in |= {edit.label: self.version for edit in edits}
 
-    def _restore(self, edits: list[Edit]) -> None:
+    def _restore(self, edits: list[ClassEdit]) -> None:
         """Load the saved state and apply these edits."""
         self.learner.load(self._saved_state)
         self.edits = list(edits)

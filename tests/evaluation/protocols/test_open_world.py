@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.evaluation.protocols import Group
+from everlearn.evaluation.protocols import ResultGroup
 from everlearn.evaluation.protocols.open_world import FIRST_GROUP, N_PARTS, OpenWorld, OpenWorldResult
 from everlearn.learners import DCL
 from everlearn.plotting import STYLES, draw_parts
@@ -103,7 +103,7 @@ def test_dcl_is_evaluated_and_read_again(stream: Stream) -> None:
     assert OpenWorldResult.from_json(json.loads(json.dumps(result.to_json()))) == result
     assert ("groups", result.n_groups, None) in result.table().rows
     (part,) = OpenWorld.figures.values()
-    drawn = draw_parts([Group("dcl", [result])], STYLES["light"], part)
+    drawn = draw_parts([ResultGroup("dcl", [result])], STYLES["light"], part)
     shown = [axes.get_lines()[0].get_ydata().tolist() for axes in drawn.axes]
     assert shown == [list(result.named.parts), list(result.reference.parts)]
 

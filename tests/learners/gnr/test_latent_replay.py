@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from everlearn.learners.gnr.latent_replay import (
-    ClassMeans,
+    ActivationMeans,
     FeatureExtractor,
     GeneratedActivations,
     LatentBatch,
@@ -107,13 +107,13 @@ def test_prepare_is_deterministic_and_nonnegative() -> None:
 
 
 def test_class_means_measure_replayed_activations() -> None:
-    means = ClassMeans()
+    means = ActivationMeans()
     for task in range(3):
         means.add(cloud(task))
     assert means.share_nearest(LatentBatch(CENTERS[:3], torch.arange(3))) == 1.0
     assert means.share_nearest(LatentBatch(CENTERS[[0, 2]], torch.tensor([1, 2]))) == 0.5
     assert means.footprint() == Footprint(), "it is no part of the method"
-    loaded = ClassMeans()
+    loaded = ActivationMeans()
     loaded.load(means.state())
     loaded.add(cloud(0))
     assert (loaded.counts[0], loaded.counts[1]) == (2 * means.counts[0], means.counts[1])

@@ -18,7 +18,7 @@ from everlearn.lazy import lazy_package
 from everlearn.registry import Registry
 
 if TYPE_CHECKING:
-    from everlearn.evaluation.protocols.base import Context, Group, Protocol, Result, Table
+    from everlearn.evaluation.protocols.base import Context, Protocol, Result, ResultGroup, Table
 
 # mypy: implicit-reexport
 __getattr__, __dir__, __all__ = lazy_package(__name__)

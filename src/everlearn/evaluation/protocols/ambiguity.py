@@ -11,7 +11,7 @@ from everlearn.errors import BadInput, unknown
 from everlearn.evaluation.latents import EncodedEnvironment, decode_images, encode_environments, tile
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Axes, FigureBase, hide_frame, stacked
 from everlearn.plotting.image_grid import add_gaps, n_square_tiles
 from everlearn.rng import FloatArray, IntArray, rng_at
@@ -252,4 +252,4 @@ def _draw_uncertainty(axes: Axes, result: AmbiguityResult, style: FigureStyle) -
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=6, handlelength=1.0)
 
 
-Ambiguity.figures = {"ambiguity": Part(lambda groups: HEIGHT * len(base.first_results(groups)), _draw)}
+Ambiguity.figures = {"ambiguity": FigurePart(lambda groups: HEIGHT * len(base.first_results(groups)), _draw)}

@@ -21,7 +21,7 @@ from everlearn.evaluation.formatting import DASH, Format, bar
 from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.samples import predict
 from everlearn.learners.capabilities import require
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Bar, FigureBase, add_panels, canvas_height, draw_bars, multiline
 from everlearn.serialization import image_from_json, image_to_json
 from everlearn.settings import Settings
@@ -86,14 +86,14 @@ class Result(BaseModel):
 R = TypeVar("R", bound=Result)
 
 
-class Group(NamedTuple, Generic[R]):
+class ResultGroup(NamedTuple, Generic[R]):
     """Results of runs that differ in their seeds only; none if they were not evaluated."""
 
     name: str
     results: Sequence[R]
 
 
-Groups = Sequence[Group[R]]
+Groups = Sequence[ResultGroup[R]]
 
 
 class Protocol(Settings, ABC, Generic[R]):
@@ -101,7 +101,7 @@ class Protocol(Settings, ABC, Generic[R]):
 
     requires: ClassVar[tuple[Any, ...]] = ()
     """Capabilities that a learner must have."""
-    figures: ClassVar[Mapping[str, Part[Any]]] = {}
+    figures: ClassVar[Mapping[str, FigurePart[Any]]] = {}
     """Figures of groups of results, by name."""
     name: ClassVar[str]
     """Name on the command line and in records: that of the module."""

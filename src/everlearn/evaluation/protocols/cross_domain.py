@@ -11,7 +11,7 @@ from everlearn.evaluation.image_oracle import ImageOracle, positions_of
 from everlearn.evaluation.latents import decode_images, encode_environments, tile
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting import image_grid as grid
 from everlearn.plotting.axes import Axes, FigureBase, cell_text, hide_frame, stacked
 from everlearn.rng import FloatArray
@@ -182,6 +182,6 @@ def _draw_matrix(
 
 
 CrossDomain.figures = {
-    "cross-domain": Part(_images_height, _draw_images),
-    "cross-domain-scores": Part(_scores_height, _draw_scores),
+    "cross-domain": FigurePart(_images_height, _draw_images),
+    "cross-domain-scores": FigurePart(_scores_height, _draw_scores),
 }

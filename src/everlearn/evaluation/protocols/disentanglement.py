@@ -12,7 +12,7 @@ from everlearn.evaluation.latents import encode_environments
 from everlearn.evaluation.protocols import base
 from everlearn.factors import FACTOR_NAMES
 from everlearn.learners.capabilities import Encodes, HasPosterior
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Axes, FigureBase, hide_frame
 from everlearn.rng import FloatArray
 from everlearn.streams import Stream
@@ -130,4 +130,4 @@ def _draw_importances(axes: Axes, scores: EnvironmentScores, style: FigureStyle)
     axes.set_title(f"{scores.name}\n{text}", fontsize=6.5)
 
 
-Disentanglement.figures = {"disentanglement": Part(_height, _draw)}
+Disentanglement.figures = {"disentanglement": FigurePart(_height, _draw)}

@@ -12,7 +12,7 @@ from everlearn.evaluation.environment_data import environment_of
 from everlearn.evaluation.latents import BoolArray, EncodedEnvironment, encode_environments
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior, InfersEnvironment
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Axes, FigureBase, add_panels, hide_frame
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
@@ -216,6 +216,6 @@ def _bar(axes: Axes, y: int, start: int, end: int, color: str, text: str) -> Non
 
 
 Environments.figures = {
-    "latent-usage": Part(_height, _draw),
-    "environment-timeline": Part(_timeline_height, _draw_timeline),
+    "latent-usage": FigurePart(_height, _draw),
+    "environment-timeline": FigurePart(_timeline_height, _draw_timeline),
 }

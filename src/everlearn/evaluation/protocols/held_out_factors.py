@@ -10,7 +10,7 @@ from everlearn.evaluation.metrics import FACTOR_LABELS, factor_errors
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import sample_tasks
 from everlearn.learners.capabilities import EstimatesFactors
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import FigureBase
 from everlearn.streams import Batch, Stream
 
@@ -77,4 +77,4 @@ def _both_errors(factor: str, result: HeldOutFactorsResult) -> tuple[float | Non
     return result.trained_errors.get(factor), result.held_out_errors.get(factor)
 
 
-HeldOutFactors.figures = {"held-out-factors": Part(base.pairs_height, _draw)}
+HeldOutFactors.figures = {"held-out-factors": FigurePart(base.pairs_height, _draw)}

@@ -14,7 +14,7 @@ from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import new_class_images
 from everlearn.evaluation.vlm_client import VLMOptions
 from everlearn.learners.capabilities import EditsMemory, require
-from everlearn.plotting import FigureStyle, Part, Series
+from everlearn.plotting import FigurePart, FigureStyle, PlotSeries
 from everlearn.plotting import axes as plot
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, Stream
@@ -206,9 +206,9 @@ def _draw(figure: plot.FigureBase, groups: base.Groups[MultipleChoiceResult], st
     plot.label_lines(axes, [*scores, "chance"], style)
 
 
-def _accuracy_series(scores: Sequence[ChoiceScore]) -> Series:
+def _accuracy_series(scores: Sequence[ChoiceScore]) -> PlotSeries:
     rows = [(score.n_choices, score.accuracy, score.low, score.high) for score in scores]
-    return Series(*np.array(rows, np.float64).T)
+    return PlotSeries(*np.array(rows, np.float64).T)
 
 
-MultipleChoice.figures = {"multiple-choice": Part(lambda groups: plot.canvas_height(1), _draw)}
+MultipleChoice.figures = {"multiple-choice": FigurePart(lambda groups: plot.canvas_height(1), _draw)}

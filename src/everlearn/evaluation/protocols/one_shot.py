@@ -8,7 +8,7 @@ from everlearn.evaluation.intervals import UNIT, Curve, mean_series
 from everlearn.evaluation.protocols import base
 from everlearn.evaluation.samples import new_class_images
 from everlearn.learners.capabilities import EditsMemory
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting import axes as plot
 from everlearn.streams import Batch, Stream
 
@@ -108,4 +108,4 @@ def _curve(result: OneShotResult, key: str) -> Curve:
     return {shot.n_new: getattr(shot, key) for shot in result.shots}
 
 
-OneShot.figures = {"one-shot": Part(lambda groups: plot.canvas_height(1, panel_height=2.2), _draw)}
+OneShot.figures = {"one-shot": FigurePart(lambda groups: plot.canvas_height(1, panel_height=2.2), _draw)}

@@ -12,7 +12,7 @@ from pydantic import Field
 from everlearn.errors import BadInput
 from everlearn.evaluation.formatting import format_amount, format_duration, format_score
 from everlearn.evaluation.protocols import base
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import FigureBase
 from everlearn.streams import Stream
 
@@ -59,4 +59,4 @@ def _both(key: str, result: OnlineOfflineResult) -> tuple[float | None, float | 
     return result.online.get(key), result.offline.get(key)
 
 
-OnlineOffline.figures = {"online-offline": Part(base.pairs_height, _draw)}
+OnlineOffline.figures = {"online-offline": FigurePart(base.pairs_height, _draw)}

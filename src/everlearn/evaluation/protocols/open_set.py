@@ -13,7 +13,7 @@ from everlearn.evaluation.intervals import interval_over
 from everlearn.evaluation.novelty import ThresholdCurve, acceptance, precision_recall, roc, threshold_for
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import EditsMemory, EstimatesFactors, Rejects
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import FigureBase, NothingToDraw, add_panels, canvas_height
 from everlearn.rng import FloatArray
 from everlearn.streams import Batch, Stream
@@ -208,6 +208,6 @@ def _draw_false_accepts(figure: FigureBase, groups: base.Groups[OpenSetResult], 
 
 
 OpenSet.figures = {
-    "open-set": Part(_curves_height, _draw_curves),
-    "false-accepts": Part(lambda groups: canvas_height(3, panel_height=0.62), _draw_false_accepts),
+    "open-set": FigurePart(_curves_height, _draw_curves),
+    "false-accepts": FigurePart(lambda groups: canvas_height(3, panel_height=0.62), _draw_false_accepts),
 }

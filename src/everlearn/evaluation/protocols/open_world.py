@@ -14,7 +14,7 @@ from everlearn.evaluation.intervals import UNIT, Curve, mean_series
 from everlearn.evaluation.novelty import threshold_for
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import EditsMemory, Rejects
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting import axes as plot
 from everlearn.rng import rng_at
 from everlearn.streams import Batch, Stream
@@ -247,4 +247,4 @@ def _curve(result: OpenWorldResult, key: str) -> Curve:
     return {float(number): share for number, share in enumerate(named.parts, 1)}
 
 
-OpenWorld.figures = {"open-world": Part(lambda groups: plot.canvas_height(1, panel_height=2.2), _draw)}
+OpenWorld.figures = {"open-world": FigurePart(lambda groups: plot.canvas_height(1, panel_height=2.2), _draw)}

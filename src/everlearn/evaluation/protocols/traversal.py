@@ -9,7 +9,7 @@ from pydantic import Field
 from everlearn.evaluation.latents import USED_KL, EncodedEnvironment, encode_environments, tile, traverse
 from everlearn.evaluation.protocols import base
 from everlearn.learners.capabilities import Decodes, HasPosterior
-from everlearn.plotting import FigureStyle, Part
+from everlearn.plotting import FigurePart, FigureStyle
 from everlearn.plotting.axes import Axes, FigureBase, stacked
 from everlearn.plotting.image_grid import add_gaps, add_grids, grids_height, label_rows, show_grid
 from everlearn.streams import Stream
@@ -153,4 +153,4 @@ def _colors(style: FigureStyle) -> dict[str, str]:
     return {"used": style.color(0), "active": style.faint, "masked": style.color(1)}
 
 
-Traversal.figures = {"traversal": Part(_height, _draw)}
+Traversal.figures = {"traversal": FigurePart(_height, _draw)}

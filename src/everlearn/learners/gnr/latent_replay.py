@@ -123,11 +123,11 @@ class NoiseActivations(ReplaySource):
         return 0.0
 
 
-class ClassMeans(Stateful):
+class ActivationMeans(Stateful):
     """The mean of the real activations of each class, to measure the quality of replayed ones.
 
     Example:
-        >>> means = ClassMeans()
+        >>> means = ActivationMeans()
         >>> means.add(LatentBatch(torch.tensor([[0.0], [2.0], [9.0]]), torch.tensor([0, 0, 1])))
         >>> means.share_nearest(LatentBatch(torch.tensor([[3.0], [4.0]]), torch.tensor([0, 1])))
         0.5

@@ -13,7 +13,7 @@ from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import MAX_LEARNING_RATE, MAX_REPLAY
 from everlearn.learners.cwr import CWRLearner
 from everlearn.learners.gnr.latent_replay import (
-    ClassMeans,
+    ActivationMeans,
     FeatureExtractor,
     GeneratedActivations,
     LatentBatch,
@@ -121,7 +121,7 @@ class GNR(CWRLearner):
         super().setup()
         self.task_classes: list[int] = []
         self.replay_quality = 0.0
-        self.class_means = ClassMeans()
+        self.class_means = ActivationMeans()
         self.replay = self._make_source()
         if self.source == "real":
             self.supervision += ", past activations"

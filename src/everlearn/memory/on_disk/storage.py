@@ -34,7 +34,7 @@ ERASE_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Edit:
+class RowEdit:
     """New labels and names of some rows.
 
     Rows are in ascending order. A row that is erased has label -1; a class without a name has "". Edits are
@@ -46,7 +46,7 @@ class Edit:
     names: list[str]
 
     @classmethod
-    def erase(cls, rows: list[int]) -> "Edit":
+    def erase(cls, rows: list[int]) -> "RowEdit":
         """The edit that erases rows."""
         return cls(rows, [-1] * len(rows), [""] * len(rows))
 
@@ -230,10 +230,10 @@ class Storage:
             for row in np.flatnonzero(part[:, 0]).tolist():
                 yield start + row, _as_name(part[row])
 
-    def add(self, images: Images, codes: Codes, columns: Mapping[str, AnyArray], edit: Edit) -> None:
+    def add(self, images: Images, codes: Codes, columns: Mapping[str, AnyArray], edit: RowEdit) -> None:
         """Write images, codes and other columns into free rows, and commit the edit."""
         rows = np.array(edit.rows, np.int64)
-        self._write_journal(Edit.erase(edit.rows))
+        self._write_journal(RowEdit.erase(edit.rows))
         self.images.write(rows, images)
         self._codes.write(rows, codes)
         for name, values in columns.items():
@@ -241,7 +241,7 @@ class Storage:
         self._sync()
         self.commit(edit)
 
-    def commit(self, edit: Edit) -> None:
+    def commit(self, edit: RowEdit) -> None:
         """Journal an edit, then apply it."""
         self._write_journal(edit)
         self._apply(edit)
@@ -266,20 +266,20 @@ class Storage:
         """Close the files and release the lock."""
         self._resources.close()
 
-    def _write_journal(self, edit: Edit) -> None:
+    def _write_journal(self, edit: RowEdit) -> None:
         """Make sure that an edit is applied now, or when the memory is opened next."""
         files.write(self.folder / EDIT, json.dumps(asdict(edit)).encode())
 
-    def _last_edit(self) -> Edit:
+    def _last_edit(self) -> RowEdit:
         path = self.folder / EDIT
         if not path.exists():
-            return Edit.erase([])
+            return RowEdit.erase([])
         try:
-            return Edit(**json.loads(path.read_bytes()))
+            return RowEdit(**json.loads(path.read_bytes()))
         except (ValueError, TypeError):
             raise BadInput(f"{path} is damaged; use a copy of the memory") from None
 
-    def _apply(self, edit: Edit) -> None:
+    def _apply(self, edit: RowEdit) -> None:
         rows, labels = np.array(edit.rows, np.int64), np.array(edit.labels, np.int64)
         kept, erased = rows[labels != FREE], rows[labels == FREE]
         named = np.array([bool(name) for name in edit.names], bool)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from everlearn.errors import BadInput, check_range
 from everlearn.memory.on_disk.index import CODE_BYTES, FREE, CodeTable, PCACoder
 from everlearn.memory.on_disk.labels import as_labels, checked_name, new_names
-from everlearn.memory.on_disk.storage import Columns, Edit, Storage, create_files
+from everlearn.memory.on_disk.storage import Columns, RowEdit, Storage, create_files
 from everlearn.memory.search import Distances, scan
 from everlearn.memory.table import AnyArray
 from everlearn.rng import IntArray
@@ -211,7 +211,7 @@ class OnDiskMemory:
             return
         rows, codes = self._free_rows(len(checked)), self._encode(images)
         with self._editing() as storage:
-            storage.add(images, codes, columns or {}, Edit(rows.tolist(), checked.tolist(), all_names))
+            storage.add(images, codes, columns or {}, RowEdit(rows.tolist(), checked.tolist(), all_names))
             self._table.write(rows, checked, codes)
             self._n += len(rows)
             self._images = storage.images.mapped()
@@ -221,12 +221,12 @@ class OnDiskMemory:
         """Change the name of a class; its label stays."""
         name, rows = checked_name(name), self._rows_of([label])
         with self._editing() as storage:
-            storage.commit(Edit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
+            storage.commit(RowEdit(rows.tolist(), [int(label)] * len(rows), [name] * len(rows)))
 
     def forget(self, labels: npt.ArrayLike) -> int:
         """Erase classes: no file holds a byte of their images, codes or names; returns how many images."""
         rows = self._rows_of(labels)
-        self._erase(rows, Edit.erase(rows.tolist()))
+        self._erase(rows, RowEdit.erase(rows.tolist()))
         return len(rows)
 
     def remove(self, numbers: npt.ArrayLike) -> None:
@@ -239,12 +239,12 @@ class OnDiskMemory:
             if len(others) and (name := self.names().get(label)):
                 edits[int(others[0])] = (label, name)
         ordered = sorted(edits.items())
-        edit = Edit(
+        edit = RowEdit(
             [row for row, _ in ordered], [each[0] for _, each in ordered], [each[1] for _, each in ordered]
         )
         self._erase(rows, edit)
 
-    def _erase(self, rows: IntArray, edit: Edit) -> None:
+    def _erase(self, rows: IntArray, edit: RowEdit) -> None:
         """Commit an edit that erases rows."""
         with self._editing() as storage:
             storage.commit(edit)

@@ -11,7 +11,7 @@ from functools import partial
 
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.scores import mean_without_nan
-from everlearn.papers.claims import Metric, above_next
+from everlearn.papers.claims import RunMetric, above_next
 from everlearn.papers.experiment import Check, Claim, Groups, Verdict
 from everlearn.plotting.axes import Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
@@ -50,14 +50,14 @@ def _at_the_end(score: str, run: RunResults) -> float:
     return float(run.protocol_results.get(PROTOCOL, {}).get(score, math.nan))
 
 
-FINAL = Metric("final accuracy", lambda run: list(full(run).values())[-1])
-AVERAGE = Metric("average accuracy", lambda run: mean_without_nan(full(run).values()))
-QUALITY = Metric(
+FINAL = RunMetric("final accuracy", lambda run: list(full(run).values())[-1])
+AVERAGE = RunMetric("average accuracy", lambda run: mean_without_nan(full(run).values()))
+QUALITY = RunMetric(
     "replayed activations nearest to the mean of their class",
     lambda run: mean_without_nan(quality(run).values()),
 )
-BY_MEAN = Metric("nearest mean", partial(_at_the_end, "nearest_mean"))
-BY_HEAD = Metric("head", partial(_at_the_end, "head"))
+BY_MEAN = RunMetric("nearest mean", partial(_at_the_end, "nearest_mean"))
+BY_HEAD = RunMetric("head", partial(_at_the_end, "head"))
 COLUMNS = (
     FINAL.column("final", "accuracy on the full test set after the last task"),
     AVERAGE.column("average", "accuracy on the full test set, mean over all evaluations"),
@@ -78,13 +78,13 @@ def of(prefix: str, *variants: str) -> tuple[str, ...]:
 
 
 def better(
-    text: str, series: Sequence[str], by: float = 0.0, metric: Metric = FINAL, *, is_ours: bool = False
+    text: str, series: Sequence[str], by: float = 0.0, metric: RunMetric = FINAL, *, is_ours: bool = False
 ) -> Claim:
     """Each series is better than the next, with a paired interval above zero."""
     return Claim(text, tuple(series), above_next(metric, by=by), is_ours)
 
 
-def close_to(metric: Metric, margin: float) -> Check:
+def close_to(metric: RunMetric, margin: float) -> Check:
     """The first series is not below the second by more than a margin: its paired interval excludes that."""
 
     def check(groups: Groups) -> Verdict:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from everlearn.evaluation.protocols.multiple_choice import MultipleChoiceResult, pool_scores
-from everlearn.papers.claims import Metric, listed, protocol_results
+from everlearn.papers.claims import RunMetric, listed, protocol_results
 from everlearn.papers.experiment import Check, Groups, Verdict
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
@@ -18,8 +18,8 @@ TOLERANCE = 0.005
 FIRST_CHANCE = 0.1
 """Chance level of the first task, which has ten classes."""
 
-FORGETTING = Metric("forgetting", lambda run: list(run.forgetting().values())[-1])
-FIRST_ACCURACY = Metric("accuracy after the first task", lambda run: next(iter(run.accuracy().values())))
+FORGETTING = RunMetric("forgetting", lambda run: list(run.forgetting().values())[-1])
+FIRST_ACCURACY = RunMetric("accuracy after the first task", lambda run: next(iter(run.accuracy().values())))
 
 
 def if_learned(check: Check) -> Check:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from everlearn.evaluation.formatting import DASH, format_error
 from everlearn.evaluation.probes import probe_keys, retention
-from everlearn.papers.claims import Metric, protocol_results
+from everlearn.papers.claims import RunMetric, protocol_results
 from everlearn.papers.experiment import Groups, Verdict
 from everlearn.reports.comparison_columns import changes_found, detections, max_delay
 from everlearn.reports.run_results import RunResults
@@ -24,9 +24,9 @@ MIN_IMPORTANCE = 0.1
 PAPER_LATENTS = 8
 """Latents that the paper's model uses, of 24."""
 
-BEST_ACCURACY = Metric("best probe accuracy", lambda run: run.measures()["object_best"])
-ACCURACY_LOSS = Metric("loss of probe accuracy", lambda run: -run.measures()["object_change"])
-POSITION_LOSS = Metric(
+BEST_ACCURACY = RunMetric("best probe accuracy", lambda run: run.measures()["object_best"])
+ACCURACY_LOSS = RunMetric("loss of probe accuracy", lambda run: -run.measures()["object_change"])
+POSITION_LOSS = RunMetric(
     "increase of position error in 1e-4", lambda run: 1e4 * run.measures()["position_change"], format_error
 )
 
@@ -41,7 +41,7 @@ def _disentanglement(score: str) -> Callable[[RunResults], float]:
     return value
 
 
-DCI, MIG, SAP = (Metric(name, _disentanglement(name)) for name in ("disentanglement", "mig", "sap"))
+DCI, MIG, SAP = (RunMetric(name, _disentanglement(name)) for name in ("disentanglement", "mig", "sap"))
 
 
 def _fewest_active(run: RunResults) -> float:
@@ -50,17 +50,17 @@ def _fewest_active(run: RunResults) -> float:
     return min(sum(each["active"]) for each in result["latents"]) if result else math.nan
 
 
-ACTIVE = Metric("active latents", _fewest_active, format_error)
+ACTIVE = RunMetric("active latents", _fewest_active, format_error)
 
 
-def best_in(environment: str) -> Metric:
+def best_in(environment: str) -> RunMetric:
     """Best probe accuracy in one environment; NaN where it is not part of the stream."""
 
     def value(run: RunResults) -> float:
         is_there = (environment, "object") in probe_keys(run.probe_results)
         return retention(run.probe_results, environment, "object").best if is_there else math.nan
 
-    return Metric(environment, value)
+    return RunMetric(environment, value)
 
 
 def _cross_domain(score: str) -> Callable[[RunResults], float]:
@@ -84,8 +84,8 @@ def _cross_domain(score: str) -> Callable[[RunResults], float]:
     return value
 
 
-POSITION_ERROR = Metric("position error", _cross_domain("position_error"))
-SAME_CLASS = Metric("class kept", _cross_domain("label_accuracy"))
+POSITION_ERROR = RunMetric("position error", _cross_domain("position_error"))
+SAME_CLASS = RunMetric("class kept", _cross_domain("label_accuracy"))
 
 
 def _before_last(run: RunResults) -> float:
@@ -94,7 +94,7 @@ def _before_last(run: RunResults) -> float:
     return before[-1].results[last.environment].get("object", math.nan) if before else math.nan
 
 
-ZERO_SHOT = Metric("probe accuracy in the last environment before training on it", _before_last)
+ZERO_SHOT = RunMetric("probe accuracy in the last environment before training on it", _before_last)
 
 
 def _in_each_seed(holds: Iterable[bool], observed: str) -> Verdict:

@@ -96,7 +96,7 @@ def _draw_exploration(figure: plot.FigureBase, groups: Sequence[Group], style: F
     plot.label_lines(axes, [group.short for group in shown], style)
 
 
-EXPLORATION = plot.Part(lambda groups: 2.2, _draw_exploration)
+EXPLORATION = plot.FigurePart(lambda groups: 2.2, _draw_exploration)
 
 
 def _loses_half(text: str, series: str, baseline: str, *, is_ours: bool = False) -> Claim:

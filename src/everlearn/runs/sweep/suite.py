@@ -102,11 +102,11 @@ def get_size(name: str) -> Size:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SuiteEntry:
     """A learner with its settings, and the size at which it takes part in the suite.
 
     Example:
-        >>> entry = Entry("er", get_size("smoke"), {"memory_size": 500})
+        >>> entry = SuiteEntry("er", get_size("smoke"), {"memory_size": 500})
         >>> entry.title, [job.folder.name for job in entry.jobs(Path("cards"), 1)]
         ('er, memory_size 500', ['long-seed-0', 'nuisances-seed-0', 'within-tasks-seed-0'])
         >>> entry.not_applicable()

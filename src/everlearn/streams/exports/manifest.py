@@ -58,7 +58,7 @@ class TaskRecord(_Record):
     parts: dict[PartName, PartRecord]
 
 
-class Plan(_Record):
+class ExportPlan(_Record):
     """What is to be exported; an export can be resumed only with an equal plan.
 
     `format` is the version of this layout, `to` the file format, `n_labels` one more than the largest label.
@@ -76,7 +76,7 @@ class Plan(_Record):
         return {"to": self.to, "id": self.stream, **self.spec, "tasks": format_tasks(self.tasks)}
 
 
-class Manifest(Plan):
+class Manifest(ExportPlan):
     """The plan and contents of a finished export, with checksums of its README and of all other fields."""
 
     fingerprint: str

@@ -17,9 +17,9 @@ from everlearn.streams.exports.manifest import (
     PLAN,
     README,
     UNFINISHED,
+    ExportPlan,
     FormatName,
     Manifest,
-    Plan,
     TaskRecord,
     format_tasks,
     parse,
@@ -58,7 +58,7 @@ def export_tasks(path: str | Path, tasks: Iterable[int]) -> None:
     written = folder / UNFINISHED / PLAN
     if not written.is_file():
         raise BadInput(f"{folder} is not an unfinished export; start it with `everlearn stream export`")
-    plan = parse(Plan, written)
+    plan = parse(ExportPlan, written)
     if unknown := sorted(set(tasks := tuple(tasks)) - set(plan.tasks)):
         raise BadInput(f"task {unknown[0]} is not part of the export in {folder}; choose from its tasks")
     stream = spec_from(plan.spec).build()
@@ -77,7 +77,7 @@ _EXAMPLES = {
 }
 
 
-def readme(plan: Plan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
+def readme(plan: ExportPlan, fingerprint: str, contents: Sequence[TaskRecord]) -> str:
     """The README of an export: contents, how to read it, fingerprint."""
     # With this header Hugging Face finds the files of each split.
     filled = [part for part in PARTS if any(record.parts[part].rows for record in contents)]
@@ -140,7 +140,7 @@ def export(
     codec(to)  # report an unknown format or a missing library first
     spec, numbers = stream.spec.to_stored(), resolve_tasks(stream, tasks)
     n_labels = count_labels(stream, numbers)
-    plan = Plan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=n_labels)
+    plan = ExportPlan(to=to, stream=stream.id, spec=spec, tasks=numbers, n_labels=n_labels)
     folder = Path(path)
     _check_folder(folder)
     files.make_folder(folder)
@@ -166,11 +166,11 @@ class _ExportLock(FolderLock):
     message = "another process is exporting into {folder}; wait for it to finish"
 
 
-def _resume(folder: Path, plan: Plan) -> Manifest | None:
+def _resume(folder: Path, plan: ExportPlan) -> Manifest | None:
     """The manifest if this export is finished; otherwise make sure that its plan is stored."""
     manifest = read_manifest(folder) if (folder / MANIFEST).exists() else None
     written = folder / UNFINISHED / PLAN
-    before = manifest or (parse(Plan, written) if written.exists() else None)
+    before = manifest or (parse(ExportPlan, written) if written.exists() else None)
     if before is None:
         files.make_folder(written.parent)
         files.write(written, plan.model_dump_json().encode())
@@ -179,7 +179,7 @@ def _resume(folder: Path, plan: Plan) -> Manifest | None:
     return manifest
 
 
-def _write(stream: Stream, plan: Plan, folder: Path, progress: Progress, workers: Workers) -> Manifest:
+def _write(stream: Stream, plan: ExportPlan, folder: Path, progress: Progress, workers: Workers) -> Manifest:
     """Write missing tasks, in parallel with the workers, then the manifest."""
     with FolderLock(folder / UNFINISHED, wait=True):
         pass  # workers of an earlier export process that was killed end soon after it

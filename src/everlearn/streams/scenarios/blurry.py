@@ -15,7 +15,7 @@ from everlearn.rng import IntArray, Rng, rng_at
 from everlearn.streams.scenarios.base import SampleIndex, Scenario, SeenClasses
 
 
-class Block(NamedTuple):
+class TaskBlock(NamedTuple):
     """The disjoint and the blurry classes of each task of a block."""
 
     disjoint: list[IntArray]
@@ -77,16 +77,16 @@ class Blurry(Scenario):
                 tasks |= dict.fromkeys(block.classes(t).tolist(), b * self.block_tasks + t)
         return np.array([tasks[c] for c in classes.tolist()], np.int64)
 
-    def _block(self, b: int) -> Block:
+    def _block(self, b: int) -> TaskBlock:
         start = b * self.block_tasks
         n_tasks = self.block_tasks if self.n_tasks is None else min(self.block_tasks, self.n_tasks - start)
         n = n_tasks * self.classes_per_task
         rng = rng_at(self.seed, "block", b)
         order = start * self.classes_per_task + rng.permutation(n)
         n_disjoint = floor(self.disjoint_percent * n / (100 * n_tasks)) * n_tasks
-        return Block(*(_partition(part, n_tasks, rng) for part in np.split(order, [n_disjoint])))
+        return TaskBlock(*(_partition(part, n_tasks, rng) for part in np.split(order, [n_disjoint])))
 
-    def _exchange(self, b: int, block: Block) -> tuple[list[SampleIndex], list[SampleIndex]]:
+    def _exchange(self, b: int, block: TaskBlock) -> tuple[list[SampleIndex], list[SampleIndex]]:
         """The blurry samples that each task of a block keeps, and those it receives from others."""
         rng = rng_at(self.seed, "strays", b)
         samples = [SampleIndex.of_split(self.source, classes, "train") for classes in block.blurry]

@@ -9,7 +9,7 @@ from everlearn.runs.memory_edit import exemplar_of
 from everlearn.studio.dependencies import Body, Deps, OneRecord
 from everlearn.studio.image_decoder import background_colour, canvas_pixels
 from everlearn.studio.image_decoder_child import encode_png
-from everlearn.studio.memory_editor import Edit, Session
+from everlearn.studio.memory_editor import ClassEdit, Session
 from everlearn.studio.model_views import matches_exemplars
 
 router = APIRouter(prefix="/api/memory")
@@ -55,21 +55,21 @@ def add(
     """Add a class with the object on a canvas as its exemplar, drawn as the others are."""
     with deps.sessions.open(record) as session:
         pixels = exemplar_of(session.run, canvas_pixels(body))
-        return _apply(session, Edit("add", session.next_label(), name, pixels), version)
+        return _apply(session, ClassEdit("add", session.next_label(), name, pixels), version)
 
 
 @router.post("/rename")
 def rename(deps: Deps, record: OneRecord, version: Index, label: Index, name: Name) -> dict[str, Any]:
     """Change the name of a class."""
     with deps.sessions.open(record) as session:
-        return _apply(session, Edit("rename", label, name), version)
+        return _apply(session, ClassEdit("rename", label, name), version)
 
 
 @router.post("/forget")
 def forget(deps: Deps, record: OneRecord, version: Index, label: Index) -> dict[str, Any]:
     """Erase a class."""
     with deps.sessions.open(record) as session:
-        return _apply(session, Edit("forget", label), version)
+        return _apply(session, ClassEdit("forget", label), version)
 
 
 @router.post("/undo")
@@ -95,7 +95,7 @@ def accuracy(deps: Deps, record: OneRecord) -> dict[str, Any]:
         return {"before": before, "after": after, "n_images": n_images}
 
 
-def _apply(session: Session, edit: Edit, version: int) -> dict[str, Any]:
+def _apply(session: Session, edit: ClassEdit, version: int) -> dict[str, Any]:
     session.edit(edit, version)
     return {"label": edit.label, **_state(session)}
 
