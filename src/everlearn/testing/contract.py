@@ -20,7 +20,7 @@ class BrokenContract(BadInput, AssertionError):
     """
 
 
-def promise(kept: object, sentence: str) -> None:
+def ensure(kept: object, sentence: str) -> None:
     """Raise `BrokenContract` with a sentence unless a promise is kept."""
     if not kept:
         raise BrokenContract(sentence)

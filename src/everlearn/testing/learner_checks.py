@@ -14,7 +14,7 @@ from everlearn.errors import BadInput
 from everlearn.learners import REGISTRY, Encodes, Learner
 from everlearn.serialization import digest, pack, unpack
 from everlearn.streams import Batch, Stream, Task, sprites
-from everlearn.testing.contract import BrokenContract, promise
+from everlearn.testing.contract import BrokenContract, ensure
 
 CUTS = (0, 1, 2, 5)
 """Batches of a task after which a learner is saved and loaded."""
@@ -82,25 +82,23 @@ def predicts(trial: Trial) -> None:
     """Predictions are integers, -1 before training, independent of the batch, and change no state."""
     name, images = trial.name, trial.images
     first = trial.fresh().predict(images)
-    promise((first == -1).all(), f"{name}.predict gives labels before anything is learned; give -1")
+    ensure((first == -1).all(), f"{name}.predict gives labels before anything is learned; give -1")
     learner = trial.trained
     before, predictions = digest(learner.state()), learner.predict(images)
-    promise(
+    ensure(
         isinstance(predictions, np.ndarray)
         and predictions.dtype == np.int64
         and predictions.shape == (len(images),),
         f"{name}.predict gives {_form(predictions)} for {len(images)} images; give an int64 array of labels",
     )
     single = np.concatenate([learner.predict(images[i : i + 1]) for i in range(len(images))])
-    promise((single == predictions).all(), f"{name}.predict depends on the other images of the batch")
+    ensure((single == predictions).all(), f"{name}.predict depends on the other images of the batch")
     none = learner.predict(images[:0])
-    promise(
-        none.shape == (0,) and none.dtype == np.int64, f"{name}.predict must give no labels for no images"
-    )
-    promise(digest(learner.state()) == before, f"{name}.predict changes the state of the learner")
+    ensure(none.shape == (0,) and none.dtype == np.int64, f"{name}.predict must give no labels for no images")
+    ensure(digest(learner.state()) == before, f"{name}.predict changes the state of the learner")
     if not learner.is_classifier:
-        promise(isinstance(learner, Encodes), f"{name} is no classifier, so it must have encode(images)")
-        promise((predictions == -1).all(), f"{name} is no classifier, so predict must give -1")
+        ensure(isinstance(learner, Encodes), f"{name} is no classifier, so it must have encode(images)")
+        ensure((predictions == -1).all(), f"{name} is no classifier, so predict must give -1")
 
 
 def leaves_batches_alone(trial: Trial) -> None:
@@ -112,12 +110,12 @@ def leaves_batches_alone(trial: Trial) -> None:
     finite = isinstance(losses, dict) and all(
         isinstance(each, float | torch.Tensor) and np.isfinite(float(each)) for each in losses.values()
     )
-    promise(losses and finite, f"{name}.learn gives {losses!r:.80}; give a dictionary of finite losses")
-    promise(batch == task.train[np.arange(8)], f"{name}.learn changes the images or labels of the batch")
+    ensure(losses and finite, f"{name}.learn gives {losses!r:.80}; give a dictionary of finite losses")
+    ensure(batch == task.train[np.arange(8)], f"{name}.learn changes the images or labels of the batch")
     before = digest(learner.state())
     batch.images[:] = 0
     batch.labels[:] = 0
-    promise(digest(learner.state()) == before, f"{name} keeps a reference to the batch; store a copy")
+    ensure(digest(learner.state()) == before, f"{name} keeps a reference to the batch; store a copy")
 
 
 def is_determined_by_its_seed(trial: Trial) -> None:
@@ -127,14 +125,14 @@ def is_determined_by_its_seed(trial: Trial) -> None:
     before = torch.random.get_rng_state()
     one = trial.train(trial.fresh(seed=5), task)
     unchanged = torch.equal(torch.random.get_rng_state(), before)
-    promise(
+    ensure(
         unchanged, f"{name} changes torch's global random numbers; use everlearn.networks.seeded or rng_at"
     )
     torch.manual_seed(123)
     np.random.seed(123)  # noqa: NPY002  (the point is to disturb it)
     two = trial.train(trial.fresh(seed=5), task)
     same = digest(one.state()) == digest(two.state())
-    promise(same, f"two runs of {name} with the same seed differ; draw all random numbers from its seed")
+    ensure(same, f"two runs of {name} with the same seed differ; draw all random numbers from its seed")
 
 
 def can_be_saved(trial: Trial) -> None:
@@ -143,13 +141,13 @@ def can_be_saved(trial: Trial) -> None:
     learner = trial.train(trial.train(trial.fresh(), stream.task(0)), stream.task(1))
     state = learner.state()
     other, before = trial.loaded(pack(state)), digest(state)
-    promise(digest(other.state()) == before, f"{name}.load does not restore everything that state gives")
+    ensure(digest(other.state()) == before, f"{name}.load does not restore everything that state gives")
     same = (other.predict(trial.images) == learner.predict(trial.images)).all()
-    promise(same, f"a loaded {name} predicts other labels; declare all that it learns in parts and counters")
-    promise(other.footprint() == learner.footprint(), f"a loaded {name} has another footprint")
-    promise(other.flops == learner.flops, f"a loaded {name} has another number of FLOPs")
+    ensure(same, f"a loaded {name} predicts other labels; declare all that it learns in parts and counters")
+    ensure(other.footprint() == learner.footprint(), f"a loaded {name} has another footprint")
+    ensure(other.flops == learner.flops, f"a loaded {name} has another number of FLOPs")
     trial.train(learner, stream.task(2))
-    promise(digest(state) == before, f"{name}.state gives references; training on changes a saved state")
+    ensure(digest(state) == before, f"{name}.state gives references; training on changes a saved state")
 
 
 def resumes_within_a_task(trial: Trial) -> None:
@@ -167,7 +165,7 @@ def resumes_within_a_task(trial: Trial) -> None:
         return digest(learner.state())
 
     same = state(CUTS) == state(())
-    promise(same, f"{trial.name} ends differently if it is saved and loaded within a task; declare its state")
+    ensure(same, f"{trial.name} ends differently if it is saved and loaded within a task; declare its state")
 
 
 def reports_its_memory(trial: Trial) -> None:
@@ -178,12 +176,12 @@ def reports_its_memory(trial: Trial) -> None:
     backbone: Any = getattr(learner, "backbone", None)
     frozen = backbone.footprint().weights if "digest" in (state.get("backbone") or {}) else 0
     total = held.weights + held.memory
-    promise(
+    ensure(
         min(held.weights, held.memory) >= 0 and total > 0,
         f"{trial.name}.footprint is {held}; it must count what is stored",
     )
     fits = total <= MAX_OVERHEAD * (len(pack(state)) + frozen)
-    promise(fits, f"{trial.name}.footprint counts {total} bytes, more than its state has")
+    ensure(fits, f"{trial.name}.footprint counts {total} bytes, more than its state has")
 
 
 def accepts_any_labels(trial: Trial) -> None:
@@ -204,7 +202,7 @@ def accepts_any_labels(trial: Trial) -> None:
         *(() if learner.is_classifier else (-1,)),
     }
     odd = set(learner.predict(task.train.images).tolist()) - known
-    promise(not odd, f"{trial.name} predicts {sorted(odd)[:3]}, which are no labels that it has seen")
+    ensure(not odd, f"{trial.name} predicts {sorted(odd)[:3]}, which are no labels that it has seen")
 
 
 LEARNER_CHECKS: tuple[Callable[[Trial], None], ...] = (

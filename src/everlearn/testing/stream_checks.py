@@ -7,7 +7,7 @@ import numpy as np
 
 from everlearn import streams
 from everlearn.streams import SPLITS, Batch, Stream, StreamSettings, Task
-from everlearn.testing.contract import promise
+from everlearn.testing.contract import ensure
 from everlearn.testing.learner_checks import run_check
 
 N_TASKS = 5
@@ -52,12 +52,12 @@ def is_described(trial: StreamTrial) -> None:
     """A stream has an id with a version, an image shape, and a number of tasks or None."""
     stream = trial.stream
     for name in ("id", "n_tasks", "image_shape"):
-        promise(hasattr(stream, name), f"{trial.name} has no attribute {name}; set it in the constructor")
-    promise(
+        ensure(hasattr(stream, name), f"{trial.name} has no attribute {name}; set it in the constructor")
+    ensure(
         len(stream.image_shape) in (2, 3),
         f"image_shape of {trial.name} is {stream.image_shape}; give (H, W[, 3])",
     )
-    promise(stream.n_tasks is None or stream.n_tasks > 0, f"{trial.name} has no tasks")
+    ensure(stream.n_tasks is None or stream.n_tasks > 0, f"{trial.name} has no tasks")
 
 
 def is_pure(trial: StreamTrial) -> None:
@@ -65,24 +65,24 @@ def is_pure(trial: StreamTrial) -> None:
     stream, expected = trial.stream, [batches(task) for task in trial.tasks]
     first, second = iter(stream), iter(stream)
     order = [next(first).index, next(second).index]
-    promise(order == [0, 0], f"two iterations over {trial.name} disturb each other; keep no position in it")
+    ensure(order == [0, 0], f"two iterations over {trial.name} disturb each other; keep no position in it")
     backwards = [batches(stream.task(k)) for k in reversed(range(trial.n_tasks))]
-    promise(expected == backwards[::-1], f"{trial.name} gives other images when a task is loaded again")
+    ensure(expected == backwards[::-1], f"{trial.name} gives other images when a task is loaded again")
 
 
 def is_rebuilt_from_its_settings(trial: StreamTrial) -> None:
     """The settings build an equal stream, also after they were written as JSON and TOML."""
     spec = getattr(trial.stream, "spec", None)
-    promise(
+    ensure(
         isinstance(spec, StreamSettings), f"{trial.name}.spec is {type(spec).__name__}; set StreamSettings"
     )
     assert isinstance(spec, StreamSettings)  # noqa: S101  # for mypy
     spec = streams.with_reference(spec)
     same = streams.from_json(spec.to_json()) == streams.from_toml(spec.to_toml()) == spec
-    promise(same, f"the settings of {trial.name} are not equal after they were written and read")
+    ensure(same, f"the settings of {trial.name} are not equal after they were written and read")
     again = streams.from_json(spec.to_json()).build()
-    promise(again.id == trial.stream.id, f"the id of {trial.name} is {again.id} when it is built again")
-    promise(
+    ensure(again.id == trial.stream.id, f"the id of {trial.name} is {again.id} when it is built again")
+    ensure(
         again.fingerprint([0]) == trial.stream.fingerprint([0]),
         f"{trial.name} has other images when built again",
     )
@@ -93,10 +93,10 @@ def splits_are_disjoint(trial: StreamTrial) -> None:
     parts = {name: [set(image_keys(task.split(name))) for task in trial.tasks] for name in SPLITS}
     for k, of_task in enumerate(zip(*parts.values(), strict=True)):
         disjoint = sum(map(len, of_task)) == len(set.union(*of_task))
-        promise(disjoint, f"an image of task {k} of {trial.name} is in two splits")
+        ensure(disjoint, f"an image of task {k} of {trial.name} is in two splits")
     train = set.union(*parts["train"])
     others = set.union(*(part for name in SPLITS[1:] for part in parts[name]))
-    promise(not train & others, f"a training image of {trial.name} is a test image of another task")
+    ensure(not train & others, f"a training image of {trial.name} is a test image of another task")
 
 
 def tasks_are_complete(trial: StreamTrial) -> None:
@@ -104,33 +104,31 @@ def tasks_are_complete(trial: StreamTrial) -> None:
     name, stream = trial.name, trial.stream
     for task in trial.tasks:
         k, trained = task.index, np.unique(task.train.labels).tolist()
-        promise(len(task.train) and len(task.test), f"task {k} of {name} has no training or no test images")
-        promise(
+        ensure(len(task.train) and len(task.test), f"task {k} of {name} has no training or no test images")
+        ensure(
             sorted(task.labels) == trained,
             f"task {k} of {name} has labels {task.labels[:5]}, but trains {trained[:5]}",
         )
         unknown = set(task.test.labels.tolist()) - set(task.labels)
-        promise(
+        ensure(
             not unknown,
             f"task {k} of {name} tests the label {min(unknown, default=0)}, which it does not train",
         )
         for batch in batches(task):
             shape, dtype = batch.images.shape[1:], batch.images.dtype
-            promise(
+            ensure(
                 shape == tuple(stream.image_shape),
                 f"images of {name} are {shape}, but image_shape is {stream.image_shape}",
             )
-            promise(dtype == np.uint8, f"images of {name} are {dtype}; give uint8")
-            promise(batch.labels.dtype == np.int64, f"labels of {name} are {batch.labels.dtype}; give int64")
+            ensure(dtype == np.uint8, f"images of {name} are {dtype}; give uint8")
+            ensure(batch.labels.dtype == np.int64, f"labels of {name} are {batch.labels.dtype}; give int64")
 
 
 def labels_recur_as_declared(trial: StreamTrial) -> None:
     """Labels recur only if `labels_recur` says so."""
     labels = [label for task in trial.tasks for label in task.labels]
     distinct = len(set(labels)) == len(labels)
-    promise(
-        trial.stream.labels_recur or distinct, f"a label of {trial.name} recurs; set labels_recur to True"
-    )
+    ensure(trial.stream.labels_recur or distinct, f"a label of {trial.name} recurs; set labels_recur to True")
 
 
 def samples_for_evaluation(trial: StreamTrial) -> None:
@@ -140,13 +138,11 @@ def samples_for_evaluation(trial: StreamTrial) -> None:
         for image in image_keys(task.test):
             first_task.setdefault(image, task.index)
     sample = stream.eval_sample(trial.n_tasks, size=40, seed=3)
-    promise(0 < len(sample) <= 40, f"eval_sample of {name} gives {len(sample)} images instead of 1 to 40")
-    promise(
-        sample == stream.eval_sample(trial.n_tasks, size=40, seed=3), f"eval_sample of {name} is not pure"
-    )
-    promise(sample.tasks is not None, f"eval_sample of {name} has no task ids")
+    ensure(0 < len(sample) <= 40, f"eval_sample of {name} gives {len(sample)} images instead of 1 to 40")
+    ensure(sample == stream.eval_sample(trial.n_tasks, size=40, seed=3), f"eval_sample of {name} is not pure")
+    ensure(sample.tasks is not None, f"eval_sample of {name} has no task ids")
     keys = image_keys(sample)
-    promise(
+    ensure(
         set(keys) <= first_task.keys(),
         f"eval_sample of {name} has images that are no test images of its tasks",
     )
