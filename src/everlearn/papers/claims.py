@@ -113,8 +113,8 @@ def _bounded(metric: RunMetric, accepts: Callable[[float], bool]) -> Check:
 def at_most_half(metric: RunMetric) -> Check:
     """The first series is at most half of the second, by the confidence interval of the differences.
 
-    The second must itself be above zero, by its interval. If its mean is not, the baseline loses nothing in our
-    runs, and they are not comparable with those of the paper.
+    The second must itself be above zero, by its interval. If its mean is not, the baseline loses nothing in
+    our runs, and they are not comparable with those of the paper.
     """
 
     def check(groups: Groups) -> Verdict:
