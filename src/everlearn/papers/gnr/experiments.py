@@ -150,9 +150,9 @@ EXPERIMENTS = (
         "Generated ones gain 3 as positives and lose 1 as negatives; random ones lose 4. The paper has "
         "negative replay 9 points and random activations 6 points above none, and positive replay 30 below. "
         "In our first runs negative replay was 23 points above none and random activations ended at 0.04; "
-        "both were an effect of frozen statistics (gnr-normalization). So neither side of the paper's finding "
-        "in NIC appears here, with its layer, rates, memory and steps per task; what differs are a quarter of "
-        "the channels, 91 tasks instead of 391, and still images instead of video.",
+        "both were an effect of frozen statistics (gnr-normalization). So neither side of the paper's claim "
+        "in NIC appears here, with its layer, rates, memory and steps per task; what differs are a quarter "
+        "of the channels, 91 tasks instead of 391, and still images instead of video.",
         QUALITY_COLUMNS,
     ),
     Experiment(
