@@ -22,7 +22,7 @@ from everlearn.rendering.scanline import (
     pointer_offset,
     splat,
 )
-from everlearn.shapes.jit import compiled, inlined
+from everlearn.shapes.jit import compiled, compiled_in_place, inlined
 
 N_LANES = 8
 CAPACITY = 4096
@@ -147,7 +147,7 @@ def new_edges(n: int) -> Edges:
     )
 
 
-@compiled
+@compiled_in_place
 def add_edge(
     edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32
 ) -> tuple[U, U]:
@@ -203,7 +203,7 @@ def add_clipped_edge(
     return add_edge(edges, front, back, low, y_low, high, y_high, weight, plane)
 
 
-@compiled
+@compiled_in_place
 def accumulate(
     edges: Edges, front: U, back: U, buffer: Float32Array, stride: int, width: F, height: F
 ) -> None:
@@ -225,7 +225,7 @@ def accumulate(
     _scatter_steep(edges, U(position), buffer, U(stride))
 
 
-@compiled
+@compiled_in_place
 def _split(edges: Edges, i: int, position: int, stride: I32, limit: F, steep: bool) -> int:
     """Compute the strips of edge i; `limit` is the width (steep) or height (shallow) of the image."""
     values = edges.values
@@ -251,7 +251,7 @@ def _split(edges: Edges, i: int, position: int, stride: I32, limit: F, steep: bo
     return position
 
 
-@compiled
+@compiled_in_place
 def _scatter_shallow(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
     cells, areas = edges.cells, edges.areas
     for i in range(n):
@@ -261,7 +261,7 @@ def _scatter_shallow(edges: Edges, n: U, buffer: Float32Array, stride: U) -> Non
         buffer[cell + stride + stride] += areas[i + _CELLS + _CELLS]
 
 
-@compiled
+@compiled_in_place
 def _scatter_steep(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
     """In two passes: consecutive strips write to consecutive rows, and each sum would wait for the last."""
     cells, areas = edges.cells, edges.areas
