@@ -37,19 +37,20 @@ class CoarseCodes:
         self._mean = values.mean(axis=0)
         _, vectors = np.linalg.eigh(np.cov((values - self._mean).T))
         self._basis = vectors[:, -N_COMPONENTS:]
-        self.n_first, self._rows = len(codes), self._project(codes)
+        # In columns, since the matrix product would otherwise transpose them in every call.
+        self.n_first, self._columns = len(codes), np.ascontiguousarray(self._project(codes).T)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the projections."""
-        return self._rows.nbytes
+        return self._columns.nbytes
 
     def update(self, codes: Floats, changed: IntArray, n_kept: int) -> None:
         """Follow a change of some rows; the first n others stay."""
-        rows = np.zeros((len(codes), self._rows.shape[1]), np.float32)
-        rows[:n_kept] = self._rows[:n_kept]
-        rows[changed] = self._project(codes[changed])
-        self._rows = rows
+        columns = np.zeros((len(self._columns), len(codes)), np.float32)
+        columns[:, :n_kept] = self._columns[:, :n_kept]
+        columns[:, changed] = self._project(codes[changed]).T
+        self._columns = columns
 
     def candidates(self, queries: Floats, codes: Floats, k: int) -> tuple[IntArray, Floats]:
         """The k rows of `codes` with the smallest distances to queries of the same layout, nearest first."""
@@ -60,13 +61,13 @@ class CoarseCodes:
         rows, distances = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
         projected = self._project(queries)
         sides = np.concatenate([-2 * projected[:, :-1], np.ones((len(queries), 1), np.float32)], axis=1)
-        step = min(max(1, CHUNK_BYTES // (4 * len(codes))), len(queries))
-        bounds, first = np.empty((step, len(codes)), np.float32), np.empty(k, np.int64)
+        step = max(1, min(CHUNK_BYTES // (4 * len(codes)), len(queries)))
+        bounds, first = np.empty((step, len(codes)), np.float32), np.zeros(k, np.int64)
         sums = np.empty(N_SUMS, np.float32)
-        slack = np.float32(SLACK * float(self._rows[:, -1].max()))
+        slack = np.float32(SLACK * float(self._columns[-1].max()))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            some = np.matmul(sides[part], self._rows.T, out=bounds[: len(sides[part])])
+            some = np.matmul(sides[part], self._columns, out=bounds[: len(sides[part])])
             limits = slack - projected[part, -1]
             select(queries[part], codes, some, limits, rows[part], distances[part], first, sums)
         return rows, distances
