@@ -22,7 +22,7 @@ from everlearn.rendering.scanline import (
     pointer_offset,
     splat,
 )
-from everlearn.shapes.jit import compiled, compiled_in_place, inlined
+from everlearn.shapes.jit import compiled_in_place
 
 N_LANES = 8
 CAPACITY = 4096
@@ -136,7 +136,6 @@ class Edges(NamedTuple):
     areas: Float32Array
 
 
-@compiled
 def new_edges(n: int) -> Edges:
     """Buffers for n edges."""
     return Edges(
@@ -175,7 +174,7 @@ def add_edge(
     return front + U(counts & shallow), back - U(counts & (not shallow))
 
 
-@inlined
+@compiled_in_place
 def add_clipped_edge(
     edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32, width: F, height: F
 ) -> tuple[U, U]:

@@ -17,7 +17,7 @@ from everlearn.rendering.scanline import (
     scan_planar,
 )
 from everlearn.rng import FloatArray, IntArray
-from everlearn.shapes.jit import compiled, compiled_in_place, inlined
+from everlearn.shapes.jit import compiled_in_place
 
 SHAPE_SIZE = 0.45
 """Bounding box of a shape at scale 1, relative to the image."""
@@ -59,12 +59,9 @@ class RasterBuffers(NamedTuple):
     deltas: Float32Array
 
 
-@compiled
 def new_buffers(paths: Paths, size: int, n_planes: int) -> RasterBuffers:
     """Buffers for the longest path in images of this size; gray needs one plane, colour two."""
-    longest = 1
-    for k in range(len(paths.first) - 1):
-        longest = max(longest, paths.first[k + 1] - paths.first[k])
+    longest = int(np.diff(paths.first).max(initial=1))
     plane = (size + MARGIN_ROWS + 1) * (pad_to_lanes(size) + MARGIN_COLUMNS)
     edges, cells = new_edges(2 * longest + 2), np.zeros(n_planes * plane, np.float32)
     weights, deltas = np.zeros(N_CODES, np.float32), np.zeros((3, 3), np.float32)
@@ -90,7 +87,7 @@ def clear(work: RasterBuffers, box: Box, n_planes: int) -> None:
             work.cells[cell] = F(0)
 
 
-@inlined
+@compiled_in_place
 def rasterize(
     paths: Paths,
     poses: Placements,
@@ -168,17 +165,16 @@ def _add_edges(
     return front, back
 
 
-@compiled
 def draw_gray(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
     """Draw images begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark."""
     work, tile = new_buffers(paths, size, 1), np.empty(size * pad_to_lanes(size), out.dtype)
-    _draw_gray(begin, end, paths, poses, size, levels, out, work, tile)
+    draw_gray_into(begin, end, paths, poses, size, levels, out, work, tile)
 
 
 @compiled_in_place
-def _draw_gray(
+def draw_gray_into(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     work: RasterBuffers, tile: Pixels,
 ) -> None:  # fmt: skip
@@ -203,18 +199,17 @@ def _draw_gray(
         clear(work, box, 1)
 
 
-@compiled
 def draw_rgb(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     interleaved: bool,
 ) -> None:  # fmt: skip
     """As draw_gray, in colour with interleaved or separate channels; levels is (n, 3, 3)."""
     work, tile = new_buffers(paths, size, 2), np.empty(3 * size * pad_to_lanes(size), out.dtype)
-    _draw_rgb(begin, end, paths, poses, size, levels, out, interleaved, work, tile)
+    draw_rgb_into(begin, end, paths, poses, size, levels, out, interleaved, work, tile)
 
 
 @compiled_in_place
-def _draw_rgb(
+def draw_rgb_into(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     interleaved: bool, work: RasterBuffers, tile: Pixels,
 ) -> None:  # fmt: skip
