@@ -22,7 +22,7 @@ from everlearn.rendering.scanline import (
     pointer_offset,
     splat,
 )
-from everlearn.shapes.jit import compiled_in_place
+from everlearn.shapes.jit import ZERO, compiled_in_place
 
 N_LANES = 8
 CAPACITY = 4096
@@ -208,18 +208,18 @@ def accumulate(
 ) -> None:
     """Add all edges to the buffer: shallow ones before `front`, steep ones after `back`."""
     limit = CAPACITY - N_LANES - max(int(width), int(height)) - 2
-    position = 0
+    position = ZERO
     for i in range(front):
         if position > limit:
             _scatter_shallow(edges, U(position), buffer, U(stride))
-            position = 0
+            position = ZERO
         position = _split(edges, i, position, I32(stride), height, False)
     _scatter_shallow(edges, U(position), buffer, U(stride))
-    position = 0
+    position = ZERO
     for i in range(back + _ONE, U(len(edges.planes))):
         if position > limit:
             _scatter_steep(edges, U(position), buffer, U(stride))
-            position = 0
+            position = ZERO
         position = _split(edges, i, position, I32(stride), width, True)
     _scatter_steep(edges, U(position), buffer, U(stride))
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from everlearn.rng import FloatArray, IntArray
 from everlearn.shapes import Outlines
-from everlearn.shapes.jit import compiled_in_place
-from everlearn.shapes.spline import evaluate, second_derivative
+from everlearn.shapes.jit import ZERO, compiled_in_place
+from everlearn.shapes.spline import X, Y, evaluate, second_derivative
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -54,7 +54,7 @@ def _flatten(
     cubics: FloatArray, n_vertices: IntArray, n_chords: IntArray, chords: FloatArray, paths: Paths
 ) -> int:
     """Append the polylines to `paths`; returns the number of points."""
-    end = 0
+    end = ZERO
     for k in range(len(n_vertices)):
         length = _chord_ends(cubics[k], n_vertices[k], n_chords[k], chords)
         start, end = end, _split_halves(chords, length, end, paths.points, paths.codes)
@@ -77,7 +77,7 @@ def _count_chords(
         for j in range(n_vertices[k]):
             largest = 0.0
             for s in (0.0, 1.0):
-                x, y = second_derivative(cubics[k], j, 0, s), second_derivative(cubics[k], j, 1, s)
+                x, y = second_derivative(cubics[k], j, X, s), second_derivative(cubics[k], j, Y, s)
                 largest = max(largest, x * x + y * y)
             n = math.ceil(math.sqrt(math.sqrt(largest) * unit_px[k] / (8.0 * TOLERANCE_PX)))
             n_chords[k, j] = min(max(int(n), 1), MAX_CHORDS)
@@ -131,7 +131,7 @@ def _split_halves(
 def _close_halves(start: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]) -> int:
     """Connect each point where the path leaves the right half to the one where it enters it again."""
     last = end - 1
-    first_entry = leave = -1
+    first_entry = leave = ZERO - 1
     for i in range(start, last):
         before = codes[i - 1 if i > start else last - 1]
         if before == RIGHT and codes[i] == LEFT:
@@ -139,7 +139,7 @@ def _close_halves(start: int, end: int, points: Float32Array, codes: npt.NDArray
         elif before == LEFT and codes[i] == RIGHT:
             if leave >= 0:
                 end = _append_divider(leave, i, end, points, codes)
-                leave = -1
+                leave = ZERO - 1
             else:
                 first_entry = i
     if leave >= 0 and first_entry >= 0:

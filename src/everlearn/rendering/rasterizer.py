@@ -178,9 +178,10 @@ def draw_gray_into(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     work: RasterBuffers, tile: Pixels,
 ) -> None:  # fmt: skip
-    """The buffer accumulates levels instead of coverage, so that one plane serves both halves.
+    """The compiled part of draw_gray.
 
-    The weight of an edge is the difference of the levels on its two sides.
+    The buffer accumulates levels instead of coverage, so that one plane serves both halves: the weight of an
+    edge is the difference of the levels on its two sides.
     """
     weights, deltas = work.weights, work.deltas
     for n in range(begin, end):
@@ -213,6 +214,7 @@ def draw_rgb_into(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     interleaved: bool, work: RasterBuffers, tile: Pixels,
 ) -> None:  # fmt: skip
+    """The compiled part of draw_rgb."""
     weights, deltas = work.weights, work.deltas
     weights[:], weights[MOVE] = F(1), F(0)
     area, tile_area = size * size, size * pad_to_lanes(size)

@@ -10,10 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import njit
 from numba.core.runtime.nrt import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+ZERO = cast(int, np.int64(0))
+"""A number that is no literal: for each literal argument, numba compiles another version of a function."""
 
 
 def compiled(function: Function) -> Function:
@@ -25,9 +28,9 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_in_place(function: Function) -> Function:
-    """The same for a function that allocates nothing, so that references to its arrays need not be counted.
+    """The same for a function that, with all that it calls, allocates nothing.
 
-    Numba counts them in atomic instructions, which would take a quarter of the time of a small image.
+    References to its arrays need not be counted then. Numba counts them in atomic instructions, which would take a quarter of the time of a small image.
     """
     return _cached(function, fastmath=False, _nrt=False)
 
