@@ -30,7 +30,8 @@ def compiled(function: Function) -> Function:
 def compiled_in_place(function: Function) -> Function:
     """The same for a function that, with all that it calls, allocates nothing.
 
-    References to its arrays need not be counted then. Numba counts them in atomic instructions, which would take a quarter of the time of a small image.
+    References to its arrays need not be counted then. Numba counts them in atomic instructions, which would
+    take a quarter of the time of a small image.
     """
     return _cached(function, fastmath=False, _nrt=False)
 
