@@ -1,7 +1,8 @@
-"""Images per CPU second that every learner trains on, one thread, beside bare loops and Avalanche.
+"""Images per CPU second that every learner trains on, one thread, beside bare loops, Avalanche and Mammoth.
 
 `python -m benchmarks learners --before FOLDER` also measures the package in another source folder (such as
-one that `git archive COMMIT src` wrote), in another process at the same time.
+one that `git archive COMMIT src` wrote), in another process at the same time. With `--mammoth FOLDER` it
+measures `er` of a checkout of github.com/aimagelab/mammoth, which needs kornia and timm.
 """
 
 import json
@@ -103,22 +104,51 @@ report("Avalanche, er", lambda: speed("Replay", mem_size=2000))
 report("Avalanche, ewc", lambda: speed("EWC", ewc_lambda=1.0))
 report("Avalanche, si", lambda: speed("SynapticIntelligence", si_lambda=1.0))
 """
+MAMMOTH = """
+from argparse import Namespace
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+from benchmarks.avalanche import import_torchvision
+from everlearn.networks import make_backbone, to_tensor
+import_torchvision()
+sys.modules["datasets"] = MagicMock()  # its data sets, which are not used, download weights on import
+sys.path.insert(0, sys.argv[1])
+from models.er import Er
+def speed():
+    body = make_backbone("compact", task.train.images.shape[1:], 0)
+    net = torch.nn.Sequential(body, torch.nn.Linear(body.n_features, 10))
+    settings = Namespace(
+        buffer_size=2000, minibatch_size=64, optimizer="adam", lr=2e-3, optim_wd=0, label_perc=1, nowand=1)
+    data = SimpleNamespace(
+        N_CLASSES=10, N_TASKS=1, N_CLASSES_PER_TASK=10, SETTING="class-il", get_offsets=lambda task: (0, 10))
+    learner = Er(net, torch.nn.CrossEntropyLoss(), settings, None, data)
+    learner.meta_begin_task(data)
+    def step(batch):
+        tensor = to_tensor(batch.images)
+        learner.meta_observe(tensor, torch.from_numpy(batch.labels % 10), tensor)
+    return measure(step)
+report("Mammoth, er", speed)
+"""
 
 
 def run(*options: str) -> list[Row]:
-    """Every learner; with `--before FOLDER` also of the package in another source folder."""
+    """Every learner; with options also of the package in another source folder, and of Mammoth."""
     from everlearn import learners
 
     own, names = str(ROOT / "src"), learners.names()
-    sources = {"": own} | ({BEFORE: options[1]} if options[:1] == ("--before",) else {})
+    folders = dict(zip(options[::2], options[1::2], strict=True))
+    sources = {"": own} | ({BEFORE: folders["--before"]} if "--before" in folders else {})
     rows = [row for code in (BARE, AVALANCHE) for row in _rows(_started(code, own))]
+    if "--mammoth" in folders:
+        rows += _rows(_started(MAMMOTH, own, folders["--mammoth"]))
     started = {end: _started(OURS, source, *names) for end, source in sources.items()}
     return rows + [row for end, process in started.items() for row in _rows(process, end)]
 
 
 def _started(code: str, source: str, *arguments: str) -> subprocess.Popen[str]:
     """A process that measures the package in a source folder, with one thread."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(ROOT)]), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join([source, str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         [sys.executable, "-c", PREPARE + MEASURE + code, *arguments],
         env=environment, stdout=subprocess.PIPE, text=True,

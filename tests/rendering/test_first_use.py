@@ -28,4 +28,4 @@ def test_first_use_compiles_in_two_processes_and_says_so_once(tmp_path: Path) ->
     ]
     assert [MESSAGE in text for text in said] == [True, False]
     names = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbi")}
-    assert {"rasterizer.draw_gray", "family._generate", "paths.flatten"} <= names
+    assert {"rasterizer.draw_gray_into", "family._generate", "paths._flatten"} <= names

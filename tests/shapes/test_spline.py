@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from everlearn.shapes.spline import (
+    CHORDS_PER_SEGMENT,
     centroid,
     derivative,
     evaluate,
@@ -117,4 +118,5 @@ def test_rotate_and_normalize() -> None:
 )
 def test_is_simple(vertices: list[tuple[float, float]], order: int, simple: bool) -> None:
     cubics, _ = spline(np.array(vertices, float), order)
-    assert is_simple(cubics, len(vertices), order) == simple
+    points = np.empty((CHORDS_PER_SEGMENT * len(vertices), 2))
+    assert is_simple(cubics, len(vertices), order, points) == simple

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from everlearn.networks.sampling import N_LANES, N_SUMS, add_row, add_row_residuals
 from everlearn.rng import IntArray
-from everlearn.shapes.jit import compiled
+from everlearn.shapes.jit import compiled, compiled_in_place
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ def align_candidates(
             best[i, m] = found[least, m]
 
 
-@compiled
+@compiled_in_place
 def smallest(values: Floats) -> int:
     """Index of the first smallest value."""
     least = 0
@@ -120,7 +120,7 @@ def smallest(values: Floats) -> int:
     return least
 
 
-@compiled
+@compiled_in_place
 def supersample_offset(transform: Floats) -> float:
     """Offset of the four samples per pixel that match the image's sharpness; 0 for one sample.
 
@@ -130,7 +130,7 @@ def supersample_offset(transform: Floats) -> float:
     return min(max(0.9 * (1 - 1 / math.hypot(transform[0], transform[1])), 0.0), 0.5)
 
 
-@compiled
+@compiled_in_place
 def place(image: Bytes, box: Any, stride: int, r: float, work: Buffers) -> Grid:
     """Copy the pixels that are compared to the buffers, and the horizontal positions of their samples."""
     (_, W, C), (top, bottom, left, right) = image.shape, box
@@ -146,7 +146,7 @@ def place(image: Bytes, box: Any, stride: int, r: float, work: Buffers) -> Grid:
     return Grid(W, top, bottom, n, stride, r)
 
 
-@compiled
+@compiled_in_place
 def set_exemplar(exemplar: Bytes, work: Buffers) -> None:
     """Copy an exemplar to the buffers, one channel after the other; a word holds a pixel and neighbours."""
     H, W, C = exemplar.shape
@@ -160,7 +160,7 @@ def set_exemplar(exemplar: Bytes, work: Buffers) -> None:
             target[c * U(H * W) + k] = upper | lower << np.uint32(16)
 
 
-@compiled
+@compiled_in_place
 def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
     """Bounding box (top, bottom, left, right) of pixels unlike the corner pixel, with a margin."""
     H, W, C = image.shape
@@ -177,7 +177,7 @@ def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
     return max(top - MARGIN, 0), min(bottom + MARGIN, H), max(left - MARGIN, 0), min(right + MARGIN, W)
 
 
-@compiled
+@compiled_in_place
 def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Buffers) -> float:
     """The smallest residual of the Gauss-Newton steps; updates `transform` in place."""
     set_exemplar(exemplar, work)
@@ -200,7 +200,7 @@ def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Bu
     return least
 
 
-@compiled
+@compiled_in_place
 def normal_equations(
     grid: Grid, transform: Floats, limit: float, with_gradient: bool, work: Buffers
 ) -> float:
@@ -231,7 +231,7 @@ def normal_equations(
     return residual
 
 
-@compiled
+@compiled_in_place
 def add_lanes(work: Buffers) -> None:
     """Add up the parts of the normal equations."""
     number = 1
@@ -244,7 +244,7 @@ def add_lanes(work: Buffers) -> None:
             number += 1
 
 
-@compiled
+@compiled_in_place
 def solve(normal: Floats, right: Floats, step: Floats) -> bool:
     """Solve the normal equations by Cholesky decomposition of the upper triangle; False if singular."""
     for i in range(4):

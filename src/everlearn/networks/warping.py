@@ -10,7 +10,7 @@ from everlearn.networks.sampling import sample_row
 from everlearn.networks.tensors import levels_to_tensor
 from everlearn.rendering.render import default_threads, run_batches
 from everlearn.rng import IntArray
-from everlearn.shapes.jit import compiled
+from everlearn.shapes.jit import compiled, compiled_in_place
 
 WARP_BATCH = 128
 """Images that a thread warps before it takes others."""
@@ -58,7 +58,7 @@ def _warp(images: Bytes, rows: IntArray, poses: Floats, out: npt.NDArray[np.floa
         _warp_one(poses[m], work, out[m])
 
 
-@compiled
+@compiled_in_place
 def _warp_one(transform: Floats, work: Buffers, out: npt.NDArray[np.float32]) -> None:
     H, W, C = out.shape
     a, b, cx, cy = F(transform[0]), F(transform[1]), F(transform[2]), F(transform[3])

@@ -22,7 +22,7 @@ from everlearn.rendering.scanline import (
     pointer_offset,
     splat,
 )
-from everlearn.shapes.jit import compiled, inlined
+from everlearn.shapes.jit import ZERO, compiled_in_place
 
 N_LANES = 8
 CAPACITY = 4096
@@ -136,7 +136,6 @@ class Edges(NamedTuple):
     areas: Float32Array
 
 
-@compiled
 def new_edges(n: int) -> Edges:
     """Buffers for n edges."""
     return Edges(
@@ -147,7 +146,7 @@ def new_edges(n: int) -> Edges:
     )
 
 
-@compiled
+@compiled_in_place
 def add_edge(
     edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32
 ) -> tuple[U, U]:
@@ -175,7 +174,7 @@ def add_edge(
     return front + U(counts & shallow), back - U(counts & (not shallow))
 
 
-@inlined
+@compiled_in_place
 def add_clipped_edge(
     edges: Edges, front: U, back: U, xa: F, ya: F, xb: F, yb: F, weight: F, plane: I32, width: F, height: F
 ) -> tuple[U, U]:
@@ -203,29 +202,29 @@ def add_clipped_edge(
     return add_edge(edges, front, back, low, y_low, high, y_high, weight, plane)
 
 
-@compiled
+@compiled_in_place
 def accumulate(
     edges: Edges, front: U, back: U, buffer: Float32Array, stride: int, width: F, height: F
 ) -> None:
     """Add all edges to the buffer: shallow ones before `front`, steep ones after `back`."""
     limit = CAPACITY - N_LANES - max(int(width), int(height)) - 2
-    position = 0
+    position = ZERO
     for i in range(front):
         if position > limit:
             _scatter_shallow(edges, U(position), buffer, U(stride))
-            position = 0
+            position = ZERO
         position = _split(edges, i, position, I32(stride), height, False)
     _scatter_shallow(edges, U(position), buffer, U(stride))
-    position = 0
+    position = ZERO
     for i in range(back + _ONE, U(len(edges.planes))):
         if position > limit:
             _scatter_steep(edges, U(position), buffer, U(stride))
-            position = 0
+            position = ZERO
         position = _split(edges, i, position, I32(stride), width, True)
     _scatter_steep(edges, U(position), buffer, U(stride))
 
 
-@compiled
+@compiled_in_place
 def _split(edges: Edges, i: int, position: int, stride: I32, limit: F, steep: bool) -> int:
     """Compute the strips of edge i; `limit` is the width (steep) or height (shallow) of the image."""
     values = edges.values
@@ -251,7 +250,7 @@ def _split(edges: Edges, i: int, position: int, stride: I32, limit: F, steep: bo
     return position
 
 
-@compiled
+@compiled_in_place
 def _scatter_shallow(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
     cells, areas = edges.cells, edges.areas
     for i in range(n):
@@ -261,7 +260,7 @@ def _scatter_shallow(edges: Edges, n: U, buffer: Float32Array, stride: U) -> Non
         buffer[cell + stride + stride] += areas[i + _CELLS + _CELLS]
 
 
-@compiled
+@compiled_in_place
 def _scatter_steep(edges: Edges, n: U, buffer: Float32Array, stride: U) -> None:
     """In two passes: consecutive strips write to consecutive rows, and each sum would wait for the last."""
     cells, areas = edges.cells, edges.areas

@@ -10,10 +10,8 @@ import numpy as np
 
 from everlearn.errors import Notice
 from everlearn.factors import Factors
-from everlearn.rendering.rasterizer import draw_gray, draw_rgb
-from everlearn.rendering.render import available_cpus, render
+from everlearn.rendering.render import available_cpus, is_renderer_compiled, render
 from everlearn.shapes import Outlines, ShapeFamily
-from everlearn.shapes.jit import is_compiled
 
 MESSAGE = "compiling the renderer, which takes seconds and is needed once per machine"
 
@@ -21,7 +19,7 @@ MESSAGE = "compiling the renderer, which takes seconds and is needed once per ma
 @lru_cache(maxsize=2)
 def compile_at_first_use(rgb: bool) -> None:
     """Compile shapes and renderer side by side if they are not on disk; says so in one line."""
-    if is_compiled(draw_rgb if rgb else draw_gray):
+    if is_renderer_compiled(rgb):
         return
     warnings.warn(MESSAGE, Notice, stacklevel=2)
     if available_cpus() > 1:

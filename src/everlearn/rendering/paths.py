@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from everlearn.rng import FloatArray, IntArray
 from everlearn.shapes import Outlines
-from everlearn.shapes.jit import compiled
-from everlearn.shapes.spline import evaluate, second_derivative
+from everlearn.shapes.jit import ZERO, compiled_in_place
+from everlearn.shapes.spline import X, Y, evaluate, second_derivative
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -34,51 +34,59 @@ def flatten_all(outlines: Outlines, unit_px: float) -> Paths:
     return flatten(outlines.cubics, outlines.n_vertices, np.full(len(outlines), unit_px))
 
 
-@compiled
 def flatten(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray) -> Paths:
     """Polylines within a tenth of a pixel of the outlines if one unit is `unit_px` pixels.
 
     The half with x > 0 is bounded by lines with the code RIGHT, the other by LEFT. Where the outline crosses
     x = 0, a DIVIDER runs along that axis and a RETURN back, so that each half is closed.
     """
-    n_chords = _count_chords(cubics, n_vertices, unit_px)
+    n_chords = np.empty((len(n_vertices), cubics.shape[1]), np.int64)
+    longest, total = _count_chords(cubics, n_vertices, unit_px, n_chords)
+    # Every chord may cross x = 0 once, and every two crossings need three more points.
+    points = np.empty((4 * total + len(n_vertices), 2), np.float32)
+    paths = Paths(np.zeros(len(n_vertices) + 1, np.int64), points, np.empty(len(points), np.uint8))
+    end = _flatten(cubics, n_vertices, n_chords, np.empty((longest, 2)), paths)
+    return Paths(paths.first, points[:end], paths.codes[:end])
+
+
+@compiled_in_place
+def _flatten(
+    cubics: FloatArray, n_vertices: IntArray, n_chords: IntArray, chords: FloatArray, paths: Paths
+) -> int:
+    """Append the polylines to `paths`; returns the number of points."""
+    end = ZERO
+    for k in range(len(n_vertices)):
+        length = _chord_ends(cubics[k], n_vertices[k], n_chords[k], chords)
+        start, end = end, _split_halves(chords, length, end, paths.points, paths.codes)
+        end = _close_halves(start, end, paths.points, paths.codes)
+        paths.first[k + 1] = end
+    return end
+
+
+@compiled_in_place
+def _count_chords(
+    cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray, n_chords: IntArray
+) -> tuple[int, int]:
+    """The number of chords per segment, and the largest and total one of all outlines.
+
+    The error of n chords is |second derivative| / 8 n².
+    """
     longest, total = 0, 0
     for k in range(len(n_vertices)):
         length = 0
         for j in range(n_vertices[k]):
-            length += n_chords[k, j]
-        longest, total = max(longest, length), total + length
-    # Every chord may cross x = 0 once, and every two crossings need three more points.
-    points = np.empty((4 * total + len(n_vertices), 2), np.float32)
-    codes = np.empty(len(points), np.uint8)
-    first = np.empty(len(n_vertices) + 1, np.int64)
-    chords = np.empty((longest, 2))
-    end = 0
-    for k in range(len(n_vertices)):
-        first[k] = end
-        length = _chord_ends(cubics[k], n_vertices[k], n_chords[k], chords)
-        start, end = end, _split_halves(chords, length, end, points, codes)
-        end = _close_halves(start, end, points, codes)
-    first[-1] = end
-    return Paths(first, points, codes)
-
-
-@compiled
-def _count_chords(cubics: FloatArray, n_vertices: IntArray, unit_px: FloatArray) -> IntArray:
-    """The number of chords per segment: the error of n chords is |second derivative| / 8 n²."""
-    n_chords = np.ones((len(n_vertices), cubics.shape[1]), np.int64)
-    for k in range(len(n_vertices)):
-        for j in range(n_vertices[k]):
             largest = 0.0
             for s in (0.0, 1.0):
-                x, y = second_derivative(cubics[k], j, 0, s), second_derivative(cubics[k], j, 1, s)
+                x, y = second_derivative(cubics[k], j, X, s), second_derivative(cubics[k], j, Y, s)
                 largest = max(largest, x * x + y * y)
             n = math.ceil(math.sqrt(math.sqrt(largest) * unit_px[k] / (8.0 * TOLERANCE_PX)))
             n_chords[k, j] = min(max(int(n), 1), MAX_CHORDS)
-    return n_chords
+            length += n_chords[k, j]
+        longest, total = max(longest, length), total + length
+    return longest, total
 
 
-@compiled
+@compiled_in_place
 def _chord_ends(cubics: FloatArray, n: int, n_chords: IntArray, chords: FloatArray) -> int:
     """The ends of the chords, moved by -second derivative / 12 n², to enclose the area of the curve."""
     length = 0
@@ -97,7 +105,7 @@ def _chord_ends(cubics: FloatArray, n: int, n_chords: IntArray, chords: FloatArr
     return length
 
 
-@compiled
+@compiled_in_place
 def _split_halves(
     chords: FloatArray, length: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]
 ) -> int:
@@ -119,11 +127,11 @@ def _split_halves(
     return end + 1
 
 
-@compiled
+@compiled_in_place
 def _close_halves(start: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]) -> int:
     """Connect each point where the path leaves the right half to the one where it enters it again."""
     last = end - 1
-    first_entry = leave = -1
+    first_entry = leave = ZERO - 1
     for i in range(start, last):
         before = codes[i - 1 if i > start else last - 1]
         if before == RIGHT and codes[i] == LEFT:
@@ -131,7 +139,7 @@ def _close_halves(start: int, end: int, points: Float32Array, codes: npt.NDArray
         elif before == LEFT and codes[i] == RIGHT:
             if leave >= 0:
                 end = _append_divider(leave, i, end, points, codes)
-                leave = -1
+                leave = ZERO - 1
             else:
                 first_entry = i
     if leave >= 0 and first_entry >= 0:
@@ -139,7 +147,7 @@ def _close_halves(start: int, end: int, points: Float32Array, codes: npt.NDArray
     return end
 
 
-@compiled
+@compiled_in_place
 def _append_divider(
     leave: int, enter: int, end: int, points: Float32Array, codes: npt.NDArray[np.uint8]
 ) -> int:

@@ -17,7 +17,7 @@ from everlearn.rendering.scanline import (
     scan_planar,
 )
 from everlearn.rng import FloatArray, IntArray
-from everlearn.shapes.jit import compiled, inlined
+from everlearn.shapes.jit import compiled_in_place
 
 SHAPE_SIZE = 0.45
 """Bounding box of a shape at scale 1, relative to the image."""
@@ -55,26 +55,26 @@ class RasterBuffers(NamedTuple):
     edges: Edges
     cells: Float32Array
     plane: int
+    weights: Float32Array
+    deltas: Float32Array
 
 
-@compiled
 def new_buffers(paths: Paths, size: int, n_planes: int) -> RasterBuffers:
     """Buffers for the longest path in images of this size; gray needs one plane, colour two."""
-    longest = 1
-    for k in range(len(paths.first) - 1):
-        longest = max(longest, paths.first[k + 1] - paths.first[k])
+    longest = int(np.diff(paths.first).max(initial=1))
     plane = (size + MARGIN_ROWS + 1) * (pad_to_lanes(size) + MARGIN_COLUMNS)
     edges, cells = new_edges(2 * longest + 2), np.zeros(n_planes * plane, np.float32)
-    return RasterBuffers(np.empty((longest, 2), np.float32), edges, cells, plane)
+    weights, deltas = np.zeros(N_CODES, np.float32), np.zeros((3, 3), np.float32)
+    return RasterBuffers(np.empty((longest, 2), np.float32), edges, cells, plane, weights, deltas)
 
 
-@compiled
+@compiled_in_place
 def pad_to_lanes(n: int) -> int:
     """The next multiple of N_LANES."""
     return (n + N_LANES - 1) // N_LANES * N_LANES
 
 
-@compiled
+@compiled_in_place
 def clear(work: RasterBuffers, box: Box, n_planes: int) -> None:
     """Clear what a scan does not: the cells right of its columns and below its rows."""
     stride = box.width + MARGIN_COLUMNS
@@ -87,7 +87,7 @@ def clear(work: RasterBuffers, box: Box, n_planes: int) -> None:
             work.cells[cell] = F(0)
 
 
-@inlined
+@compiled_in_place
 def rasterize(
     paths: Paths,
     poses: Placements,
@@ -109,7 +109,7 @@ def rasterize(
     return box
 
 
-@compiled
+@compiled_in_place
 def _project(
     paths: Paths, begin: int, end: int, poses: Placements, n: int, size: int, points: Float32Array
 ) -> tuple[F, F, F, F]:
@@ -131,7 +131,7 @@ def _project(
     return x0, y0, x1, y1
 
 
-@compiled
+@compiled_in_place
 def _box(x0: F, y0: F, x1: F, y1: F, size: int) -> Box:
     if x1 <= F(0) or y1 <= F(0) or x0 >= F(size) or y0 >= F(size):
         return Box(0, 0, 0, 0)
@@ -141,7 +141,7 @@ def _box(x0: F, y0: F, x1: F, y1: F, size: int) -> Box:
     return Box(max(min(left, size - width), 0), top, width, bottom - top)
 
 
-@compiled
+@compiled_in_place
 def _add_edges(
     paths: Paths, begin: int, end: int, box: Box, size: int, inside: bool, weights: Float32Array,
     in_planes: bool, work: RasterBuffers,
@@ -165,18 +165,25 @@ def _add_edges(
     return front, back
 
 
-@compiled
 def draw_gray(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels
 ) -> None:
-    """Draw images begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark.
+    """Draw images begin to end into out, flat; levels (n, 1, 3) holds background, shape and mark."""
+    work, tile = new_buffers(paths, size, 1), np.empty(size * pad_to_lanes(size), out.dtype)
+    draw_gray_into(begin, end, paths, poses, size, levels, out, work, tile)
+
+
+@compiled_in_place
+def draw_gray_into(
+    begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
+    work: RasterBuffers, tile: Pixels,
+) -> None:  # fmt: skip
+    """The compiled part of draw_gray.
 
     The buffer accumulates levels instead of coverage, so that one plane serves both halves: the weight of an
     edge is the difference of the levels on its two sides.
     """
-    work, weights = new_buffers(paths, size, 1), np.zeros(N_CODES, np.float32)
-    deltas = np.empty(1, np.float32)
-    tile = np.empty(size * pad_to_lanes(size), out.dtype)
+    weights, deltas = work.weights, work.deltas
     for n in range(begin, end):
         background, shape, mark = levels[n, 0, 0], levels[n, 0, 1], levels[n, 0, 2]
         weights[LEFT], weights[RIGHT], weights[DIVIDER] = shape - background, mark - background, mark - shape
@@ -184,7 +191,7 @@ def draw_gray(
         box = rasterize(paths, poses, n, size, weights, False, work)
         first, fits = (n * size + box.top) * size + box.left, box.width <= size
         stride, blocks = box.width + MARGIN_COLUMNS, box.width // N_LANES
-        deltas[0] = background
+        deltas[0, 0] = background
         if fits:
             scan_gray(work.cells, 0, stride, out, first, size, 0, blocks, box.height, deltas)
         else:
@@ -193,16 +200,24 @@ def draw_gray(
         clear(work, box, 1)
 
 
-@compiled
 def draw_rgb(
     begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
     interleaved: bool,
 ) -> None:  # fmt: skip
     """As draw_gray, in colour with interleaved or separate channels; levels is (n, 3, 3)."""
-    work, weights, deltas = new_buffers(paths, size, 2), np.ones(N_CODES, F), np.empty((3, 3), F)
-    weights[MOVE] = F(0)
+    work, tile = new_buffers(paths, size, 2), np.empty(3 * size * pad_to_lanes(size), out.dtype)
+    draw_rgb_into(begin, end, paths, poses, size, levels, out, interleaved, work, tile)
+
+
+@compiled_in_place
+def draw_rgb_into(
+    begin: int, end: int, paths: Paths, poses: Placements, size: int, levels: Float32Array, out: Pixels,
+    interleaved: bool, work: RasterBuffers, tile: Pixels,
+) -> None:  # fmt: skip
+    """The compiled part of draw_rgb."""
+    weights, deltas = work.weights, work.deltas
+    weights[:], weights[MOVE] = F(1), F(0)
     area, tile_area = size * size, size * pad_to_lanes(size)
-    tile = np.empty(3 * tile_area, out.dtype)
     n_planes, n_values = (1, 3) if interleaved else (3, 1)  # values per pixel in each plane
     for n in range(begin, end):
         for c in range(3):
@@ -228,7 +243,7 @@ def draw_rgb(
         clear(work, box, 2)
 
 
-@compiled
+@compiled_in_place
 def _copy(
     tile: Pixels, start: int, tile_pitch: int, out: Pixels, first: int, pitch: int, height: int
 ) -> None:

@@ -13,7 +13,14 @@ from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.factors import Factors
 from everlearn.rendering.nuisances import NuisanceRenderer, Nuisances
 from everlearn.rendering.paths import Paths, flatten, flatten_all
-from everlearn.rendering.rasterizer import SHAPE_SIZE, Placements, draw_gray, draw_rgb
+from everlearn.rendering.rasterizer import (
+    SHAPE_SIZE,
+    Placements,
+    draw_gray,
+    draw_gray_into,
+    draw_rgb,
+    draw_rgb_into,
+)
 from everlearn.rng import FloatArray, IntArray, check_seed
 from everlearn.shapes import Outlines
 from everlearn.shapes.jit import is_compiled
@@ -214,7 +221,7 @@ def _output(shape: tuple[int, ...], dtype: np.dtype[Any], out: npt.NDArray[Any] 
 @lru_cache(maxsize=2)
 def is_renderer_compiled(rgb: bool) -> bool:
     """Whether the machine code of the renderer was on disk when this process first asked."""
-    return is_compiled(draw_rgb if rgb else draw_gray)
+    return is_compiled(draw_rgb_into if rgb else draw_gray_into)
 
 
 def available_cpus() -> int:

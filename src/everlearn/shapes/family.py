@@ -10,10 +10,17 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range, is_integer
 from everlearn.rng import FloatArray, IntArray, check_seed
-from everlearn.shapes.jit import compiled
+from everlearn.shapes.jit import ZERO, compiled_in_place
 from everlearn.shapes.outlines import Outlines
 from everlearn.shapes.philox import Word, normal_pair, words
-from everlearn.shapes.spline import interpolate, is_simple, normalize, principal_axis, rotate
+from everlearn.shapes.spline import (
+    CHORDS_PER_SEGMENT,
+    interpolate,
+    is_simple,
+    normalize,
+    principal_axis,
+    rotate,
+)
 
 MAX_VERTICES = 32
 MAX_INDEX = 2**63 - 1
@@ -56,6 +63,13 @@ class Workspace(NamedTuple):
     vertices: FloatArray
     chords: FloatArray
     solver: FloatArray
+    points: FloatArray
+
+
+def new_workspace(n: int) -> Workspace:
+    """Buffers for outlines of up to n vertices."""
+    noise, prototype_noise, points = np.zeros((n, 2)), np.zeros((n, 2)), np.empty((n * CHORDS_PER_SEGMENT, 2))
+    return Workspace(noise, prototype_noise, np.empty((n, 2)), np.empty(n), np.empty((3, n)), points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +134,8 @@ class ShapeFamily:
         checked = _check_indices(indices)
         cubics = np.empty((len(checked), self.vertices[1], 2, 4))
         n_vertices = np.empty(len(checked), np.int64)
-        _generate(self._parameters, checked.view(np.uint64), cubics, n_vertices)
+        work = new_workspace(self.vertices[1])
+        _generate(self._parameters, checked.view(np.uint64), cubics, n_vertices, work)
         return Outlines(cubics, n_vertices)
 
     @cached_property
@@ -152,23 +167,25 @@ def _check_indices(indices: npt.ArrayLike) -> IntArray:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-@compiled
+@compiled_in_place
 def _generate(
-    family: Parameters, indices: npt.NDArray[np.uint64], cubics: FloatArray, n_vertices: IntArray
+    family: Parameters,
+    indices: npt.NDArray[np.uint64],
+    cubics: FloatArray,
+    n_vertices: IntArray,
+    work: Workspace,
 ) -> None:
     """Fill cubics (n, max_vertices, 2, 4) and n_vertices with the outlines of these indices."""
-    n = family.max_vertices
-    work = Workspace(np.zeros((n, 2)), np.zeros((n, 2)), np.empty((n, 2)), np.empty(n), np.empty((3, n)))
     first_level = 1 if family.similarity > 0.0 else 0
     for k in range(len(indices)):
-        n, order = 0, 0
+        n, order = ZERO, ZERO
         for level in range(first_level, -1, -1):  # the prototype, then the shape
             index = indices[k] // family.group_size if level > 0 else indices[k]
             n, order = _generate_one(family, index, level * PROTOTYPE_PURPOSE, n, order, work, cubics[k])
         n_vertices[k] = n
 
 
-@compiled
+@compiled_in_place
 def _generate_one(
     family: Parameters,
     index: Word,
@@ -195,7 +212,7 @@ def _generate_one(
     return n, order
 
 
-@compiled
+@compiled_in_place
 def _sample_structure(
     family: Parameters, index: Word, purpose: int, prototype_n: int, prototype_order: int
 ) -> tuple[int, int]:
@@ -207,7 +224,7 @@ def _sample_structure(
     return n, family.orders[int((w1 * Word(len(family.orders))) >> Word(32))]
 
 
-@compiled
+@compiled_in_place
 def _sample_noise(
     family: Parameters, index: Word, purpose: int, n: int, has_prototype: bool, work: Workspace
 ) -> None:
@@ -220,7 +237,7 @@ def _sample_noise(
         work.noise[j, 0], work.noise[j, 1] = radial, angular
 
 
-@compiled
+@compiled_in_place
 def _build(
     family: Parameters, n: int, order: int, regular: bool, work: Workspace, cubics: FloatArray
 ) -> bool:
@@ -231,10 +248,10 @@ def _build(
     x, y = principal_axis(cubics, n, work.chords)
     rotate(cubics, n, -y, -x)  # the principal axis points up, as in the original implementation
     area = normalize(cubics, n)
-    return area >= MIN_AREA and is_simple(cubics, n, order)
+    return area >= MIN_AREA and is_simple(cubics, n, order, work.points)
 
 
-@compiled
+@compiled_in_place
 def _place_vertices(family: Parameters, n: int, strength: float, work: Workspace) -> None:
     """Vertices of a regular polygon, displaced by the noise; rounding hides the last bits of sin and cos."""
     sector = math.pi / n - SECTOR_MARGIN

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from everlearn.errors import BadInput
 from everlearn.rng import FloatArray, IntArray
-from everlearn.shapes.jit import compiled
-from everlearn.shapes.spline import centroid, extent
+from everlearn.shapes.jit import compiled_in_place
+from everlearn.shapes.spline import X, Y, centroid, extent
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +96,12 @@ class Outlines:
         return measures
 
 
-@compiled
+@compiled_in_place
 def _measure(cubics: FloatArray, n_vertices: IntArray, measures: FloatArray) -> None:
     for k in range(len(n_vertices)):
         curve, n = cubics[k], n_vertices[k]
         area, x, y = centroid(curve, n)
-        left, right = extent(curve, n, 0)
-        top, bottom = extent(curve, n, 1)
+        left, right = extent(curve, n, X)
+        top, bottom = extent(curve, n, Y)
         measures[k, 0], measures[k, 1], measures[k, 2] = area, x, y
         measures[k, 3], measures[k, 4], measures[k, 5], measures[k, 6] = left, top, right, bottom

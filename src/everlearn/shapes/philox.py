@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from everlearn.shapes.jit import compiled
+from everlearn.shapes.jit import compiled_in_place
 
 Word = np.uint64
 Words = tuple[Word, Word, Word, Word]
@@ -19,7 +19,7 @@ _DROPPED = Word(12)  # leaves 52 bits, so that adding one half is exact
 _ROUNDS = 10
 
 
-@compiled
+@compiled_in_place
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Words:
     """Four random 32-bit words for a counter of four words and a key of two words."""
     for _ in range(_ROUNDS):
@@ -32,20 +32,20 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Words:
     return c0, c1, c2, c3
 
 
-@compiled
+@compiled_in_place
 def words(seed: Word, index: Word, block: int, purpose: int) -> Words:
     """The words of one block at the address (seed, index, purpose)."""
     return philox(index & _LOW, index >> _HALF, Word(block), Word(purpose), seed & _LOW, seed >> _HALF)
 
 
-@compiled
+@compiled_in_place
 def uniform(high: Word, low: Word) -> float:
     """A uniform number in (0, 1) from two words."""
     bits = ((high << _HALF) | low) >> _DROPPED
     return (float(bits) + 0.5) * 2.0**-52
 
 
-@compiled
+@compiled_in_place
 def normal_pair(seed: Word, index: Word, block: int, purpose: int) -> tuple[float, float]:
     """Two independent standard normal numbers (Box-Muller)."""
     w0, w1, w2, w3 = words(seed, index, block, purpose)

@@ -6,10 +6,8 @@ a cubic polynomial in s from 0 to 1. Only + - * / and sqrt are used, which all p
 
 import math
 
-import numpy as np
-
 from everlearn.rng import FloatArray
-from everlearn.shapes.jit import compiled
+from everlearn.shapes.jit import ZERO, compiled_in_place
 
 CHORDS_PER_SEGMENT = 12
 
@@ -21,28 +19,31 @@ _FAR_WEIGHT = (322 - 13 * math.sqrt(70)) / 1800
 NODES = (0.5 - _FAR, 0.5 - _NEAR, 0.5, 0.5 + _NEAR, 0.5 + _FAR)
 WEIGHTS = (_FAR_WEIGHT, _NEAR_WEIGHT, 64 / 225, _NEAR_WEIGHT, _FAR_WEIGHT)
 
+X, Y = ZERO, ZERO + 1
+"""The axes."""
 
-@compiled
+
+@compiled_in_place
 def evaluate(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
     """A coordinate of a segment at s."""
     c2, c3 = cubics[segment, axis, 2], cubics[segment, axis, 3]
     return float(cubics[segment, axis, 0] + s * (cubics[segment, axis, 1] + s * (c2 + s * c3)))
 
 
-@compiled
+@compiled_in_place
 def derivative(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
     """The derivative of a coordinate with respect to s."""
     c2, c3 = cubics[segment, axis, 2], cubics[segment, axis, 3]
     return float(cubics[segment, axis, 1] + s * (2.0 * c2 + s * 3.0 * c3))
 
 
-@compiled
+@compiled_in_place
 def second_derivative(cubics: FloatArray, segment: int, axis: int, s: float) -> float:
     """The second derivative of a coordinate with respect to s."""
     return float(2.0 * cubics[segment, axis, 2] + 6.0 * s * cubics[segment, axis, 3])
 
 
-@compiled
+@compiled_in_place
 def interpolate(
     vertices: FloatArray, n: int, order: int, chords: FloatArray, work: FloatArray, cubics: FloatArray
 ) -> float:
@@ -69,7 +70,7 @@ def interpolate(
     return shortest
 
 
-@compiled
+@compiled_in_place
 def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray, work: FloatArray) -> None:
     """Second derivatives of the periodic cubic spline at its vertices, into work[0].
 
@@ -111,7 +112,7 @@ def _solve_periodic(vertices: FloatArray, axis: int, n: int, chords: FloatArray,
         solution[i] -= factor * corrections[i]
 
 
-@compiled
+@compiled_in_place
 def principal_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[float, float]:
     """The first principal axis of the curve, weighted by chord length; its larger component is positive."""
     length = sx = sy = sxx = sxy = syy = 0.0
@@ -119,7 +120,7 @@ def principal_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[floa
         length += chords[i]
         for q in range(5):
             weight = WEIGHTS[q] * chords[i]
-            x, y = evaluate(cubics, i, 0, NODES[q]), evaluate(cubics, i, 1, NODES[q])
+            x, y = evaluate(cubics, i, X, NODES[q]), evaluate(cubics, i, Y, NODES[q])
             sx += weight * x
             sy += weight * y
             sxx += weight * x * x
@@ -137,7 +138,7 @@ def principal_axis(cubics: FloatArray, n: int, chords: FloatArray) -> tuple[floa
     return sin, cos
 
 
-@compiled
+@compiled_in_place
 def rotate(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
     """Rotate the curve about the origin."""
     for i in range(n):
@@ -147,12 +148,12 @@ def rotate(cubics: FloatArray, n: int, cos: float, sin: float) -> None:
             cubics[i, 1, power] = sin * x + cos * y
 
 
-@compiled
+@compiled_in_place
 def normalize(cubics: FloatArray, n: int) -> float:
     """Move the centroid to the origin and scale the bounding box to 1 x 1; returns the new area."""
     area, x, y = centroid(cubics, n)
-    left, right = extent(cubics, n, 0)
-    top, bottom = extent(cubics, n, 1)
+    left, right = extent(cubics, n, X)
+    top, bottom = extent(cubics, n, Y)
     width, height = right - left, bottom - top
     for i in range(n):
         cubics[i, 0, 0] -= x
@@ -163,22 +164,22 @@ def normalize(cubics: FloatArray, n: int) -> float:
     return area / (width * height)
 
 
-@compiled
+@compiled_in_place
 def centroid(cubics: FloatArray, n: int) -> tuple[float, float, float]:
     """Signed area and centroid (x, y), by Green's theorem."""
     area = x_moment = y_moment = 0.0
     for i in range(n):
         for q in range(5):
             s, weight = NODES[q], WEIGHTS[q]
-            x, y = evaluate(cubics, i, 0, s), evaluate(cubics, i, 1, s)
-            dy = weight * derivative(cubics, i, 1, s)
+            x, y = evaluate(cubics, i, X, s), evaluate(cubics, i, Y, s)
+            dy = weight * derivative(cubics, i, Y, s)
             area += x * dy
             x_moment += 0.5 * x * x * dy
             y_moment += x * y * dy
     return area, x_moment / area, y_moment / area
 
 
-@compiled
+@compiled_in_place
 def extent(cubics: FloatArray, n: int, axis: int) -> tuple[float, float]:
     """Minimum and maximum of a coordinate of the curve."""
     low, high = math.inf, -math.inf
@@ -192,7 +193,7 @@ def extent(cubics: FloatArray, n: int, axis: int) -> tuple[float, float]:
     return low, high
 
 
-@compiled
+@compiled_in_place
 def _critical_points(cubics: FloatArray, segment: int, axis: int) -> tuple[float, float]:
     """The zeros of the derivative of a segment; -1 if there is none."""
     c = cubics[segment, axis, 1]
@@ -206,21 +207,23 @@ def _critical_points(cubics: FloatArray, segment: int, axis: int) -> tuple[float
     return c / q, q / a if a != 0.0 else -1.0
 
 
-@compiled
-def is_simple(cubics: FloatArray, n: int, order: int) -> bool:
-    """Whether a closed spline around the origin does not intersect itself, on 12 chords per segment."""
+@compiled_in_place
+def is_simple(cubics: FloatArray, n: int, order: int, points: FloatArray) -> bool:
+    """Whether a closed spline around the origin does not intersect itself, on 12 chords per segment.
+
+    `points` is a buffer for the ends of the chords.
+    """
     steps = CHORDS_PER_SEGMENT if order > 1 else 1
     if _is_star_shaped(cubics, n, steps):  # as most outlines are
         return True
-    points = np.empty((n * steps, 2))
     for i in range(n):
         for step in range(steps):
-            points[i * steps + step, 0] = evaluate(cubics, i, 0, step / steps)
-            points[i * steps + step, 1] = evaluate(cubics, i, 1, step / steps)
-    return not _self_intersects(points)
+            points[i * steps + step, 0] = evaluate(cubics, i, X, step / steps)
+            points[i * steps + step, 1] = evaluate(cubics, i, Y, step / steps)
+    return not _self_intersects(points[: n * steps])
 
 
-@compiled
+@compiled_in_place
 def _is_star_shaped(cubics: FloatArray, n: int, steps: int) -> bool:
     """Whether the polar angle increases along the whole curve."""
     for i in range(n):
@@ -235,7 +238,7 @@ def _is_star_shaped(cubics: FloatArray, n: int, steps: int) -> bool:
     return True
 
 
-@compiled
+@compiled_in_place
 def _self_intersects(points: FloatArray) -> bool:
     n = len(points)
     for i in range(n - 2):
@@ -252,7 +255,7 @@ def _self_intersects(points: FloatArray) -> bool:
     return False
 
 
-@compiled
+@compiled_in_place
 def _chords_cross(
     ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx: float, dy: float
 ) -> bool:
