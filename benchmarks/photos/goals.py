@@ -8,7 +8,7 @@ from benchmarks.photos.queries import PRODUCT
 from benchmarks.photos.records import Result, accuracy, load
 from benchmarks.photos.sets import SETS
 
-OWN = (PRODUCT, "character-network")
+OWN = (PRODUCT, "everlearn-gradients", "character-network")
 """Methods that are no baselines."""
 
 

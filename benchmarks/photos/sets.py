@@ -98,7 +98,10 @@ SETS = {
             "100 sprites of 64 px, one canonical image each; asked in random poses under nuisances.",
             "made by everlearn",
             sprites.trials,
-            ("everlearn", "pixels", "sift", "nearest-mean-lite0", "nearest-mean-mobilenet"),
+            (
+                "everlearn", "everlearn-gradients", "pixels", "sift",
+                "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
+            ),  # fmt: skip
         ),
     )
 }

@@ -10,6 +10,7 @@ from everlearn.recognition.evidence import aligned_similarity, outline_overlap
 from everlearn.recognition.features import WHOLE_SIZE, Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
 from everlearn.recognition.occluders import without_occluder
+from everlearn.recognition.parts import parts_alone
 from everlearn.recognition.ranking import Match, best_match, best_of_classes, outline_score
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
 from everlearn.recognition.views import crop, middle, unwarp
@@ -63,6 +64,7 @@ class View:
         self.image, self.hidden = without_occluder(image, background)
         if self.hidden is not None:
             background = PlainBackground.find(self.image)
+        self.background = background
         self.found: CutOut = cut_from(np.dstack([self.image, rgba[..., 3]]), background)
 
     @property
@@ -77,6 +79,17 @@ class View:
         height, width = self.image.shape[:2]
         touches = left <= 0 or top <= 0 or right >= width or bottom >= height
         return self.is_cut_out and not touches and self.hidden is None
+
+    def parts(self) -> list["View"]:
+        """Each of several things in front of a plain background, alone; none if there is one thing."""
+        if self.hidden is not None or self.found.background == "transparent":
+            return []
+        opaque = np.full(self.image.shape[:2], 255, np.uint8)
+        alone = parts_alone(self.image, self.background)
+        views = [View(np.dstack([image, opaque]), self.features) for image in alone]
+        for view in views:
+            view.is_noisy = self.is_noisy
+        return [view for view in views if view.is_cut_out]
 
     @cached_property
     def pyramid(self) -> Pyramid:
@@ -127,6 +140,10 @@ def match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_] | None = 
     if not allowed.any():
         return None
     found = _match(view, gallery, allowed)
+    for part in view.parts():
+        other = _match_object(part, gallery, _object_similarities(part, gallery, allowed))
+        if other.likeness > found.likeness:
+            view, found = part, other
     aligned = aligned_similarity(view, gallery, found.row, found.transform)
     outline = outline_overlap(view, gallery, found.row, found.transform)
     condition = float(view.is_noisy), float(view.hidden is not None)

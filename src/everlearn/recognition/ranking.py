@@ -51,10 +51,15 @@ class Match:
         return self.scores[2] >= VERIFIED
 
     @property
+    def likeness(self) -> float:
+        """Similarity and explained share: how much says that the exemplar is in the image."""
+        similarity, _, explained, *_ = self.scores
+        return similarity + explained
+
+    @property
     def is_likely(self) -> bool:
         """Whether alignment and the similarity after it say together that the exemplar is in the image."""
-        similarity, _, explained, *_ = self.scores
-        return similarity + explained >= LIKELY
+        return self.likeness >= LIKELY
 
 
 def outline_score(view: Query, gallery: Gallery, row: int, explained: float, transform: FloatArray) -> float:
