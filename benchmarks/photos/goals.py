@@ -12,7 +12,8 @@ OWN = (PRODUCT, "everlearn-gradients", "character-network")
 """Methods that are no baselines."""
 
 STRONG = (
-    "occluder 0.1", "clutter 16", "lighting 0.9", "noise 0.2", "texture 0.4", "perspective 0.2", "bending 0.1",
+    "occluder 0.1", "clutter 16", "lighting 0.9", "noise 0.2", "texture 0.4",
+    "perspective 0.2", "bending 0.1",
 )  # fmt: skip
 """Greatest strengths of docs/dcl.md, or the next one that is asked; those in the middle where it has none."""
 
