@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.photos import (
+    curves,
     development,
     goals,
     layers,
@@ -16,6 +17,7 @@ from benchmarks.photos import (
     new_user,
     objects,
     omniglot,
+    page,
     records,
     sensitivity,
     sprites,
@@ -364,6 +366,21 @@ def test_goals_name_conditions_of_their_sets_and_count_only_baselines(
     assert found["omniglot-20: any alphabets, another hand"] == ("0.90", "not run yet", "not run yet", "")
     stored = {(r.trial, r.condition) for r in load("aloi", "sift")}
     assert stored <= {(g.trial, g.condition) for g in goals.GOALS if g.query_set == "aloi"}
+
+
+def test_curves_and_rows_of_sprites_by_strength(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    for method, n in ("everlearn", 9), ("pixels", 3):
+        conditions = ("clean", "noise 0.05") if method == "everlearn" else ("clean",)
+        stored = [Result("1 exemplar", 0, c, 10, n, n, 0, 0, 0, None, None) for c in conditions]
+        store("sprites", method, stored)
+    assert curves.curves("noise") == {"everlearn": {0.0: 0.9, 0.05: 0.9}, "pixels": {0.0: 0.3}}
+    head, _, clean, noise = page.curve("sprites").splitlines()
+    assert head == "|  | everlearn | pixels |"
+    assert clean.startswith("| clean | **0.900** (")
+    assert noise.endswith("| - |")
+    curves.write(tmp_path)
+    assert (tmp_path / curves.NAME).read_text("utf-8").count("occluder") == 1
 
 
 def test_sift_finds_a_turned_texture_and_refuses_a_blank_image() -> None:

@@ -218,6 +218,7 @@ def make_method(name: str, query_set: QuerySet) -> Method:
         "ranpac-mobilenet": lambda: RanPAC(mobilenet),
         "character-network": lambda: NearestMean(character_features),
         "everlearn": lambda: Product(query_set.upright, trained_weights() if drawn else None),
+        "everlearn-gradients": lambda: Product(query_set.upright, features="gradients"),
     }
     return made[name]()
 
@@ -226,4 +227,4 @@ OBJECT_METHODS = (
     "everlearn", "pixels", "sift", "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
     "nearest-mean-mobilenet", "k-nn-mobilenet", "slda-mobilenet", "ranpac-mobilenet",
 )  # fmt: skip
-METHODS = (*OBJECT_METHODS, "character-network")
+METHODS = (*OBJECT_METHODS, "character-network", "everlearn-gradients")

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.photos import sensitivity
+from benchmarks.photos import curves, sensitivity
 from benchmarks.photos.goals import rows
 from benchmarks.photos.layers import VARIANTS
+from benchmarks.photos.queries import PRODUCT
 from benchmarks.photos.records import Result, accuracy, load
 from benchmarks.photos.sets import SETS
 
@@ -33,6 +34,21 @@ def accuracies(name: str, methods: Sequence[str] | None = None) -> str:
         for method, results in found.items()
     ]
     return "\n".join([*lines, *rows]) if every else "Not run yet."
+
+
+def curve(name: str) -> str:
+    """The same with a row for each condition, for sets of many conditions."""
+    found = _found(name)
+    conditions = dict.fromkeys(result.condition for results in found.values() for result in results)
+    rows = []
+    for condition in conditions:
+        some = {
+            method: [result for result in results if result.condition == condition]
+            for method, results in found.items()
+        }
+        best = max(map(_mean, some.values()))
+        rows.append(f"| {condition} | {' | '.join(_accuracy(each, best) for each in some.values())} |")
+    return "\n".join([*_head(["", *found]), *rows]) if rows else "Not run yet."
 
 
 def _found(name: str, methods: Sequence[str] | None = None) -> dict[str, list[Result]]:
@@ -104,6 +120,7 @@ def tables() -> dict[str, str]:
         "sensitivity": sensitivity.table(),
         **{name: accuracies(name) for name in SETS},
         **layers,
+        "sprites": curve("sprites"),
     }
 
 
@@ -117,7 +134,9 @@ def with_tables(text: str) -> str:
 
 
 def write(page: Path = PAGE) -> None:
-    """Update the page."""
+    """Update the page and its figure."""
+    if PRODUCT in _found("sprites"):
+        curves.write(page.parent / "figures")
     page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
 
 

@@ -8,6 +8,10 @@ CHARACTER_METHODS = (
     "everlearn", "pixels", "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
     "character-network",
 )  # fmt: skip
+SPRITE_METHODS = (
+    "everlearn", "everlearn-gradients", "pixels", "sift",
+    "nearest-mean-lite0", "k-nn-lite0", "slda-lite0", "ranpac-lite0",
+)  # fmt: skip
 SETS = {
     query_set.name: query_set
     for query_set in (
@@ -98,7 +102,7 @@ SETS = {
             "100 sprites of 64 px, one canonical image each; asked in random poses under nuisances.",
             "made by everlearn",
             sprites.trials,
-            ("everlearn", "pixels", "sift", "nearest-mean-lite0", "nearest-mean-mobilenet"),
+            SPRITE_METHODS,
         ),
     )
 }

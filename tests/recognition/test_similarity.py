@@ -1,11 +1,13 @@
 """Similarities are inner products with the inverse covariance of what varies for one thing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from everlearn.recognition.features import GRID, mask_weights
 from everlearn.recognition.metric import FEW, SHRINKAGE, Metric
-from everlearn.recognition.similarity import MIN_CLASSES, N_EXACT, Similarity
+from everlearn.recognition.similarity import MEAN_WEIGHT, MIN_CLASSES, N_EXACT, Similarity
 
 WIDTHS, WHOLE_WIDTHS = (6, 9), (5, 4)
 
@@ -115,10 +117,41 @@ def test_the_most_similar_of_many_exemplars_in_a_scene_are_compared_exactly() ->
     assert 0 < np.abs(found - exact).max() < 0.3
 
 
-def test_classes_with_several_images_count_their_mean() -> None:
-    similarity = make(4, labels=[0, 0, 1, 2])
-    found = similarity.with_class_means(np.array([0.8, 0.4, 0.7, -2.0]))
-    assert found == pytest.approx([0.7, 0.5, 0.7, -2.0])
+def one_layer(descriptors: np.ndarray, labels: list[int]) -> Similarity:
+    n, n_views, width = descriptors.shape
+    masks, empty = np.full((n, n_views, GRID, GRID), 255, np.uint8), np.zeros((n, 1, 0), np.float16)
+    stored = descriptors.astype(np.float16)
+    return Similarity(np.array(labels), np.arange(n), stored, masks, stored[:, 0], empty, (width,), ())
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def test_classes_with_several_images_count_the_similarity_with_their_mean_descriptor() -> None:
+    descriptors, query = unit(random(6, 5, 1, 8)), random(7, 8)
+    similarity = one_layer(descriptors, [0, 0, 1, 2, 0])
+    by_row = similarity.of_object(query)
+    mean = descriptors[[0, 1, 4], 0].mean(axis=0)
+    with_mean = (by_row + MEAN_WEIGHT * unit(mean) @ unit(query)) / (1 + MEAN_WEIGHT)
+    found = similarity.with_class_means(by_row)
+    assert found[[0, 1, 4]] == pytest.approx(with_mean[[0, 1, 4]], abs=2e-3)
+    assert found[[2, 3]] == pytest.approx(by_row[[2, 3]])
+    assert replace(similarity, votes=False).with_class_means(by_row) == pytest.approx(by_row)
+
+
+def test_images_that_are_left_out_do_not_count_in_the_mean() -> None:
+    similarity = one_layer(unit(random(6, 3, 1, 8)), [0, 0, 1])
+    found = similarity.with_class_means(np.array([0.8, -2.0, 0.7]))
+    assert found == pytest.approx([0.8, -2.0, 0.7])
+
+
+def test_images_of_a_class_in_other_poses_are_turned_before_their_mean() -> None:
+    views = unit(random(8, 4, 8))
+    similarity = one_layer(np.stack([views, np.roll(views, 1, axis=0)]), [0, 0])
+    found = similarity.with_class_means(np.array([0.9, 0.5]))
+    mean = 0.7  # both images are equal up to their pose, so the mean descriptor is as long as they are
+    assert found == pytest.approx((np.array([0.9, 0.5]) + MEAN_WEIGHT * mean) / (1 + MEAN_WEIGHT), abs=2e-3)
 
 
 def test_a_metric_of_several_images_ignores_what_varies_within_classes() -> None:

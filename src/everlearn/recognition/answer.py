@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from everlearn.recognition.calibration import KNOWN, PROBABLY
-from everlearn.recognition.matching import Match, Scores
+from everlearn.recognition.ranking import Match, Scores
 from everlearn.recognition.unknowns import UnknownGroup
 from everlearn.rng import FloatArray
 

@@ -1,7 +1,6 @@
 """The comparison of an image with all exemplars: by descriptors, then by alignment of the best ones."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,8 @@ from everlearn.recognition.evidence import aligned_similarity, outline_overlap
 from everlearn.recognition.features import WHOLE_SIZE, Descriptors, Features, PretrainedFeatures
 from everlearn.recognition.gallery import Gallery, Pyramid
 from everlearn.recognition.occluders import without_occluder
+from everlearn.recognition.parts import parts_alone
+from everlearn.recognition.ranking import Match, best_match, best_of_classes, outline_score
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
 from everlearn.recognition.views import crop, middle, unwarp
 from everlearn.rng import FloatArray, IntArray
@@ -27,6 +28,11 @@ MIDDLES = (1.0, 0.5)
 """Parts of an image, around its middle, that are described as whole images."""
 N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
+ALIKE, MAX_ALIKE, N_ALIGNED_ALIKE = 0.15, 100, 16
+"""Classes are alike if their similarities differ by less than this; how many of many are tried instead.
+
+Descriptors say little about things of one kind that differ in their outline only, such as polygons.
+"""
 N_PROPOSED, N_REFINED, N_DESCRIBED = 24, 10, 5
 """Poses that are aligned if the object may be anywhere, those at full resolution, and those described."""
 N_IN_BOX = 2
@@ -44,50 +50,6 @@ PART_WEIGHT = 0.1
 """Weight of the score of a template if only a part of an object is seen."""
 CLEAR_MARGIN = 0.3
 """With a similarity so far above that of the next class, only the best exemplar is aligned."""
-VERIFIED = 0.25
-"""Share of an image that an exemplar explains if it has been found."""
-LIKELY = 0.8
-"""Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
-
-Scores = tuple[float, float, float, float, float, float, float, float]
-"""What the confidence is computed from.
-
-Similarity, margin to the next class, explained share, 0 if the object was not cut out; similarity after
-alignment, how far the outlines agree, 1 if the image is noisy, and 1 if an occluder was found.
-"""
-Aligned = tuple[int, float, FloatArray]
-"""Row, explained share and transform of an exemplar."""
-
-
-@dataclass(frozen=True, eq=False)
-class Match:
-    """The best exemplar of an image.
-
-    Attributes:
-        row: its row in the gallery.
-        label: its class.
-        runner_up: the next class; None if there is none.
-        scores: as explained at `Scores`.
-        transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
-    """
-
-    row: int
-    label: int
-    runner_up: int | None
-    scores: Scores
-    transform: FloatArray
-    total: float  # similarity and explained share together
-
-    @property
-    def is_verified(self) -> bool:
-        """Whether alignment has found the exemplar in the image."""
-        return self.scores[2] >= VERIFIED
-
-    @property
-    def is_likely(self) -> bool:
-        """Whether alignment and the similarity after it say together that the exemplar is in the image."""
-        similarity, _, explained, *_ = self.scores
-        return similarity + explained >= LIKELY
 
 
 class View:
@@ -102,6 +64,7 @@ class View:
         self.image, self.hidden = without_occluder(image, background)
         if self.hidden is not None:
             background = PlainBackground.find(self.image)
+        self.background = background
         self.found: CutOut = cut_from(np.dstack([self.image, rgba[..., 3]]), background)
 
     @property
@@ -116,6 +79,17 @@ class View:
         height, width = self.image.shape[:2]
         touches = left <= 0 or top <= 0 or right >= width or bottom >= height
         return self.is_cut_out and not touches and self.hidden is None
+
+    def parts(self) -> list["View"]:
+        """Each of several things in front of a plain background, alone; none if there is one thing."""
+        if self.hidden is not None or self.found.background == "transparent":
+            return []
+        opaque = np.full(self.image.shape[:2], 255, np.uint8)
+        alone = parts_alone(self.image, self.background)
+        views = [View(np.dstack([image, opaque]), self.features) for image in alone]
+        for view in views:
+            view.is_noisy = self.is_noisy
+        return [view for view in views if view.is_cut_out]
 
     @cached_property
     def pyramid(self) -> Pyramid:
@@ -166,6 +140,10 @@ def match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_] | None = 
     if not allowed.any():
         return None
     found = _match(view, gallery, allowed)
+    for part in view.parts():
+        other = _match_object(part, gallery, _object_similarities(part, gallery, allowed))
+        if other.likeness > found.likeness:
+            view, found = part, other
     aligned = aligned_similarity(view, gallery, found.row, found.transform)
     outline = outline_overlap(view, gallery, found.row, found.transform)
     condition = float(view.is_noisy), float(view.hidden is not None)
@@ -218,14 +196,25 @@ def _clearness(by_row: FloatArray, found: Match, labels: IntArray) -> float:
 
 def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """The best class of the object that was cut out, or of the whole image."""
-    rows = _best_of_classes(by_row, gallery.labels)
-    is_clear = len(rows) > 1 and by_row[rows[0]] - by_row[rows[1]] > CLEAR_MARGIN
-    found = gallery.poses(*view.windows_near, rows[: 1 if is_clear else N_LOCATED], 2 * N_LOCATED)
+    rows = best_of_classes(by_row, gallery.labels)
+    n_located, n_aligned = _n_candidates(view, by_row[rows])
+    found = gallery.poses(*view.windows_near, rows[:n_located], 2 * n_located)
     poses = sorted(found, key=lambda each: -(by_row[each[1]] + TEMPLATE_WEIGHT * each[0]))
     aligned = [
-        (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:N_ALIGNED]
+        (row, *gallery.exemplar(row).align(view.pyramid, start)) for _, row, start in poses[:n_aligned]
     ]
-    return _best(view, gallery, aligned, by_row, rows, view.features.alignment_weight)
+    outlines = np.array([outline_score(view, gallery, *each) for each in aligned])
+    return best_match(view, gallery, aligned, by_row, rows, view.features.alignment_weight, outlines)
+
+
+def _n_candidates(view: View, similarities: FloatArray) -> tuple[int, int]:
+    """How many of the best classes are searched for, and how many of their poses are aligned."""
+    if len(similarities) > 1 and similarities[0] - similarities[1] > CLEAR_MARGIN:
+        return 1, N_ALIGNED
+    n_alike = int((similarities > similarities[0] - ALIKE).sum())
+    if n_alike <= N_LOCATED or not view.is_cut_out:
+        return N_LOCATED, N_ALIGNED
+    return min(n_alike, MAX_ALIKE), N_ALIGNED_ALIKE
 
 
 def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
@@ -243,7 +232,7 @@ def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     for row in rows[:N_LOCATED].tolist():
         starts += [(row, each) for each in gallery.poses_in_box(view.pyramid, view.found.box, row, N_IN_BOX)]
     aligned = [(row, *gallery.exemplar(row).align(view.pyramid, start)) for row, start in starts]
-    found = _best(view, gallery, aligned, totals, rows, 1.0)
+    found = best_match(view, gallery, aligned, totals, rows, 1.0)
     return replace(found, scores=(float(by_row[found.row]), *found.scores[1:]))
 
 
@@ -274,55 +263,10 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     masked = np.full(len(gallery.labels), -2.0)
     for i, row in enumerate(aligned_rows):
         masked[row] = max(masked[row], similarities[i])
-    return _best(view, gallery, aligned, masked, np.unique(aligned_rows), MASKED_WEIGHT)
-
-
-def _best(
-    view: View, gallery: Gallery, aligned: list[Aligned], by_row: FloatArray, rows: IntArray, weight: float
-) -> Match:
-    """The aligned exemplar with the largest similarity and, times `weight`, explained share.
-
-    Without another class the margin is 0: that nothing else is similar says nothing then.
-    """
-    totals = [(float(by_row[each[0]] + weight * each[1]), *each) for each in aligned]
-    totals.sort(key=lambda each: -each[0])
-    total, row, explained, transform = totals[0]
-    others = rows[gallery.labels[rows] != gallery.labels[row]]
-    next_total, next_row = max(_next(others, totals[1:], by_row), default=(total, None))
-    return Match(
-        row=row,
-        label=int(gallery.labels[row]),
-        runner_up=None if next_row is None else int(gallery.labels[next_row]),
-        scores=(
-            float(by_row[row]),
-            float(total - next_total),
-            float(explained),
-            float(view.is_cut_out),
-            *(0.0, 0.0, 0.0, 0.0),
-        ),
-        transform=transform,
-        total=float(total),
-    )
-
-
-def _next(
-    rows: IntArray, aligned: list[tuple[float, int, float, FloatArray]], by_row: FloatArray
-) -> Iterator[tuple[float, int]]:
-    """The totals of other classes: those that were aligned, and the similarity of the rest."""
-    done = {row for _, row, _, _ in aligned}
-    yield from ((total, row) for total, row, _, _ in aligned if row in rows)
-    yield from ((float(by_row[row]), row) for row in rows.tolist() if row not in done)
+    return best_match(view, gallery, aligned, masked, np.unique(aligned_rows), MASKED_WEIGHT)
 
 
 def _most_similar(by_row: FloatArray) -> IntArray:
     """The rows that are searched for in the whole image, best first; rows of -2 are left out."""
     order = np.argsort(-by_row, kind="stable")
     return order[by_row[order] > -2.0][:MAX_SEARCHED]
-
-
-def _best_of_classes(by_row: FloatArray, labels: IntArray) -> IntArray:
-    """The best row of each class, best first; rows of -2 are left out."""
-    order = np.argsort(-by_row, kind="stable")
-    order = order[by_row[order] > -2.0]
-    _, first = np.unique(labels[order], return_index=True)
-    return order[np.sort(first)]

@@ -12,6 +12,8 @@ from everlearn.recognition.metric import Metric, spread_rows
 from everlearn.recognition.norms import Norms
 from everlearn.rng import FloatArray, IntArray
 
+MEAN_WEIGHT = 2.0
+"""Weight of the mean of a class beside its most similar image."""
 MIN_CLASSES = 200
 """Exemplars from which on what all things have in common is known from them."""
 MIN_DIFFERENCES = 16
@@ -121,15 +123,44 @@ class Similarity:
         return best
 
     def with_class_means(self, by_row: FloatArray) -> FloatArray:
-        """Similarities (n,) of rows, averaged with the mean over the images of their class if these vote."""
+        """Similarities (n,) of rows, averaged with that of the mean of their class if all images count.
+
+        The similarity with the mean descriptor of a class is the mean similarity with its images times the
+        ratio of their lengths, so it follows from the similarities of rows, whichever views these are of.
+        """
         found = by_row.copy()
-        for label in self._several if self.votes else ():
+        for label, ratio in self._length_ratios.items() if self.votes else ():
             rows = np.flatnonzero((self.labels == label) & (by_row > -2.0))
             if len(rows):
                 numbers = self.images[rows]
                 best = [by_row[rows[numbers == number]].max() for number in np.unique(numbers)]
-                found[rows] = (by_row[rows] + np.mean(best)) / 2
+                mean = ratio * np.mean(best) if len(best) > 1 else best[0]
+                found[rows] = (by_row[rows] + MEAN_WEIGHT * mean) / (1 + MEAN_WEIGHT)
         return found
+
+    @cached_property
+    def _length_ratios(self) -> dict[int, float]:
+        """The mean length of the descriptors of a class over the length of their mean, if it has several."""
+        metric, found = self._object_norms.metric, {}
+        for label in self._several:
+            turned = self._turned_alike(self._first_rows(label))
+            lengths, mean = metric.norms(turned), metric.norms(turned.mean(axis=0))
+            ratios = [np.mean(each) / whole for each, whole in zip(lengths, mean, strict=True)]
+            found[label] = float(np.mean(ratios))
+        return found
+
+    def _turned_alike(self, rows: IntArray) -> Descriptors:
+        """Of each row, the view (n_features,) that is most similar to the first view of the first row."""
+        views, metric = to_float32(self.descriptors[rows]), self._object_norms.metric
+        norms = metric.norms(views)
+        dual, layers = metric.dual(metric.layers(views[0, 0])), metric.layers(views)
+        cosines = [layer @ each / norm for layer, each, norm in zip(layers, dual, norms, strict=True)]
+        return np.asarray(views[np.arange(len(rows)), np.sum(cosines, axis=0).argmax(axis=1)])
+
+    def _first_rows(self, label: int) -> IntArray:
+        """The first row of each image of a class."""
+        rows = np.flatnonzero(self.labels == label)
+        return rows[np.unique(self.images[rows], return_index=True)[1]]
 
     @cached_property
     def _several(self) -> list[int]:
@@ -218,8 +249,7 @@ class Similarity:
         """Differences of first views from the mean of the class, of classes with several images."""
         found = [np.zeros((0, first.shape[1]), np.float32)]
         for label in self._several:
-            rows = np.flatnonzero(self.labels == label)
-            rows = rows[np.unique(self.images[rows], return_index=True)[1]]
+            rows = self._first_rows(label)
             found.append((first[rows] - first[rows].mean(axis=0)) * np.sqrt(len(rows) / (len(rows) - 1)))
         return np.concatenate(found).astype(np.float32)
 

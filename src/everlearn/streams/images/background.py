@@ -71,13 +71,17 @@ class PlainBackground:
         ]
         return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
 
-    def foreground(self) -> Mask | None:
-        """The mask (H, W) of what differs from the background; None if that is no object."""
+    def differs(self) -> Mask:
+        """The mask (h, w) of what differs from the background, at the reduced size."""
         difference = np.abs(self.reduced - self.fitted).max(axis=2)
         if self.sigma > 2.0:
             difference = _box_mean(difference)
-        mask = np.zeros(difference.shape, np.uint8)
-        differs = difference > max(MIN_CONTRAST, SIGMAS * self.sigma)
+        return np.asarray(difference > max(MIN_CONTRAST, SIGMAS * self.sigma))
+
+    def foreground(self) -> Mask | None:
+        """The mask (H, W) of what differs from the background; None if that is no object."""
+        differs = self.differs()
+        mask = np.zeros(differs.shape, np.uint8)
         n_parts = _largest_parts(differs.astype(np.uint8), mask, max(2, min(mask.shape) // 48))
         if n_parts > MAX_PARTS or mask.sum() < max(MIN_AREA * mask.size, 16):
             return None
