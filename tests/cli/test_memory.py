@@ -165,3 +165,52 @@ def test_invalid_edit_changes_nothing(run: Run, records: Path, words: tuple[str,
     before = tree(records)
     assert_refused(run("memory", *words))
     assert tree(records) == before
+
+
+@pytest.fixture
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A record of a run on two folders of photos, in `run`; returns the folder of the photos."""
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("cup", "pear")):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        image = Image.new("RGB", (48, 48), "white")
+        image.paste((200, 90 * number, 10), (12, 8 + 10 * number, 36 - 12 * number, 40))
+        image.save(tmp_path / "photos" / name / "photo.png")
+    stream = {"data": str(tmp_path / "photos"), "image_size": 32, "n_poses": 200, "classes_per_task": 2}
+    settings = {f"stream.{key}": value for key, value in stream.items()}
+    spec = runs.RunSpec.make(stream="folder", learner="dcl", settings={**settings, "n_tasks": 1})
+    for _ in runs.record(spec, tmp_path / "run"):
+        pass
+    return tmp_path / "photos"
+
+
+def test_classes_have_the_names_of_their_folders(run: Run, photos: Path) -> None:
+    listed = run("memory", "list", "run", "--json").data["classes"]
+    assert [each["name"] for each in listed] == ["cup", "pear"]
+    answers = run("ask", "run", str(photos / "pear"), str(photos / "cup" / "photo.png"), "--json").data[
+        "answers"
+    ]
+    assert [each["name"] for each in answers] == ["pear", "cup"]
+    assert all(0 <= each["novelty"] < 1 for each in answers)
+    assert run("memory", "rename", "run", "cup", "mug", "--json").data["label"] == 0
+    assert run("memory", "forget", "run", "pear", "--json").data["forgotten"] == 1
+    assert "mug" in run("ask", "run", str(photos / "cup")).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ask", RECORD, "photo.png", "--keep-unknown"),
+        ("ask", "records/er", "photo.png"),
+        ("ask", RECORD, "note.txt"),
+        ("memory", "forget", RECORD, "cup"),
+    ],
+)
+def test_a_question_that_a_record_cannot_answer_is_refused(
+    run: Run, records: Path, words: tuple[str, ...]
+) -> None:
+    Image.new("RGB", (32, 32)).save("photo.png")
+    Path("note.txt").write_text("no image")
+    before = tree(records)
+    assert_refused(run(*words))
+    assert tree(records) == before

@@ -34,7 +34,7 @@ def list_(memory: Path, /, *, out: Out = None) -> CommandResult:
         memory: Folder of a record or of an on-disk memory.
         out: A .png file for all exemplars of a record.
     """
-    from everlearn.learners.capabilities import editable_memory
+    from everlearn.runs.memory_edit import ClassNames
 
     if out is not None:
         reports.check_image_path(check_path(out), animated=False)
@@ -43,10 +43,11 @@ def list_(memory: Path, /, *, out: Out = None) -> CommandResult:
             raise BadInput("--out is only for records, because an on-disk memory may be too large; omit it")
         stored = memory_store.list_classes(memory)
         return CommandResult(stored, lambda: _overview(stored))
-    exemplars = editable_memory(runs.load_run(runs.Record(memory)).learner)
+    names = ClassNames(runs.load_run(runs.Record(memory)))
+    exemplars = names.memory
     classes = [
-        {"label": label, "name": exemplars.name(label), "images": len(exemplars.images_of(label))}
-        for label in exemplars.classes()
+        {"label": label, "name": name, "images": len(exemplars.images_of(label))}
+        for label, name in names.all().items()
     ]
     data = {"record": str(memory), "images": len(exemplars), "bytes": exemplars.nbytes, "classes": classes}
     if out is not None:
@@ -115,8 +116,9 @@ def rename(memory: Path, label: str, name: str, /) -> CommandResult:
     if memory_store.is_store(memory):
         return memory_store.rename(memory, label, name)
 
+    found = _find_label(memory, label)
+
     def edit(exemplars: "ExemplarMemory") -> int:
-        found = _find_label(exemplars, label)
         exemplars.rename(found, name)
         return found
 
@@ -134,11 +136,10 @@ def forget(memory: Path, label: str, /) -> CommandResult:
     """
     if memory_store.is_store(memory):
         return memory_store.forget(memory, label)
-    n_images = 0
+    found, n_images = _find_label(memory, label), 0
 
     def edit(exemplars: "ExemplarMemory") -> int:
         nonlocal n_images
-        found = _find_label(exemplars, label)
         n_images = exemplars.forget(found)
         return found
 
@@ -159,8 +160,11 @@ def _result(record: Path, event: "MemoryEdited", message: str, **more: Any) -> C
     return CommandResult(data, lambda: f"{message}; the memory has {event.memory_bytes:,} bytes")
 
 
-def _find_label(memory: "ExemplarMemory", word: str) -> int:
-    names = {label: memory.name(label) for label in memory.classes()}
+def _find_label(record: Path, word: str) -> int:
+    """The label that a user means by a name, also that of a folder, or by a number."""
+    from everlearn.runs.memory_edit import ClassNames
+
+    names = ClassNames(runs.load_run(runs.Record(record))).all()
     return memory_store.find_label(word, names, names.keys())
 
 

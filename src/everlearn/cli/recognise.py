@@ -103,7 +103,7 @@ def ask(
     """Ask a memory what images show.
 
     Args:
-        memory: Folder of the memory.
+        memory: Folder of a memory, or of a record whose learner has exemplars, such as dcl.
         images: Images, or folders of images.
         keep_unknown: Store unknown images, and count how often the same thing is seen.
         interactive: Also ask for the name of each unknown thing, once.
@@ -111,6 +111,12 @@ def ask(
     if not images:
         raise BadInput("no images are given; give at least one, such as photo.jpg")
     paths = [image for image, _ in _named(images, "")]
+    if _is_record(memory):
+        if keep_unknown or interactive:
+            raise BadInput(f"{memory} is the record of a run, which keeps no unknown images; omit the option")
+        from everlearn.cli.ask_record import ask_record
+
+        return ask_record(memory, paths, console)
     if keep_unknown or interactive:  # before anything is stored
         from everlearn.recognition.exemplars import read_object
 
@@ -181,6 +187,17 @@ def is_recogniser(folder: Path) -> bool:
     from everlearn.memory.on_disk.metadata import METADATA, read_metadata
 
     return (folder / METADATA).is_file() and "features" in read_metadata(folder).get("settings", {})
+
+
+def _is_record(folder: Path) -> bool:
+    """Whether a folder is the record of a run, and no memory."""
+    from everlearn.memory.on_disk.metadata import METADATA
+
+    if (check_path(folder) / METADATA).is_file():
+        return False
+    from everlearn.runs.run_record import SPEC  # only then, since it takes time
+
+    return (folder / SPEC).is_file()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from everlearn.runs.run_record import Record, RecordLock
 from everlearn.runs.spec import RunSpec
 from everlearn.streams.images.canonical import cut_out, drawn_like
 from everlearn.streams.images.decode import Pixels
+from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.stream import Images
 
 Edit = tuple[MemoryAction, Callable[[ExemplarMemory], int]]
@@ -55,6 +56,45 @@ def exemplar_of(run: RunState, image: Pixels) -> Images:
         (16, 16)
     """
     return drawn_like(cut_out(image), run.stream.task(0).exemplars.images)
+
+
+class ClassNames:
+    """Names of the classes in the memory of a run's learner.
+
+    A class has the name that it was given, or else that of its images in the stream, such as a folder.
+
+    Example:
+        >>> import everlearn, tempfile
+        >>> folder, small = tempfile.mkdtemp(), {"image_size": 16, "factor_values": 2, "classes_per_task": 2}
+        >>> record = everlearn.run("dcl", tasks=1, stream_settings=small, record=folder, progress=False)
+        >>> names = ClassNames(load_run(record))
+        >>> names.name(1), names.all()
+        ('1', {0: '0', 1: '1'})
+    """
+
+    def __init__(self, run: RunState) -> None:
+        self.memory, self.stream = editable_memory(run.learner), run.stream
+        self._n_named = _n_named_classes(run)
+
+    def name(self, label: int) -> str:
+        """The name of a class; its label if it has none."""
+        name = self.memory.name(label)
+        if name == str(label) and label < self._n_named and isinstance(self.stream, ScenarioStream):
+            return self.stream.source.class_name(label)
+        return name
+
+    def all(self) -> dict[int, str]:
+        """The name of each class in the memory, by label."""
+        return {label: self.name(label) for label in self.memory.classes()}
+
+
+def _n_named_classes(run: RunState) -> int:
+    """How many labels, from 0 on, are those of classes with names that the run has seen."""
+    stream = run.stream
+    if not run.n_tasks_done or not isinstance(stream, ScenarioStream) or stream.source.n_classes is None:
+        return 0
+    is_class = stream.scenario.label_map.modulus is None and not stream.scenario.label_map.table
+    return stream.scenario.seen_classes(run.n_tasks_done).n_first if is_class else 0
 
 
 def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:

@@ -14,11 +14,10 @@ from everlearn.files import lock_holder
 from everlearn.learners import Learner
 from everlearn.learners.capabilities import editable_memory
 from everlearn.memory import ExemplarMemory
-from everlearn.runs import Record, RunState
+from everlearn.runs import Record
 from everlearn.runs.events import MemoryAction, MemoryEdited
-from everlearn.runs.memory_edit import edit_memory, load_run
+from everlearn.runs.memory_edit import ClassNames, edit_memory, load_run
 from everlearn.streams import Batch
-from everlearn.streams.scenario_stream import ScenarioStream
 from everlearn.streams.stream import Images
 from everlearn.studio.security import Conflict, NotFound
 
@@ -78,10 +77,7 @@ class Session:
 
     def class_name(self, label: int) -> str:
         """The name that a class was given, or else that of its images in the stream, such as a folder."""
-        name, stream = self.memory.name(label), self.run.stream
-        if name == str(label) and label < self._n_named and isinstance(stream, ScenarioStream):
-            return stream.source.class_name(label)
-        return name
+        return self._names.name(label)
 
     def image(self, label: int, index: int) -> Images:
         """A stored image of a class."""
@@ -163,19 +159,10 @@ class Session:
         self._checkpoint = self._newest_checkpoint()
         self.run = load_run(self.record)
         self._saved_state = self.run.state()["learner"]
-        self._n_named = _n_named_classes(self.run)
+        self._names = ClassNames(self.run)
 
     def _newest_checkpoint(self) -> int:
         return max(self.record.checkpoints.numbers(), default=0)
-
-
-def _n_named_classes(run: RunState) -> int:
-    """How many labels, from 0 on, are those of classes with names that the run has seen."""
-    stream = run.stream
-    if not run.n_tasks_done or not isinstance(stream, ScenarioStream) or stream.source.n_classes is None:
-        return 0
-    is_class = stream.scenario.label_map.modulus is None and not stream.scenario.label_map.table
-    return stream.scenario.seen_classes(run.n_tasks_done).n_first if is_class else 0
 
 
 class SessionCache:
