@@ -10,7 +10,7 @@ from everlearn.streams.images.background import MIN_PART, Mask, PlainBackground
 from everlearn.streams.images.decode import Pixels
 
 MAX_ALONE, MIN_SIZE = 4, 16
-"""Things that are looked at alone, the largest ones, and the least pixels of a thing at the reduced size."""
+"""Things that are compared alone, the largest ones, and the least pixels of a thing at the reduced size."""
 WIDENED = 2
 """Pixels around a thing that belong to it, since their colours are mixed."""
 
