@@ -138,13 +138,13 @@ def _weights(job: "sweeps.Job") -> str:
 
 
 def _write_page(request: _Request, records: Path, folder: Path) -> "list[Reproduction]":
-    from everlearn.papers.report import FIGURES, Reproduction, page
+    from everlearn.papers.report import FIGURES, Reproduction, write_page
 
     found = [Reproduction.from_records(each, request.scale, records) for each in request.experiments]
     files.make_folder(folder / FIGURES)
     for each in found:
         each.write_figure(folder)
-    files.write(folder / request.paper.page, page(found, request.scale, request.paper.title).encode())
+    write_page(folder / request.paper.page, found, request.scale, request.paper.title)
     return found
 
 

@@ -97,12 +97,7 @@ EXPERIMENTS = (
             ),
         ),
         accuracy_on_both_sets,
-        f"{SETTING} {MEASURES} Lines are close to each other: even replay of real activations gains only 4 "
-        "points over none. Generated activations are far from chance here, and replay of them is a little "
-        "better than none under all three seeds, in both roles. Where they are near chance (gnr-layers), "
-        "positive replay is worse than none and worse than negative replay, as the paper says: by 11 and 7 "
-        "points at the last block of EfficientNet, by 5 and 4 with pooled features. Negative replay is not "
-        "better than none there either.",
+        f"{SETTING} {MEASURES}",
         QUALITY_COLUMNS,
     ),
     Experiment(
@@ -146,13 +141,7 @@ EXPERIMENTS = (
             ),
         ),
         accuracy_on_both_sets,
-        f"{NIC} {MEASURES} Real activations gain 7 points over none as positives and 3 as negatives. "
-        "Generated ones gain 3 as positives and lose 1 as negatives; random ones lose 4. The paper has "
-        "negative replay 9 points and random activations 6 points above none, and positive replay 30 below. "
-        "In our first runs negative replay was 23 points above none and random activations ended at 0.04; "
-        "both were an effect of frozen statistics (gnr-normalization). So neither side of the paper's claim "
-        "in NIC appears here, with its layer, rates, memory and steps per task; what differs are a quarter "
-        "of the channels, 91 tasks instead of 391, and still images instead of video.",
+        f"{NIC} The quality of replayed activations is measured as in gnr-figure-1.",
         QUALITY_COLUMNS,
     ),
     Experiment(

@@ -18,6 +18,8 @@ from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
+PANEL_HEIGHT = 3.4
+"""Inches: lines are close to each other."""
 REPLAY_QUALITY, PROTOCOL = "replay_quality", "replay-quality"
 
 
@@ -97,11 +99,12 @@ def close_to(metric: RunMetric, margin: float) -> Check:
 
 def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> Figure:
     """Accuracy after each task on the full test set and on that of the classes seen."""
-    figure, panels = canvas(2)
+    figure, panels = canvas(2, panel_height=PANEL_HEIGHT)
     for axes, curve, title in zip(panels, (full, growing), ("full", "growing"), strict=True):
         draw_series(axes, [group.series(curve) for group in groups], style, bands=False)
         axes.set_title(f"{title} test set")
-        unit_y_axis(axes, "accuracy")
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("accuracy")
         label_lines(axes, [_short(group) for group in groups], style)
     return figure
 
