@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from everlearn import learners, streams
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, Notice
 from everlearn.learners import ER
 from everlearn.registry import Registry, add_sources, is_reference
 
@@ -176,3 +176,5 @@ def test_entry_points_do_not_replace_built_in_components() -> None:
     assert "everlearn" in registry.installed
     assert registry.knows("everlearn")
     assert not is_reference("everlearn")
+    with pytest.warns(Notice, match=r"built-in command 'pip' is used, not that of pip; name that one 'pip\."):
+        assert registry.get("pip")(9.0) == 3.0

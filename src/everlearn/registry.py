@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from everlearn.errors import BadInput, unknown
+from everlearn.errors import BadInput, Notice, unknown
 from everlearn.files import sha256
 
 
@@ -72,8 +73,12 @@ class Registry:
     @cached_property
     def installed(self) -> dict[str, EntryPoint]:
         """Entry points of installed packages by short name; they cannot replace built-in components."""
+        return {name: point for name, point in self._entry_points.items() if name not in self.builtin}
+
+    @cached_property
+    def _entry_points(self) -> dict[str, EntryPoint]:
         found = {point.name: point for point in entry_points(group=self.group)}
-        return {name: found[name] for name in sorted(found) if name not in self.builtin}
+        return {name: found[name] for name in sorted(found)}
 
     def names(self) -> list[str]:
         """All short names, without importing a component."""
@@ -123,6 +128,7 @@ class Registry:
 
     def _load(self, reference: str) -> Any:
         if reference in self.builtin:
+            self._notify_if_hidden(reference)
             target = self.builtin[reference]
             return _attribute(importlib.import_module(target.partition(":")[0]), target)
         if reference in _given:
@@ -132,8 +138,15 @@ class Registry:
         if reference not in self.installed:
             raise unknown(self.kind, reference, self.names())
         point = self.installed[reference]
-        package = point.dist.name if point.dist is not None else "a package"
-        return _attribute(_import(point.module, f"the {self.kind} {reference!r} of {package}"), point.value)
+        what = f"the {self.kind} {reference!r} of {_package(point)}"
+        return _attribute(_import(point.module, what), point.value)
+
+    def _notify_if_hidden(self, name: str) -> None:
+        """Say that a built-in component is used instead of one of an installed package."""
+        point = self._entry_points.get(name)
+        if point is not None and point.value != self.builtin[name]:
+            what = f"the built-in {self.kind} {name!r} is used, not that of {_package(point)}"
+            warnings.warn(f"{what}; name that one {point.value!r}", Notice, stacklevel=4)
 
     def _outside(self, reference: str) -> Any:
         where, _, name = reference.partition(":")
@@ -268,6 +281,10 @@ def _attribute(module: ModuleType, reference: str) -> Any:
             raise unknown(f"name in {reference.partition(':')[0]}:", name, public)
         component = getattr(component, name)
     return component
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "a package"
 
 
 def _module_reference(module: str) -> str:
