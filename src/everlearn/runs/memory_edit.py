@@ -73,8 +73,13 @@ class ClassNames:
     """
 
     def __init__(self, run: RunState) -> None:
-        self.memory, self.stream = editable_memory(run.learner), run.stream
+        self.run, self.stream = run, run.stream
         self._n_named = _n_named_classes(run)
+
+    @property
+    def memory(self) -> ExemplarMemory:
+        """The memory; refused if the learner has none, such as `vase`."""
+        return editable_memory(self.run.learner)
 
     def name(self, label: int) -> str:
         """The name of a class; its label if it has none."""
