@@ -19,11 +19,11 @@ NAMES = [
     "appendix-der", "replay-vs-joint",
     "gnr-figure-1", "gnr-table-1", "gnr-figure-4", "gnr-table-2", "gnr-figure-6", "gnr-quality",
     "gnr-normalization", "gnr-generator", "gnr-rates", "gnr-layers", "gnr-sprites",
-    "vase-table-1", "vase-figure-2", "vase-figure-3", "vase-figure-4b", "vase-figure-5", "vase-recurring",
-    "vase-large-objects", "vase-choices",
+    "vase-table-1", "vase-figure-2", "vase-figure-3", "vase-figure-4b", "vase-figure-5", "vase-long",
+    "vase-recurring", "vase-large-objects", "vase-choices",
 ]  # fmt: skip
 
-LAPTOP_ONLY = ("gnr-rates", "gnr-layers", "gnr-sprites")
+LAPTOP_ONLY = ("gnr-rates", "gnr-layers", "gnr-sprites", "vase-long")
 """Experiments that exist at one scale."""
 
 by_scale = pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def reproduce(
         names: figure-3 to figure-10, figure-4-start, table-1, appendix-agem, appendix-der,
             replay-vs-joint; gnr-figure-1, gnr-table-1, gnr-figure-4, gnr-table-2, gnr-figure-6,
             gnr-quality, gnr-normalization, gnr-generator, gnr-rates, gnr-layers, gnr-sprites;
-            vase-table-1, vase-figure-2, vase-figure-3, vase-figure-4b, vase-figure-5, vase-recurring,
-            vase-large-objects, vase-choices; a whole paper (sprites, gnr, vase), or all.
+            vase-table-1, vase-figure-2, vase-figure-3, vase-figure-4b, vase-figure-5, vase-long,
+            vase-recurring, vase-large-objects, vase-choices; a whole paper (sprites, gnr, vase), or all.
         scale: laptop, smoke (takes a minute, to test the setup) or paper (needs a GPU).
         records: Folder of the records; finished runs are not repeated.
         out: Folder of the page and its figures; default: the folder of the records.

@@ -30,6 +30,7 @@ SMOKE_SEQUENCES = {
     "recurring": ("moving-sprites", "inverted-sprites", "moving-sprites"),
 }
 PROTOCOLS = ("environments", "traversal")
+DISENTANGLED = ("disentanglement",)
 
 CODES = ("S", "D", "A", "SA", "DA", "SD", "SDA")
 RAMAPURAM = "SD-[41]"
@@ -40,6 +41,8 @@ EPOCHS, BATCH_SIZE, STAGE = 3, 32, 2.0
 """At laptop scale: epochs per environment, and minutes of a stage on one core with all components."""
 PAPER_CAPACITY_STEP = 0.0003
 """The paper has five times as many steps per environment."""
+LONG = {"epochs": 4 * EPOCHS, **learner(max_capacity=25.0)}
+"""Of more steps: latents for the object, beside those of the position."""
 LARGE_CAPACITY = learner(max_capacity=20.0)
 """Large objects show details that small ones do not have."""
 
@@ -108,6 +111,19 @@ def _choice(name: str) -> Series:
     )
 
 
+def _long(name: str) -> Series:
+    """More epochs, and a capacity that grows for as long."""
+    return _row(
+        name,
+        smoke={"epochs": 3},
+        laptop=LONG,
+        paper=None,
+        seeds=THREE,
+        protocols=(*PROTOCOLS, *DISENTANGLED),
+        stage=4 * STAGE,
+    )
+
+
 def _large_objects(name: str) -> Series:
     """Objects of 24 pixels instead of 14 (48 instead of 28), and more capacity."""
     return _row(
@@ -122,7 +138,6 @@ def _large_objects(name: str) -> Series:
 
 MIXED = learner(entangled=True)
 CHOICES = tuple(f"SDA, {name}" for name in DESIGN_CHOICES)
-DISENTANGLED = ("disentanglement",)
 _three = partial(_row, seeds=THREE, paper_seeds=THREE)
 
 TABLE = (
@@ -136,6 +151,7 @@ TABLE = (
         settings={**MIXED, **components("SD"), **learner(decoder_weight=0.0)},
         protocols=("environments", *DISENTANGLED),
     ),
+    *map(_long, ("CCI-VAE, 12 epochs", "SDA, 12 epochs")),
     _three("CCI-VAE, five", "five"),
     _three("SDA, five", "five", protocols=(*PROTOCOLS, "cross-domain")),
     _three(f"SDA, five{ENTANGLED}", "five", settings=MIXED, protocols=(*PROTOCOLS, "cross-domain")),
