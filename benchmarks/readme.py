@@ -39,11 +39,11 @@ DCL = (
     "accuracy after 5,000 tasks (50,000 classes)",
 )
 PEERS = {
-    "render": ("ours 256 px gray uint8 / peer",),
-    "shapes": ("ours outlines, 2000 at a time / peer",),
-    "steps": ("step of naive / bare PyTorch loop",),
+    "render": "ours 256 px gray uint8 / peer",
+    "shapes": "ours outlines, 2000 at a time / peer",
+    "steps": "step of naive / bare PyTorch loop",
 }
-"""Rows of the summary: results of DCL, and of each benchmark."""
+"""Rows of the summary: results of DCL, and one of each of some benchmarks."""
 
 
 def summary() -> str:
@@ -51,12 +51,7 @@ def summary() -> str:
     lines = ["| | measured |", "|---|---|"]
     lines += [f"| `dcl`: {row.what} | {_value(row)} |" for row in dcl_page.rows() if row.what in DCL]
     lines += network_page.summary()
-    for name, wanted in PEERS.items():
-        lines += [
-            f"| {SECTIONS[name]}: {row['what']} | {_number(row)} |"
-            for row in _rows(name)
-            if row["what"] in wanted
-        ]
+    lines += [f"| {SECTIONS[name]}: {what} | {_over_kinds(name, what)} |" for name, what in PEERS.items()]
     return "\n".join([*lines, *results_page.counts()])
 
 
@@ -105,6 +100,13 @@ def learners() -> str:
             old = "" if before is None else f"{before:,.0f}"
             lines.append(f"| {what} | {speed[what]:,.0f} | {old} | {ratio} |")
     return "\n".join(lines)
+
+
+def _over_kinds(name: str, what: str) -> str:
+    """The smallest and the largest measurement over the kinds of processor."""
+    rows = [row for kind in kinds() for row in _rows(name, kind) if row["what"] == what]
+    low, high = (f"{choose(row['value'] for row in rows):.3g}{rows[0]['unit']}" for choose in (min, max))
+    return f"{low} to {high} on {len(rows)} kinds of processor"
 
 
 def _rows(name: str, kind: str = REFERENCE) -> Iterator[dict[str, Any]]:
