@@ -1,7 +1,7 @@
 """Write the results pages of papers: `python -m benchmarks.results_page`.
 
 Uses the committed records only; `everlearn reproduce sprites --out docs` (or gnr, or vase) runs what is
-missing. The findings of a page, which are written by hand, are kept.
+missing. The conclusions of a page, which are written by hand, are kept.
 """
 
 from collections import Counter
@@ -29,8 +29,8 @@ def _reproductions(paper: Paper) -> list[Reproduction]:
 
 def page(paper: Paper, reproductions: list[Reproduction]) -> str:
     """The results page of a paper."""
-    findings = report.findings_of(DOCS / paper.page)
-    return report.page(reproductions, paper.scale("laptop"), paper.title, findings)
+    conclusions = report.conclusions_of(DOCS / paper.page)
+    return report.page(reproductions, paper.scale("laptop"), paper.title, conclusions)
 
 
 def counts() -> Iterator[str]:

@@ -22,7 +22,7 @@ NOT_RUN = "not run yet"
 """Verdict on a claim whose runs are not finished."""
 FIGURES = "figures"
 """Folder of the figures, beside the page."""
-FINDINGS, END_OF_FINDINGS = "<!-- findings: written by hand -->", "<!-- end of findings -->"
+CONCLUSIONS, END_OF_CONCLUSIONS = "<!-- conclusions: written by hand -->", "<!-- end of conclusions -->"
 """Around the part of a page that is kept when the page is written again."""
 
 
@@ -56,24 +56,24 @@ class Reproduction:
 
 
 def write_page(path: Path, reproductions: Sequence[Reproduction], scale: Scale, title: str) -> None:
-    """Write the page; the findings of a page that is there are kept."""
+    """Write the page; the conclusions of a page that is there are kept."""
     files.make_folder(path.parent)
-    files.write(path, page(reproductions, scale, title, findings_of(path)).encode())
+    files.write(path, page(reproductions, scale, title, conclusions_of(path)).encode())
 
 
-def findings_of(path: Path) -> str:
+def conclusions_of(path: Path) -> str:
     """What was written by hand on a page; empty if there is none."""
     text = path.read_text("utf-8") if path.is_file() else ""
-    _, _, rest = text.partition(f"{FINDINGS}\n")
-    findings, end, _ = rest.partition(f"\n{END_OF_FINDINGS}")
-    return findings if end else ""
+    _, _, rest = text.partition(f"{CONCLUSIONS}\n")
+    conclusions, end, _ = rest.partition(f"\n{END_OF_CONCLUSIONS}")
+    return conclusions if end else ""
 
 
-def page(reproductions: Sequence[Reproduction], scale: Scale, title: str, findings: str = "") -> str:
-    """The page in Markdown: findings, tables of all claims, then a section for each experiment."""
+def page(reproductions: Sequence[Reproduction], scale: Scale, title: str, conclusions: str = "") -> str:
+    """The page in Markdown: conclusions, tables of all claims, then a section for each experiment."""
     parts = [f"# {title}", "", f"{scale.description} {_total_time(reproductions)} {LEGENDS}", ""]
-    if findings:
-        parts += [FINDINGS, findings, END_OF_FINDINGS, ""]
+    if conclusions:
+        parts += [CONCLUSIONS, conclusions, END_OF_CONCLUSIONS, ""]
     parts += _claims_table("Claim of the paper", _claims(reproductions, are_ours=False))
     if ours := list(_claims(reproductions, are_ours=True)):
         parts += ["", "What the paper does not claim:", "", *_claims_table("Statement of ours", ours)]

@@ -47,7 +47,7 @@ SETTINGS_NOTE = (
 )
 FIVE_NOTE = "All settings are those of vase-table-1."
 LONG_NOTE = (
-    "12 instead of 3 epochs per environment, so that C can grow to 25 nats at the same rate: enough for "
+    "12 instead of 3 epochs per environment, so that C can grow to 25 at the same rate: enough for "
     "latents of the object beside those of the position. Chosen by one run of CCI-VAE under seed 8; all "
     "other settings are those of vase-table-1."
 )
