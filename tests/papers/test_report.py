@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from everlearn.papers import PAPERS
-from everlearn.papers.report import END_OF_CONCLUSIONS, CONCLUSIONS, conclusions_of, page, write_page
+from everlearn.papers.report import CONCLUSIONS, END_OF_CONCLUSIONS, conclusions_of, page, write_page
 
 PAPER = PAPERS[0]
 SCALE = PAPER.scale("smoke")
