@@ -12,14 +12,18 @@ Results are JSON files in results/dcl/network, written after each point; an inte
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from benchmarks.dcl_runs import RECORDS, RESULTS, SEEDS
+from benchmarks.photos.sprites import WARPED, warped
 from everlearn import files
 from everlearn.evaluation.samples import new_class_images
 from everlearn.learners import Learner
@@ -27,6 +31,7 @@ from everlearn.learners.dcl import DCL
 from everlearn.learners.nearest_mean_image import NearestMeanImage
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import pose
+from everlearn.rng import rng_at
 from everlearn.runs.recorder import machine
 from everlearn.serialization import pack, unpack
 from everlearn.streams import Batch, Stream, Task, sprites
@@ -47,6 +52,8 @@ STRENGTHS: Mapping[str, tuple[float, ...]] = {
     "lighting": (0.1, 0.4, 0.8),
     "occluder": (0.01, 0.04, 0.1),
     "clutter": (1, 4, 10),
+    "perspective": (0.1, 0.2, 0.4),
+    "bending": (0.05, 0.1, 0.2),
 }
 NUISANCE_TASKS, NUISANCE_IMAGES = 50, 100
 NUISANCE_SPLIT = (60, 15, 10)
@@ -78,12 +85,14 @@ def make(kind: Any, seed: int, **settings: Any) -> Any:
     return kind(image_shape=(64, 64), seed=seed, **settings)
 
 
-def train(learner: Learner, task: Task, seed: int) -> None:
+def train(
+    learner: Learner, task: Task, seed: int, change: Callable[[Batch], Batch] = lambda batch: batch
+) -> None:
     """Learn a task as a run does, each image once."""
     view = task.for_learner()
     learner.begin(view)
     for batch in view.train.shuffled(seed, task.index, 0).batches(BATCH_SIZE):
-        learner.learn(batch)
+        learner.learn(change(batch))
 
 
 def alone(learner: DCL, stream: Stream) -> Row:
@@ -160,12 +169,7 @@ def nuisances(seed: int) -> None:
 
 def disturbed(seed: int, nuisance: str, strengths: Sequence[float]) -> list[Row]:
     """A row for each strength and learner. All see the same images, and the exemplars have no nuisances."""
-    streams = {each: sprites(seed=seed, split=NUISANCE_SPLIT, **{nuisance: each}) for each in strengths}
-    dcl, nearest = make(DCL, seed), make(NearestMeanImage, seed)
-    for k in range(NUISANCE_TASKS):
-        task = streams[strengths[-1]].task(k)
-        train(dcl, task, seed)
-        train(nearest, task, seed)
+    dcl, nearest = trained(seed, nuisance)
     moments, true = make(DCL, seed, pose_estimator="moments"), make(TruePose, seed)
     moments.memory = true.memory = dcl.memory
     learners = {"dcl": dcl, "moments": moments, "true pose": true, "nearest": nearest}
@@ -176,6 +180,46 @@ def disturbed(seed: int, nuisance: str, strengths: Sequence[float]) -> list[Row]
         common = {"nuisance": nuisance, "strength": strength, "steps": dcl.n_steps}
         rows += [{**common, "learner": name, **answers(each, test)} for name, each in learners.items()]
     return rows
+
+
+def trained(seed: int, nuisance: str) -> tuple[DCL, NearestMeanImage]:
+    """Learners that are trained at the greatest strength of a nuisance, and saved."""
+    path = STATES / f"{nuisance}-seed-{seed}.safetensors"
+    dcl, nearest = make(DCL, seed), make(NearestMeanImage, seed)
+    if path.is_file():
+        state = unpack(path.read_bytes())
+        dcl.load(state["dcl"])
+        nearest.load(state["nearest"])
+        return dcl, nearest
+    warp = warping(nuisance, STRENGTHS[nuisance][-1])
+    stream = disturbed_stream(seed, nuisance, STRENGTHS[nuisance][-1])
+    for k in range(NUISANCE_TASKS):
+        task = stream.task(k)
+        for learner in (dcl, nearest):
+            train(learner, task, seed, warp)
+    files.make_folder(path.parent)
+    files.write(path, pack({"dcl": dcl.state(), "nearest": nearest.state()}))
+    return dcl, nearest
+
+
+def disturbed_stream(seed: int, nuisance: str, strength: float) -> Stream:
+    """Sprites with one nuisance; warps are applied to finished images."""
+    nuisances = {} if nuisance in WARPED else {nuisance: strength}
+    return sprites(seed=seed, split=NUISANCE_SPLIT, **nuisances)
+
+
+def warping(nuisance: str, strength: float) -> Callable[[Batch], Batch]:
+    """A function that warps the images of a batch; each has its own warp, determined by its pixels."""
+
+    def warp(batch: Batch) -> Batch:
+        if nuisance not in WARPED or not strength:
+            return batch
+        colored = np.repeat(batch.images[..., None], 3, axis=3)
+        rngs = (rng_at(0, "network runs: warp", zlib.crc32(image.tobytes())) for image in batch.images)
+        images = [warped(each, nuisance, strength, rng) for each, rng in zip(colored, rngs, strict=True)]
+        return replace(batch, images=np.stack(images)[..., 0])
+
+    return warp
 
 
 def true_poses(test: Batch) -> dict[bytes, Tensor]:
