@@ -43,15 +43,19 @@ class Comparison:
     def candidates(
         self, index: NearestIndex, images: Images, poses: Tensor, k: int, exemplars: Images
     ) -> tuple[IntArray, npt.NDArray[np.float32]]:
-        """The k rows of an index that are most similar to images (n,) in poses (n, m, 4), and distances, (n * m, k).
+        """The k rows that are most similar to images in poses (n, m, 4), and their distances, (n * m, k).
 
-        A robust distance is that of the pixels of the original image, minus what a plain image has there: poses
-        of different scale see different parts of an image.
+        A robust distance is that of the pixels of the original image, minus what a plain image has there:
+        poses of different scale see different parts of an image.
         """
         n, m = poses.shape[:2]
         if self.residual == "squared":
             return index.candidates(_warped(images, poses), k)
-        found, scales, step = [], CODE_FACTOR * residual_scales(_channels(images))[:, -1], max(1, MAX_WARPED // m)
+        found, scales, step = (
+            [],
+            CODE_FACTOR * residual_scales(_channels(images))[:, -1],
+            max(1, MAX_WARPED // m),
+        )
         for start in range(0, n, step):
             some = slice(start, start + step)
             warped = _warped(images[some], poses[some])
@@ -63,15 +67,6 @@ class Comparison:
     def scales(self, images: Images) -> Residuals | None:
         """Scales (n, stages) of the robust residual; None for squared errors."""
         return residual_scales(_channels(images)) if self.residual == "robust" else None
-
-    def contrasts(self, images: Images) -> Residuals:
-        """The residual (n,) of a plain image with the level of the corner pixel."""
-        flat = _channels(images).reshape(len(images), -1, _channels(images).shape[3]).astype(np.float64)
-        squares, scales = np.square(flat - flat[:, :1]).reshape(len(images), -1), self.scales(images)
-        if scales is not None:
-            square_scales = np.square(scales[:, -1:])
-            squares = squares * square_scales / (square_scales + squares)
-        return np.asarray(squares.sum(1))
 
 
 def background(exemplars: Images) -> Residuals:

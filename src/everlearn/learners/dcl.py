@@ -35,6 +35,8 @@ SCALE_FACTOR = 1.09
 """Ratio of neighboring scales in the search: about the scale error of the network on unseen shapes."""
 NEIGHBOR_ANGLE, NEIGHBOR_SCALE, NEIGHBOR_SHIFT = 0.12, 0.12, 0.05
 """Steps of the search with the robust residual: radians, logarithm of the scale, half image widths."""
+ROBUST_NOVELTY = 0.8
+"""Novelty score with the robust residual that 1 in 100 known sprites exceeds; used before calibration."""
 CERTAIN_RATIO = 0.25
 """A match is accepted without another search round if its residual is below this share of the runner-up's."""
 
@@ -119,8 +121,8 @@ class DCL(ExemplarLearner):
         default=0.012, ge=0,
     )  # fmt: skip
     residual: Literal["squared", "robust"] = setting(
-        'residual of alignment: "squared" errors of pixels, or "robust" ones, which are bounded: what hides a '
-        "part of an object then counts little",
+        'errors of pixels that candidates are ranked by: "squared", or "robust", which bounds them, so that '
+        "what hides a part of an object counts little",
         default="squared", late=True,
     )  # fmt: skip
     illumination: Literal["none", "plane"] = setting(
@@ -150,6 +152,9 @@ class DCL(ExemplarLearner):
         if self.pose_supervision == "exemplars" or not self._trains(0):
             self.supervision = "labelled images, exemplars"
         self.exemplars = ExemplarStore(self.block, Comparison(self.residual, self.illumination))
+        if self.residual == "robust":
+            # What hides an object is the same for all candidates, and brings their residuals together.
+            self.initial_novelty, self.max_calibration_ratio = ROBUST_NOVELTY, 1.0
         self.net = PoseNet(
             self.image_shape, backbone=self.backbone, input_size=self.input_size, width=self.width,
             parameterization=self.pose_parameterization, seed=self.seed,
@@ -254,8 +259,15 @@ class DCL(ExemplarLearner):
         )
 
     def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
-        """The unexplained share of the image's contrast, times the residual ratio."""
-        contrast = self.exemplars.comparison.contrasts(self.exemplars.evenly_lit(images))
+        """The unexplained share of the image's contrast, times the residual ratio.
+
+        With the robust residual only the ratio: what hides an object is explained by no exemplar.
+        """
+        if self.residual == "robust":
+            return match.ratios
+        images = self.exemplars.evenly_lit(images)
+        flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
+        contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
         unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
         return unexplained * match.ratios
 

@@ -213,8 +213,9 @@ class ExemplarStore(Stateful):
         scales = self.comparison.scales(images)
 
         def align(a: int, b: int) -> None:
-            align_candidates(pixels[a:b], exemplars, rows[a:b], starts[a:b], residuals[a:b], best[a:b],
-                None if scales is None else scales[a:b])
+            some, scale = slice(a, b), None if scales is None else scales[a:b]
+            arrays = rows[some], starts[some], residuals[some], best[some]
+            align_candidates(pixels[some], exemplars, *arrays, scale)
 
         run_batches(align, n, ALIGN_BATCH, default_threads())
         return residuals, pose.inverse(torch.from_numpy(best)).numpy()
@@ -226,8 +227,10 @@ class ExemplarStore(Stateful):
         levels = (each.reshape(*each.shape[:3], -1) for each in (images, self.memory.images[used]))
         starts = pose.inverse(poses.reshape(-1, 4)).reshape(*rows.shape, 4)
         tensors = (*map(torch.from_numpy, levels), torch.from_numpy(numbers.reshape(rows.shape)), starts)
+        scales = self.comparison.scales(images)
         residuals, best = torch_alignment.align_candidates(
-            *(to_device(each, self.device) for each in tensors)
+            *(to_device(each, self.device) for each in tensors),
+            None if scales is None else to_device(torch.from_numpy(scales), self.device),
         )
         return residuals.cpu().double().numpy(), pose.inverse(best.cpu().double()).numpy()
 
@@ -253,6 +256,7 @@ class ExemplarLearner(Learner):
     parts: ClassVar[Names] = ("exemplars",)
     supervision = "labelled images, factor labels, exemplars"
     exemplars: ExemplarStore
+    initial_novelty, max_calibration_ratio = INITIAL_NOVELTY, MAX_CALIBRATION_RATIO
 
     @abstractmethod
     def match(self, images: Images) -> ExemplarMatch:
@@ -292,7 +296,7 @@ class ExemplarLearner(Learner):
         images = task.val if len(task.val) else task.train
         some = images.shuffled(self.seed, task.index)[:CALIBRATION_IMAGES]
         match = self.matches(some.images)
-        correct = (match.labels == some.labels) & (match.ratios < MAX_CALIBRATION_RATIO)
+        correct = (match.labels == some.labels) & (match.ratios < self.max_calibration_ratio)
         scores = self.novelty_scores(match, some.images)[correct]
         self.exemplars.keep_known(scores, match[np.flatnonzero(correct)])
 
@@ -308,7 +312,7 @@ class ExemplarLearner(Learner):
         if not len(self.memory):
             return np.ones(len(images))
         known = self.exemplars.known_scores
-        limit = float(np.quantile(known, 1 - FALSE_ALARM_RATE)) if len(known) else INITIAL_NOVELTY
+        limit = float(np.quantile(known, 1 - FALSE_ALARM_RATE)) if len(known) else self.initial_novelty
         scores = self.novelty_scores(self.matches(images), images)
         return scores / (scores + max(limit, 1e-9))
 

@@ -105,7 +105,7 @@ class NearestIndex:
     def robust_candidates(
         self, images: Floats, k: int, scales: Distances, background: Distances
     ) -> tuple[IntArray, Floats]:
-        """The k rows with the smallest bounded distances of codes, and how much larger those are than of a plain image.
+        """The k rows with the smallest bounded distances of codes, minus those of a plain image.
 
         Args:
             images: (n, H, W) or (n, H, W, C).

@@ -4,9 +4,10 @@ An exemplar E is warped onto an image I by u(p) = a p + c (a, c complex: a simil
 the four parameters minimize the sum over pixels of (E(u(p)) - I(p))^2. All candidates explain the same pixels
 of the unwarped image, so their residuals are comparable.
 
-With a scale s, an error e counts as e^2 q with q = s^2 / (s^2 + e^2) (Geman and McClure) instead of e^2. This is
-at most s^2, so pixels that an occluder hides cost every candidate about the same; each step weights pixels by
-q^2. Which of the two is used is known when the code is compiled, so squared errors cost what they did.
+With a scale s, an error e counts as e^2 q with q = s^2 / (s^2 + e^2) (Geman and McClure) instead of e^2. This
+is at most s^2, so pixels that an occluder hides cost every candidate about the same; each step weights pixels
+by q^2. The scale falls from stage to stage. Which of the two is used is known when the code is compiled, so
+squared errors cost what they did.
 """
 
 import math
@@ -40,7 +41,7 @@ CONTRAST = 12
 
 
 STAGE_SCALES = (16.0, 4.0, 1.0, 1.0)
-"""Scale of the robust residual in each stage, relative to that of the last."""
+"""Scale of the robust residual in each stage, relative to that of the last; the first ones smooth it."""
 MIN_SCALE = 10.0
 """Gray levels by which a pixel may differ without losing its weight, in an image without noise."""
 NOISE_FACTOR = 2.0

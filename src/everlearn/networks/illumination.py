@@ -1,7 +1,6 @@
 """Uneven illumination: a plane of light that is estimated from the background of an image and divided out."""
 
 import numpy as np
-import numpy.typing as npt
 
 from everlearn.networks.alignment import Bytes, Floats
 
@@ -42,9 +41,9 @@ def without_illumination(images: Bytes, background: Floats) -> Bytes:
 def fit_planes(levels: Floats, basis: Floats) -> Floats:
     """Coefficients (n, 3) of planes that most of the levels (n, m) lie on, for a basis (3, m).
 
-    Reweighted least squares with the error of Geman and McClure. Its scale falls with the median distance of
-    the levels, so that objects lose their weight step by step. A plane that does not halve the median distance
-    of a constant is that constant: noise and texture have no plane.
+    Reweighted least squares with the error of Geman and McClure. Its scale falls with the median distance
+    of the levels, so that objects lose their weight step by step. Where a plane does not halve the median
+    distance from a constant, it is that constant: noise and texture have no plane.
     """
     weights: Floats = np.ones_like(levels)
     products = (basis[:, None] * basis).reshape(9, -1)
