@@ -228,9 +228,9 @@ class ExemplarStore(Stateful):
         starts = pose.inverse(poses.reshape(-1, 4)).reshape(*rows.shape, 4)
         tensors = (*map(torch.from_numpy, levels), torch.from_numpy(numbers.reshape(rows.shape)), starts)
         scales = self.comparison.scales(images)
+        more = () if scales is None else (torch.from_numpy(scales),)
         residuals, best = torch_alignment.align_candidates(
-            *(to_device(each, self.device) for each in tensors),
-            None if scales is None else to_device(torch.from_numpy(scales), self.device),
+            *(to_device(each, self.device) for each in (*tensors, *more))
         )
         return residuals.cpu().double().numpy(), pose.inverse(best.cpu().double()).numpy()
 

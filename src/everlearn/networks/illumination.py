@@ -55,6 +55,6 @@ def fit_planes(levels: Floats, basis: Floats) -> Floats:
         error = levels - found @ basis
         distance = np.median(np.abs(error), axis=1, keepdims=True)
         square_scale = np.square(np.maximum(MIN_SCALE, 2 * distance))
-        weights = np.square(square_scale / (square_scale + error**2))
+        weights = np.asarray(np.square(square_scale / (square_scale + error**2)), np.float64)
     is_plane = distance < 0.5 * np.median(np.abs(levels - constants), axis=1, keepdims=True)
     return np.where(is_plane, found, constants * [1.0, 0.0, 0.0])

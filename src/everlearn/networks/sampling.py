@@ -76,7 +76,7 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         exemplar, xs, ys, pixels, sums, channel, row, pitch, padded, n_parts, n, scale, *numbers = arguments
-        products = _products
+        products: Products = _products
         if signature.args[11] is not types.none:
             single = builder.fptrunc(scale, FLOAT)
             products = _robust(splat(builder, builder.fmul(single, single), N_LANES))
