@@ -28,6 +28,15 @@ LEARNERS = {
     "dcl, robust": "dcl, robust",
     "true pose, robust": "true pose + search, robust",
 }
+LINES = {
+    "dcl": (0, "-"),
+    "moments": (1, "-"),
+    "true pose": (2, "-"),
+    "nearest": (3, "-"),
+    "dcl, robust": (0, "--"),
+    "true pose, robust": (2, "--"),
+}
+"""Number of the colour, and style; a robust learner has the colour of the one that it is compared with."""
 COMPARED = ("dcl", "dcl, robust", "true pose", "true pose, robust")
 """Learners behind occluders, by how much of an object is hidden."""
 X_LABELS = {"clutter": "shapes", "occluder": "share of the image", "bending": "amplitude"}
@@ -168,14 +177,15 @@ def draw_nuisances(style: FigureStyle) -> Figure:
             label: [curve for rows in seeds if (curve := _by_strength(rows, nuisance, name))]
             for name, label in LEARNERS.items()
         }
-        _lines(axes, curves, style)
+        _lines(axes, curves, style, [LINES[name] for name in LEARNERS])
         axes.set_title(nuisance)
         axes.set_xlabel(X_LABELS.get(nuisance, "strength"))
         if axes not in panels[::3]:
             axes.set_ylabel("")
     names.set_axis_off()
-    for number, label in enumerate(LEARNERS.values()):
-        names.text(0, 0.95 - 0.15 * number, label, color=style.color(number), transform=names.transAxes)
+    means = panels[0].get_lines()[: len(LEARNERS)]
+    legend = names.legend(means, list(LEARNERS.values()), loc="upper left", frameon=False)
+    legend.set_in_layout(False)  # it is wider than a panel
     return figure
 
 
@@ -188,12 +198,15 @@ def _accuracy(row: Row) -> float:
     return float(row["correct"] / row["images"])
 
 
-def _lines(axes: Axes, curves: Curves, style: FigureStyle) -> None:
+def _lines(
+    axes: Axes, curves: Curves, style: FigureStyle, lines: Sequence[tuple[int, str]] | None = None
+) -> None:
     """The mean over seeds of each line, and thin lines for single seeds."""
-    for number, seeds in enumerate(curves.values()):
+    lines = lines or [(number, style.linestyle(number)) for number in range(len(curves))]
+    for (number, kind), seeds in zip(lines, curves.values(), strict=True):
         mean = mean_series(seeds, UNIT)
-        axes.plot(mean.x, mean.mean, color=style.color(number), linestyle=style.linestyle(number), marker="o")
-    for number, seeds in enumerate(curves.values()):
+        axes.plot(mean.x, mean.mean, color=style.color(number), linestyle=kind, marker="o")
+    for (number, _), seeds in zip(lines, curves.values(), strict=True):
         for each in seeds if len(seeds) > 1 else ():
             axes.plot(list(each), list(each.values()), color=style.color(number), alpha=0.35, linewidth=0.6)
     axes.grid(axis="y")

@@ -51,10 +51,10 @@ def fit_planes(levels: Floats, basis: Floats) -> Floats:
     for _ in range(N_STEPS):
         normal = (weights @ products.T).reshape(-1, 3, 3)
         right = (weights * levels) @ basis.T
-        found: Floats = np.linalg.solve(normal, right[..., None])[..., 0]
+        found = np.asarray(np.linalg.solve(normal, right[..., None])[..., 0], np.float64)
         error = levels - found @ basis
         distance = np.median(np.abs(error), axis=1, keepdims=True)
         square_scale = np.square(np.maximum(MIN_SCALE, 2 * distance))
-        weights = np.asarray(np.square(square_scale / (square_scale + error**2)), np.float64)
+        weights = np.square(square_scale / (square_scale + error**2))
     is_plane = distance < 0.5 * np.median(np.abs(levels - constants), axis=1, keepdims=True)
     return np.where(is_plane, found, constants * [1.0, 0.0, 0.0])
