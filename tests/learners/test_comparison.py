@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from everlearn.learners.comparison import Comparison
+from everlearn.learners.comparison import ImageComparison
 from everlearn.learners.dcl import DCL, neighbor_grid
 from everlearn.learners.registry import written
 from everlearn.memory import ExemplarMemory
@@ -77,7 +77,7 @@ def test_squared_candidates_are_those_of_the_index(task: Task) -> None:
     memory.add(task.exemplars)
     index.update(memory)
     images, poses = task.test.images[:5], pose.poses_from_factors(task.test.factors)[:5, None]  # type: ignore[arg-type, index]
-    found = Comparison().candidates(index, images, poses, 3, memory.images)
+    found = ImageComparison().candidates(index, images, poses, 3, memory.images)
     expected = index.candidates(pose.canonical_images(images, poses[:, 0]), 3)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
@@ -93,7 +93,7 @@ def test_robust_candidates_compare_poses_of_different_scale(task: Task) -> None:
         pose.poses_from_factors(clean.factors).repeat_interleave(125, 0),  # type: ignore[arg-type]
         neighbor_grid().repeat(len(clean), 1),
     ).reshape(-1, 125, 4)
-    _, distances = Comparison("robust").candidates(index, clean.images, poses, 1, memory.images)
+    _, distances = ImageComparison("robust").candidates(index, clean.images, poses, 1, memory.images)
     best = neighbor_grid()[distances.reshape(-1, 125).argmin(1)]
     same = torch.tensor([1.0, 0, 0, 0])
     assert float((best - same).abs().amax(1).lt(1e-3).float().mean()) > 0.8

@@ -23,7 +23,7 @@ MAX_WARPED = 2048
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ImageComparison:
     """How images are compared with exemplars.
 
     Attributes:

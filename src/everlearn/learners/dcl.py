@@ -10,7 +10,7 @@ from torch import Tensor
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.comparison import Comparison, Residuals
+from everlearn.learners.comparison import ImageComparison, Residuals
 from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
@@ -151,7 +151,7 @@ class DCL(ExemplarLearner):
     def setup(self) -> None:
         if self.pose_supervision == "exemplars" or not self._trains(0):
             self.supervision = "labelled images, exemplars"
-        self.exemplars = ExemplarStore(self.block, Comparison(self.residual, self.illumination))
+        self.exemplars = ExemplarStore(self.block, ImageComparison(self.residual, self.illumination))
         if self.residual == "robust":
             # What hides an object is the same for all candidates, and brings their residuals together.
             self.initial_novelty, self.max_calibration_ratio = ROBUST_NOVELTY, 1.0

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from everlearn.factors import Factors
 from everlearn.learners.base import Learner
-from everlearn.learners.comparison import Comparison, Residuals
+from everlearn.learners.comparison import ImageComparison, Residuals
 from everlearn.learners.stateful import Footprint, Names, State, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
@@ -140,7 +140,7 @@ class ExemplarStore(Stateful):
     device = torch.device("cpu")
     """Where candidates are aligned; the memory is on the CPU."""
 
-    def __init__(self, block: int, comparison: Comparison = Comparison()) -> None:  # noqa: B008
+    def __init__(self, block: int, comparison: ImageComparison = ImageComparison()) -> None:  # noqa: B008
         self.comparison = comparison
         self.memory = ExemplarMemory()
         self.index = NearestIndex(block=block)
