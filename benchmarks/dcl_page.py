@@ -173,6 +173,7 @@ TABLES = {
     "network": network_page.ablation,
     "transfer": network_page.transfer,
     "nuisances": network_page.nuisances,
+    "hidden": network_page.hidden,
 }
 
 

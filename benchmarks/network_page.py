@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.network_runs import FOLDER, STRENGTHS, is_finished
+from benchmarks.network_runs import FOLDER, HIDDEN, STRENGTHS, is_finished
 from everlearn import files
 from everlearn.evaluation.intervals import UNIT, Interval, mean_series, wilson_interval
 from everlearn.plotting import STYLES, FigureStyle, encode_figure, use_style
@@ -25,8 +25,21 @@ LEARNERS = {
     "moments": "moments + search",
     "true pose": "true pose + search",
     "nearest": "nearest mean image",
+    "dcl, robust": "dcl, robust",
+    "true pose, robust": "true pose + search, robust",
 }
-X_LABELS = {"clutter": "shapes", "occluder": "share of the image"}
+LINES = {
+    "dcl": (0, "-"),
+    "moments": (1, "-"),
+    "true pose": (2, "-"),
+    "nearest": (3, "-"),
+    "dcl, robust": (0, "--"),
+    "true pose, robust": (2, "--"),
+}
+"""Number of the colour, and style; a robust learner has the colour of the one that it is compared with."""
+COMPARED = ("dcl", "dcl, robust", "true pose", "true pose, robust")
+"""Learners behind occluders, by how much of an object is hidden."""
+X_LABELS = {"clutter": "shapes", "occluder": "share of the image", "bending": "amplitude"}
 
 
 def stored(experiment: str) -> list[Row]:
@@ -116,6 +129,21 @@ def nuisances() -> str:
     return "\n".join(lines)
 
 
+def hidden() -> str:
+    """Accuracy behind the largest occluder by the hidden share of an object, in Markdown."""
+    strength = STRENGTHS["occluder"][-1]
+    rows = [row for result in stored("nuisances") for row in result["rows"] if "hidden" in row]
+    there = [row for row in rows if row["strength"] == strength]
+    titles = " | ".join(LEARNERS[name] for name in COMPARED)
+    lines = [f"| hidden share of the object | images | {titles} |", "|---" * (2 + len(COMPARED)) + "|"]
+    for i, (low, high) in enumerate(zip((0, *HIDDEN), HIDDEN, strict=False)):
+        parts = {name: [row["hidden"][i] for row in there if row["learner"] == name] for name in COMPARED}
+        share = f"{low:g} to {high:g}" if high else "nothing"
+        n_images = sum(part["images"] for part in parts["dcl"])
+        lines.append(f"| {share} | {n_images} | {' | '.join(map(_score, parts.values()))} |")
+    return "\n".join(lines)
+
+
 def draw_transfer(style: FigureStyle) -> Figure:
     """The network alone, over the number of tasks learned."""
     results = stored("transfer")
@@ -139,7 +167,7 @@ def draw_transfer(style: FigureStyle) -> Figure:
 
 
 def draw_nuisances(style: FigureStyle) -> Figure:
-    """Four learners over the strength of each nuisance."""
+    """All learners over the strength of each nuisance."""
     results = stored("nuisances")
     shown = [name for name in STRENGTHS if any(row["nuisance"] == name for row in results[0]["rows"])]
     figure, (*panels, names) = canvas(len(shown) + 1, columns=3, panel_height=1.9, share_y=True)
@@ -149,14 +177,15 @@ def draw_nuisances(style: FigureStyle) -> Figure:
             label: [curve for rows in seeds if (curve := _by_strength(rows, nuisance, name))]
             for name, label in LEARNERS.items()
         }
-        _lines(axes, curves, style)
+        _lines(axes, curves, style, [LINES[name] for name in LEARNERS])
         axes.set_title(nuisance)
         axes.set_xlabel(X_LABELS.get(nuisance, "strength"))
         if axes not in panels[::3]:
             axes.set_ylabel("")
     names.set_axis_off()
-    for number, label in enumerate(LEARNERS.values()):
-        names.text(0, 0.8 - 0.2 * number, label, color=style.color(number), transform=names.transAxes)
+    means = panels[0].get_lines()[: len(LEARNERS)]
+    legend = names.legend(means, list(LEARNERS.values()), loc="upper left", frameon=False)
+    legend.set_in_layout(False)  # it is wider than a panel
     return figure
 
 
@@ -169,12 +198,15 @@ def _accuracy(row: Row) -> float:
     return float(row["correct"] / row["images"])
 
 
-def _lines(axes: Axes, curves: Curves, style: FigureStyle) -> None:
+def _lines(
+    axes: Axes, curves: Curves, style: FigureStyle, lines: Sequence[tuple[int, str]] | None = None
+) -> None:
     """The mean over seeds of each line, and thin lines for single seeds."""
-    for number, seeds in enumerate(curves.values()):
+    lines = lines or [(number, style.linestyle(number)) for number in range(len(curves))]
+    for (number, kind), seeds in zip(lines, curves.values(), strict=True):
         mean = mean_series(seeds, UNIT)
-        axes.plot(mean.x, mean.mean, color=style.color(number), linestyle=style.linestyle(number), marker="o")
-    for number, seeds in enumerate(curves.values()):
+        axes.plot(mean.x, mean.mean, color=style.color(number), linestyle=kind, marker="o")
+    for (number, _), seeds in zip(lines, curves.values(), strict=True):
         for each in seeds if len(seeds) > 1 else ():
             axes.plot(list(each), list(each.values()), color=style.color(number), alpha=0.35, linewidth=0.6)
     axes.grid(axis="y")

@@ -3,7 +3,8 @@
 `transfer` trains `dcl` over 500 tasks, as `everlearn run --learner dcl --tasks 500` does, and evaluates it on
 a schedule: the network alone on three sets of classes, and at some points, with and without the search, on
 all 5,000 classes. A network frozen after n tasks (`train_tasks=n`) is the network at point n with the
-exemplars of all 500 tasks in memory. `nuisances` compares ways to estimate poses in disturbed images.
+exemplars of all 500 tasks in memory. `nuisances` compares ways to estimate poses and to match exemplars in
+disturbed images; what is trained is saved, so that a learner that is added costs only its evaluation.
 
 Results are JSON files in results/dcl/network, written after each point; an interrupted run resumes.
 `python -m benchmarks.dcl_page` makes the tables and figures of docs/dcl.md.
@@ -12,14 +13,19 @@ Results are JSON files in results/dcl/network, written after each point; an inte
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from benchmarks.dcl_runs import RECORDS, RESULTS, SEEDS
+from benchmarks.photos.sprites import WARPED, warped
 from everlearn import files
 from everlearn.evaluation.samples import new_class_images
 from everlearn.learners import Learner
@@ -27,6 +33,8 @@ from everlearn.learners.dcl import DCL
 from everlearn.learners.nearest_mean_image import NearestMeanImage
 from everlearn.memory import ExemplarMemory
 from everlearn.networks import pose
+from everlearn.networks.alignment import CONTRAST
+from everlearn.rng import rng_at
 from everlearn.runs.recorder import machine
 from everlearn.serialization import pack, unpack
 from everlearn.streams import Batch, Stream, Task, sprites
@@ -47,10 +55,14 @@ STRENGTHS: Mapping[str, tuple[float, ...]] = {
     "lighting": (0.1, 0.4, 0.8),
     "occluder": (0.01, 0.04, 0.1),
     "clutter": (1, 4, 10),
+    "perspective": (0.1, 0.2, 0.4),
+    "bending": (0.05, 0.1, 0.2),
 }
 NUISANCE_TASKS, NUISANCE_IMAGES = 50, 100
 NUISANCE_SPLIT = (60, 15, 10)
 """Training, validation and test images per class."""
+HIDDEN = (0.0, 0.25, 0.5, 1.0)
+"""Shares of an object up to which images with an occluder are counted apart."""
 Row = dict[str, Any]
 
 
@@ -78,12 +90,14 @@ def make(kind: Any, seed: int, **settings: Any) -> Any:
     return kind(image_shape=(64, 64), seed=seed, **settings)
 
 
-def train(learner: Learner, task: Task, seed: int) -> None:
+def train(
+    learner: Learner, task: Task, seed: int, change: Callable[[Batch], Batch] = lambda batch: batch
+) -> None:
     """Learn a task as a run does, each image once."""
     view = task.for_learner()
     learner.begin(view)
     for batch in view.train.shuffled(seed, task.index, 0).batches(BATCH_SIZE):
-        learner.learn(batch)
+        learner.learn(change(batch))
 
 
 def alone(learner: DCL, stream: Stream) -> Row:
@@ -129,12 +143,19 @@ def count(learner: DCL, memory: ExemplarMemory, test: Batch, *, search: bool) ->
     return {**row, "classes": len(memory)}
 
 
-def answers(learner: Learner, test: Batch) -> Row:
-    """Correct answers, images, and milliseconds of CPU time per image."""
+def answers(learner: Learner, test: Batch, hidden: npt.NDArray[np.float64] | None = None) -> Row:
+    """Correct answers, images, and milliseconds of CPU time per image.
+
+    With hidden shares, also correct answers and images whose object is hidden up to each of HIDDEN.
+    """
     start = time.process_time()
-    n_correct = int((learner.predict(test.images) == test.labels).sum())
+    is_correct = learner.predict(test.images) == test.labels
     milliseconds = 1000 * (time.process_time() - start) / len(test)
-    return {"correct": n_correct, "images": len(test), "milliseconds": round(milliseconds, 2)}
+    row = {"correct": int(is_correct.sum()), "images": len(test), "milliseconds": round(milliseconds, 2)}
+    if hidden is None:
+        return row
+    parts = [is_correct[np.digitize(hidden, HIDDEN, right=True) == i] for i in range(len(HIDDEN))]
+    return {**row, "hidden": [{"correct": int(part.sum()), "images": len(part)} for part in parts]}
 
 
 class TruePose(DCL):
@@ -147,35 +168,106 @@ class TruePose(DCL):
         return torch.stack([self.given[image.tobytes()] for image in images])
 
 
+Make = Callable[[int, DCL, NearestMeanImage], Learner]
+"""A seed and the trained learners -> the learner that is tested."""
+
+
 def nuisances(seed: int) -> None:
-    """Four learners on streams with one nuisance, trained at its greatest strength and tested at all."""
+    """Learners on streams with one nuisance, trained at its greatest strength and tested at all."""
     path = FOLDER / f"nuisances-seed-{seed}.json"
     result = _read(path) or {"seed": seed, "machine": machine(torch.device("cpu")), "rows": []}
-    done = {row["nuisance"] for row in result["rows"]}
-    for name, strengths in STRENGTHS.items():
-        if name not in done:
-            result["rows"] += disturbed(seed, name, (0, *strengths))
+    for name in STRENGTHS:
+        done = {row["learner"] for row in result["rows"] if row["nuisance"] == name}
+        missing = {learner: made for learner, made in LEARNERS.items() if learner not in done}
+        if missing:
+            result["rows"] += disturbed(seed, name, missing)
             _write(path, result)
 
 
-def disturbed(seed: int, nuisance: str, strengths: Sequence[float]) -> list[Row]:
+def disturbed(seed: int, nuisance: str, learners: Mapping[str, Make]) -> list[Row]:
     """A row for each strength and learner. All see the same images, and the exemplars have no nuisances."""
-    streams = {each: sprites(seed=seed, split=NUISANCE_SPLIT, **{nuisance: each}) for each in strengths}
-    dcl, nearest = make(DCL, seed), make(NearestMeanImage, seed)
-    for k in range(NUISANCE_TASKS):
-        task = streams[strengths[-1]].task(k)
-        train(dcl, task, seed)
-        train(nearest, task, seed)
-    moments, true = make(DCL, seed, pose_estimator="moments"), make(TruePose, seed)
-    moments.memory = true.memory = dcl.memory
-    learners = {"dcl": dcl, "moments": moments, "true pose": true, "nearest": nearest}
+    dcl, nearest = trained(seed, nuisance)
+    made = {name: make_one(seed, dcl, nearest) for name, make_one in learners.items()}
+    clean = disturbed_stream(seed, nuisance, 0).eval_sample(NUISANCE_TASKS, NUISANCE_IMAGES)
     rows = []
-    for strength, stream in streams.items():
-        test = stream.eval_sample(NUISANCE_TASKS, NUISANCE_IMAGES)
-        true.given = true_poses(test)
+    for strength in (0, *STRENGTHS[nuisance]):
+        stream = disturbed_stream(seed, nuisance, strength)
+        test = warping(nuisance, strength)(stream.eval_sample(NUISANCE_TASKS, NUISANCE_IMAGES))
+        TruePose.given = true_poses(test)
+        hidden = hidden_shares(test.images, clean.images) if nuisance == "occluder" else None
         common = {"nuisance": nuisance, "strength": strength, "steps": dcl.n_steps}
-        rows += [{**common, "learner": name, **answers(each, test)} for name, each in learners.items()]
+        rows += [{**common, "learner": name, **answers(each, test, hidden)} for name, each in made.items()]
     return rows
+
+
+def variant(kind: type[DCL], **settings: Any) -> Make:
+    """A function that makes a learner with the network and the memory of a trained one."""
+
+    def make_variant(seed: int, dcl: DCL, nearest: NearestMeanImage) -> Learner:
+        learner: DCL = make(kind, seed, **settings)
+        learner.load(dcl.state())
+        return learner
+
+    return make_variant
+
+
+ROBUST = {"residual": "robust", "illumination": "plane"}
+LEARNERS: Mapping[str, Make] = {
+    "dcl": lambda seed, dcl, nearest: dcl,
+    "moments": variant(DCL, pose_estimator="moments"),
+    "true pose": variant(TruePose),
+    "nearest": lambda seed, dcl, nearest: nearest,
+    "dcl, robust": variant(DCL, **ROBUST),
+    "true pose, robust": variant(TruePose, **ROBUST),
+}
+"""How each learner is made from the trained ones."""
+
+
+def hidden_shares(images: Images, clean: Images) -> npt.NDArray[np.float64]:
+    """The share (n,) of the pixels of an object that differ from those of the same image without occluder."""
+    is_object = np.abs(clean.astype(int) - clean[:, :1, :1].astype(int)) > CONTRAST
+    hidden = is_object & (images != clean)
+    return np.asarray(hidden.sum((1, 2)) / is_object.sum((1, 2)))
+
+
+def trained(seed: int, nuisance: str) -> tuple[DCL, NearestMeanImage]:
+    """Learners that are trained at the greatest strength of a nuisance, and saved."""
+    path = STATES / f"{nuisance}-seed-{seed}.safetensors"
+    dcl, nearest = make(DCL, seed), make(NearestMeanImage, seed)
+    if path.is_file():
+        state = unpack(path.read_bytes())
+        dcl.load(state["dcl"])
+        nearest.load(state["nearest"])
+        return dcl, nearest
+    warp = warping(nuisance, STRENGTHS[nuisance][-1])
+    stream = disturbed_stream(seed, nuisance, STRENGTHS[nuisance][-1])
+    for k in range(NUISANCE_TASKS):
+        task = stream.task(k)
+        for learner in (dcl, nearest):
+            train(learner, task, seed, warp)
+    files.make_folder(path.parent)
+    files.write(path, pack({"dcl": dcl.state(), "nearest": nearest.state()}))
+    return dcl, nearest
+
+
+def disturbed_stream(seed: int, nuisance: str, strength: float) -> Stream:
+    """Sprites with one nuisance; warps are applied to finished images."""
+    nuisances = {} if nuisance in WARPED else {nuisance: strength}
+    return sprites(seed=seed, split=NUISANCE_SPLIT, **nuisances)
+
+
+def warping(nuisance: str, strength: float) -> Callable[[Batch], Batch]:
+    """A function that warps the images of a batch; each has its own warp, determined by its pixels."""
+
+    def warp(batch: Batch) -> Batch:
+        if nuisance not in WARPED or not strength:
+            return batch
+        colored = np.repeat(batch.images[..., None], 3, axis=3)
+        rngs = (rng_at(0, "network runs: warp", zlib.crc32(image.tobytes())) for image in batch.images)
+        images = [warped(each, nuisance, strength, rng) for each, rng in zip(colored, rngs, strict=True)]
+        return replace(batch, images=np.stack(images)[..., 0])
+
+    return warp
 
 
 def true_poses(test: Batch) -> dict[bytes, Tensor]:

@@ -5,6 +5,8 @@ import torch
 from everlearn.networks import to_tensor
 from everlearn.networks.alignment import (
     CONTRAST,
+    MIN_SCALE,
+    STAGE_SCALES,
     Buffers,
     Grid,
     align,
@@ -13,6 +15,7 @@ from everlearn.networks.alignment import (
     new_buffers,
     normal_equations,
     place,
+    residual_scales,
     set_exemplar,
     solve,
     supersample_offset,
@@ -56,9 +59,15 @@ def placed(image: np.ndarray, exemplar: np.ndarray, r: float, stride: int = 1) -
     return place(image, (0, H, 0, W), stride, r, work), work
 
 
-def residual(image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, r: float = CENTER) -> float:
+def residual(
+    image: np.ndarray,
+    exemplar: np.ndarray,
+    transform: np.ndarray,
+    r: float = CENTER,
+    scale: float | None = None,
+) -> float:
     grid, work = placed(image, exemplar, r)
-    return normal_equations(grid, transform, np.inf, False, work)
+    return normal_equations(grid, transform, np.inf, False, scale, work)
 
 
 def aligned(task: Task, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +76,7 @@ def aligned(task: Task, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     start = inverse(perturbed(true_poses(task), 0.03)).double().numpy()
     starts = np.repeat(start[:, None], rows.shape[1], axis=1)
     images, exemplars = channels(task.test.images), channels(task.exemplars.images)
-    align_candidates(images, exemplars, rows, starts, residuals, transforms)
+    align_candidates(images, exemplars, rows, starts, residuals, transforms, None)
     return residuals, transforms
 
 
@@ -99,7 +108,7 @@ def test_normal_equations_equal_autograd(task: Task, r: float) -> None:
 
     jacobian, error = torch.autograd.functional.jacobian(errors, transform), errors(transform)
     grid, work = placed(image, exemplar, r)
-    found = normal_equations(grid, transform.numpy(), np.inf, True, work)
+    found = normal_equations(grid, transform.numpy(), np.inf, True, None, work)
     (right, *normal), expected = work.normal, (jacobian.T @ jacobian).numpy()
     assert found == pytest.approx(float(error.square().sum()), rel=1e-5)
     np.testing.assert_allclose(np.triu(normal), np.triu(expected), rtol=1e-5, atol=1e-5 * expected.max())
@@ -152,7 +161,7 @@ def test_alignment_never_increases_the_residual(task: Task) -> None:
         transform = np.array([1.0, 0, 0, 0]) + 0.5 * rng_at(seed, "test", 3).normal(4)
         before = residual(image, exemplar, transform)
         grid, work = placed(image, exemplar, CENTER)
-        after = align(exemplar, grid, transform, 3, work)
+        after = align(exemplar, grid, transform, 3, None, work)
         assert after <= before
         assert residual(image, exemplar, transform) == pytest.approx(after)
 
@@ -177,14 +186,19 @@ def test_residuals_are_finite_for_any_start_and_blank_images(start: list[float])
     for images in (noise, np.full_like(noise, 50)):
         residuals, transforms = np.empty((2, 1)), np.empty((2, 4))
         starts = np.tile(start, (2, 1, 1))
-        align_candidates(images, images, np.zeros((2, 1), np.int64), starts, residuals, transforms)
+        align_candidates(images, images, np.zeros((2, 1), np.int64), starts, residuals, transforms, None)
         assert np.isfinite(residuals).all()
         if images is not noise:
             assert (residuals == 0).all()
 
 
 def one_by_one(
-    image: np.ndarray, exemplar: np.ndarray, transform: np.ndarray, r: float, stride: int
+    image: np.ndarray,
+    exemplar: np.ndarray,
+    transform: np.ndarray,
+    r: float,
+    stride: int,
+    scale: float | None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """The residual and the normal equations, pixel after pixel in plain Python."""
     H, W, C = image.shape
@@ -205,16 +219,20 @@ def one_by_one(
             upper, lower = p + (q - p) * s, e + (o - e) * s
             error += (upper + (lower - upper) * t) / len(corners)
             gradient += np.array([gx * x + gy * y, gy * x - gx * y, gx, gy]) / len(corners)
-        residual += error * error
+        q = 1.0 if scale is None else scale**2 / (scale**2 + error**2)
+        residual += error * error * q
         if gradient[2] != 0 or gradient[3] != 0:
-            right -= gradient * error
-            normal += np.outer(gradient, gradient)
+            right -= gradient * error * q**2
+            normal += np.outer(gradient, gradient) * q**2
     return residual * stride * stride, right, normal
 
 
+@pytest.mark.parametrize("scale", [None, 30.0])
 @pytest.mark.parametrize("n_channels", [1, 3])
 @pytest.mark.parametrize(("r", "stride"), [(CENTER, 1), (CENTER, 2), (CORNERS, 1)])
-def test_simd_instructions_agree_with_plain_arithmetic(n_channels: int, r: float, stride: int) -> None:
+def test_simd_instructions_agree_with_plain_arithmetic(
+    n_channels: int, r: float, stride: int, scale: float | None
+) -> None:
     """Sixteen pixels at a time in single precision; 13 columns are no multiple of 16."""
     image, exemplar = (
         rng_at(0, "test", 5).integers(2 * 11 * 13 * n_channels, 256).reshape(2, 11, 13, n_channels)
@@ -222,10 +240,61 @@ def test_simd_instructions_agree_with_plain_arithmetic(n_channels: int, r: float
     exemplar[3:8, 4:9] = 77  # without a gradient
     transform = np.array([1.07, 0.21, 0.1, -0.2])
     grid, work = placed(image.astype(np.uint8), exemplar.astype(np.uint8), r, stride)
-    expected, right, normal = one_by_one(image, exemplar, transform, r, stride)
-    assert normal_equations(grid, transform, np.inf, True, work) == pytest.approx(expected, rel=1e-5)
+    expected, right, normal = one_by_one(image, exemplar, transform, r, stride, scale)
+    assert normal_equations(grid, transform, np.inf, True, scale, work) == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(work.normal[0], right, rtol=1e-5, atol=1e-5 * np.abs(right).max())
     upper = np.triu(normal)
     np.testing.assert_allclose(work.normal[1:], upper, rtol=1e-5, atol=1e-5 * np.abs(normal).max())
-    assert normal_equations(grid, transform, np.inf, False, work) == pytest.approx(expected, rel=1e-5)
-    assert normal_equations(grid, transform, expected / 4, False, work) >= expected / 4
+    assert normal_equations(grid, transform, np.inf, False, scale, work) == pytest.approx(expected, rel=1e-5)
+    assert normal_equations(grid, transform, expected / 4, False, scale, work) >= expected / 4
+
+
+def test_robust_residual_and_weights_by_hand() -> None:
+    """One pixel differs by 30. With the scale 10, q = 100 / (100 + 900): it counts as 90 instead of 900."""
+    exemplar = np.broadcast_to(np.arange(0, 80, 10, dtype=np.uint8)[:, None], (8, 8, 8)).transpose(2, 1, 0)
+    exemplar = np.ascontiguousarray(exemplar[:, 0, :, None].repeat(8, 1))
+    image, same = exemplar.copy(), np.array([1.0, 0, 0, 0])
+    image[3, 5] += 30
+    assert residual(image, exemplar, same) == pytest.approx(900)
+    assert residual(image, exemplar, same, scale=10.0) == pytest.approx(90)
+    (squared, grid), (robust, _) = (placed(image, exemplar, CENTER)[::-1] for _ in range(2))
+    normal_equations(grid, same, np.inf, True, None, squared)
+    normal_equations(grid, same, np.inf, True, 10.0, robust)
+    np.testing.assert_allclose(robust.normal[0], 0.1**2 * squared.normal[0], rtol=1e-5)
+
+
+def test_an_infinite_scale_squares_errors(task: Task) -> None:
+    image, exemplar = channels(task.test.images)[0], channels(task.exemplars.images)[1]
+    transform = inverse(true_poses(task))[0].double().numpy()
+    assert residual(image, exemplar, transform, scale=1e9) == pytest.approx(
+        residual(image, exemplar, transform)
+    )
+
+
+def test_scales_follow_the_noise_of_the_background_but_not_objects() -> None:
+    image = np.full((3, 20, 20, 1), 100, np.uint8)
+    image[1, :9] = 250
+    image[2] += rng_at(0, "test", 6).integers(400, 81).reshape(20, 20, 1).astype(np.uint8)
+    scales = residual_scales(image)
+    np.testing.assert_allclose(scales[:2], MIN_SCALE * np.tile(STAGE_SCALES, (2, 1)))
+    assert scales[2, -1] == pytest.approx(2 * 20, rel=0.1)  # the median distance in 0..80 is 20
+
+
+def test_behind_an_occluder_the_squared_residual_is_wrong_and_the_robust_one_right() -> None:
+    """A bar of another level covers two fifths of each object; all start from their true poses."""
+    task = sprites(image_size=48, classes_per_task=40, factor_values=2).task(0)
+    images, exemplars = channels(task.test.images).copy(), channels(task.exemplars.images)
+    for image in images:
+        top, bottom, left, right = foreground_box(image)
+        image[top:bottom, left : left + (right - left) * 2 // 5] = 70
+    n, start = len(images), inverse(true_poses(task)).double().numpy()
+    rows, starts = np.tile(np.arange(40), (n, 1)), np.repeat(start[:, None], 40, axis=1)
+    accuracy, errors = [], []
+    for scales in (None, residual_scales(images)):
+        residuals, transforms = np.empty((n, 40)), np.empty((n, 4))
+        align_candidates(images, exemplars, rows, starts, residuals, transforms, scales)
+        accuracy.append((residuals.argmin(1) == exemplar_rows(task)).mean())
+        errors.append(np.median(np.abs(transforms - start).max(1)))
+    assert accuracy[0] < 0.7
+    assert accuracy[1] > 0.95
+    assert errors[1] < 0.2 * errors[0]

@@ -26,20 +26,29 @@ def starts(task: Task, n: int) -> np.ndarray:
 
 
 def compared(
-    images: np.ndarray, exemplars: np.ndarray, rows: np.ndarray, transforms: np.ndarray
+    images: np.ndarray,
+    exemplars: np.ndarray,
+    rows: np.ndarray,
+    transforms: np.ndarray,
+    scales: np.ndarray | None = None,
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Residuals and transforms of the compiled code and of torch."""
     residuals, best = np.empty(rows.shape), np.empty((len(rows), 4))
-    alignment.align_candidates(images, exemplars, rows, transforms, residuals, best)
-    found = torch_alignment.align_candidates(*map(torch.from_numpy, (images, exemplars, rows, transforms)))
+    alignment.align_candidates(images, exemplars, rows, transforms, residuals, best, scales)
+    found = torch_alignment.align_candidates(
+        *map(torch.from_numpy, (images, exemplars, rows, transforms)),
+        None if scales is None else torch.from_numpy(scales),
+    )
     return (residuals, best), (found[0].double().numpy(), found[1].double().numpy())
 
 
-def test_torch_gives_what_compiled_code_gives(task: Task) -> None:
+@pytest.mark.parametrize("is_robust", [False, True], ids=["squared", "robust"])
+def test_torch_gives_what_compiled_code_gives(task: Task, is_robust: bool) -> None:
     n = 40
     rows = np.tile(np.arange(4), (n, 1))
     images, exemplars = channels(task.train.images[:n]), channels(task.exemplars.images)
-    (expected, transforms), (residuals, found) = compared(images, exemplars, rows, starts(task, n))
+    scales = alignment.residual_scales(images) if is_robust else None
+    (expected, transforms), (residuals, found) = compared(images, exemplars, rows, starts(task, n), scales)
     np.testing.assert_array_equal(residuals.argmin(1), expected.argmin(1))
     np.testing.assert_allclose(residuals, expected, rtol=1e-3, atol=1.0)
     np.testing.assert_allclose(found, transforms, atol=1e-4)

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from everlearn.errors import BadInput
 from everlearn.learners.base import Losses, setting
-from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore, Residuals
+from everlearn.learners.comparison import ImageComparison, Residuals
+from everlearn.learners.exemplar_matching import ExemplarLearner, ExemplarMatch, ExemplarStore
 from everlearn.learners.stateful import Names
 from everlearn.networks import flops_per_image, minimize, pose, to_tensor
 from everlearn.networks.moments import poses_from_moments
@@ -32,6 +33,10 @@ FIRST_CANDIDATES = 8
 """Candidates per angle in the first search round, which is enough for most images."""
 SCALE_FACTOR = 1.09
 """Ratio of neighboring scales in the search: about the scale error of the network on unseen shapes."""
+NEIGHBOR_ANGLE, NEIGHBOR_SCALE, NEIGHBOR_SHIFT = 0.12, 0.12, 0.05
+"""Steps of the search with the robust residual: radians, logarithm of the scale, half image widths."""
+ROBUST_NOVELTY = 0.8
+"""Novelty score with the robust residual that 1 in 100 known sprites exceeds; used before calibration."""
 CERTAIN_RATIO = 0.25
 """A match is accepted without another search round if its residual is below this share of the runner-up's."""
 
@@ -115,6 +120,16 @@ class DCL(ExemplarLearner):
         "mean pose error, in half image widths, below which batches are skipped; 0 trains on all",
         default=0.012, ge=0,
     )  # fmt: skip
+    residual: Literal["squared", "robust"] = setting(
+        'errors of pixels that candidates are ranked by: "squared", or "robust", which bounds them, so that '
+        "what hides a part of an object counts little",
+        default="squared", late=True,
+    )  # fmt: skip
+    illumination: Literal["none", "plane"] = setting(
+        'light that is divided out before images are compared: "none", or a "plane" that is fitted to the '
+        "background",
+        default="none", late=True,
+    )  # fmt: skip
     block: int = setting("pooling size of the index; 1 compares whole images", default=4, ge=1, le=64)
 
     parts: ClassVar[Names] = ("net", "average", "optim")
@@ -136,7 +151,10 @@ class DCL(ExemplarLearner):
     def setup(self) -> None:
         if self.pose_supervision == "exemplars" or not self._trains(0):
             self.supervision = "labelled images, exemplars"
-        self.exemplars = ExemplarStore(self.block)
+        self.exemplars = ExemplarStore(self.block, ImageComparison(self.residual, self.illumination))
+        if self.residual == "robust":
+            # What hides an object is the same for all candidates, and brings their residuals together.
+            self.initial_novelty, self.max_calibration_ratio = ROBUST_NOVELTY, 1.0
         self.net = PoseNet(
             self.image_shape, backbone=self.backbone, input_size=self.input_size, width=self.width,
             parameterization=self.pose_parameterization, seed=self.seed,
@@ -207,12 +225,14 @@ class DCL(ExemplarLearner):
         The aligned pose of the best candidate is better than the predicted one, even if the candidate is
         wrong. So images without a certain match are searched again from that pose, with more candidates.
         """
-        poses = self.estimate_poses(images)
+        poses, images = self.estimate_poses(images), self.exemplars.evenly_lit(images)
         if not self.n_candidates:
             return self.exemplars.nearest(pose.canonical_images(images, poses), poses.double().numpy())
         n_first = min(FIRST_CANDIDATES * self.n_angles, self.n_candidates)
         match = self.exemplars.search(images, poses, n_first, search_grid(self.n_angles, 1))
         grid = search_grid(self.n_angles, self.n_scales)
+        if self.residual == "robust" and self.n_angles == 1:
+            grid = neighbor_grid()
         has_moved = np.ones(len(images), bool)  # another search from the same pose would find the same
         for _ in range(self.n_search_rounds - 1):
             is_certain = match.residuals <= CERTAIN_RATIO * match.runner_up_residuals
@@ -239,7 +259,13 @@ class DCL(ExemplarLearner):
         )
 
     def novelty_scores(self, match: ExemplarMatch, images: Images) -> Residuals:
-        """The unexplained share of the image's contrast, times the residual ratio."""
+        """The unexplained share of the image's contrast, times the residual ratio.
+
+        With the robust residual only the ratio: what hides an object is explained by no exemplar.
+        """
+        if self.residual == "robust":
+            return match.ratios
+        images = self.exemplars.evenly_lit(images)
         flat = images.reshape(len(images), -1, *images.shape[3:]).astype(np.float64)
         contrast = np.square(flat - flat[:, :1]).reshape(len(images), -1).sum(1)
         unexplained: Residuals = match.residuals / np.maximum(contrast, 1.0)
@@ -266,3 +292,23 @@ def search_grid(n_angles: int, n_scales: int) -> Tensor:
     angle = (torch.arange(n_angles) * (2 * torch.pi / n_angles)).repeat(n_scales)
     scale = (SCALE_FACTOR ** (torch.arange(n_scales) - (n_scales - 1) / 2)).repeat_interleave(n_angles)
     return pose.similarity(scale, angle, torch.zeros_like(scale), torch.zeros_like(scale))
+
+
+def neighbor_grid() -> Tensor:
+    """Pose changes (125, 4): five angles, five scales and five positions around a pose.
+
+    A network sees the pose of an object badly whose larger part is hidden.
+
+    Example:
+        >>> neighbor_grid()[:, 2:].unique(dim=0)
+        tensor([[-0.0500,  0.0000],
+                [ 0.0000, -0.0500],
+                [ 0.0000,  0.0000],
+                [ 0.0000,  0.0500],
+                [ 0.0500,  0.0000]])
+    """
+    steps = torch.arange(-2.0, 3.0)
+    shifts = NEIGHBOR_SHIFT * torch.tensor([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])
+    which = torch.cartesian_prod(*[torch.arange(5)] * 3)
+    angle, scale = NEIGHBOR_ANGLE * steps[which[:, 0]], torch.exp(NEIGHBOR_SCALE * steps[which[:, 1]])
+    return pose.similarity(scale, angle, *shifts[which[:, 2]].T)

@@ -13,19 +13,17 @@ from torch import Tensor
 
 from everlearn.factors import Factors
 from everlearn.learners.base import Learner
+from everlearn.learners.comparison import ImageComparison, Residuals
 from everlearn.learners.stateful import Footprint, Names, State, Stateful
 from everlearn.memory import ExemplarMemory
 from everlearn.memory.search import NearestIndex, smallest
 from everlearn.networks import pose, to_tensor, torch_alignment
 from everlearn.networks.alignment import align_candidates
 from everlearn.networks.devices import to_device
-from everlearn.networks.warping import warp
 from everlearn.rendering.render import default_threads, run_batches
 from everlearn.rng import IntArray
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
-
-Residuals = npt.NDArray[np.float64]
 
 ALIGN_BATCH = 16
 """Images that a thread aligns before it takes others."""
@@ -134,6 +132,7 @@ class ExemplarStore(Stateful):
 
     Args:
         block: pooling size of the index; 1 compares whole images.
+        comparison: how images are compared with exemplars.
     """
 
     parts: ClassVar[Names] = ("memory", "known_scores")
@@ -141,7 +140,8 @@ class ExemplarStore(Stateful):
     device = torch.device("cpu")
     """Where candidates are aligned; the memory is on the CPU."""
 
-    def __init__(self, block: int) -> None:
+    def __init__(self, block: int, comparison: ImageComparison = ImageComparison()) -> None:  # noqa: B008
+        self.comparison = comparison
         self.memory = ExemplarMemory()
         self.index = NearestIndex(block=block)
         self.known_scores: Residuals = np.zeros(0)
@@ -183,14 +183,18 @@ class ExemplarStore(Stateful):
         rows, distances = self.index.nearest(canonical, 2)
         return ExemplarMatch.of_candidates(self.memory.labels[rows], distances, poses)
 
+    def evenly_lit(self, images: Images) -> Images:
+        """Images in the light of the exemplars, as `search` and `align` compare them."""
+        return self.comparison.evenly_lit(images, self.memory.images)
+
     def search(self, images: Images, poses: Tensor, k: int, grid: Tensor) -> ExemplarMatch:
         """Align the k exemplars most similar to an image in any pose of the grid around its own."""
         n, m = len(images), len(grid)
         tried = pose.compose(poses.repeat_interleave(m, 0), grid.repeat(n, 1))
-        warped = warp(images, np.arange(n).repeat(m), tried.double().numpy())
-        rows, distances = self.index.candidates(warped, k)
+        tried = tried.reshape(n, m, 4)
+        rows, distances = self.comparison.candidates(self.index, images, tried, k, self.memory.images)
         best = smallest(distances.reshape(n, -1), rows.shape[1])
-        starts = tried.reshape(n, m, 4)[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
+        starts = tried[torch.arange(n)[:, None], torch.from_numpy(best // rows.shape[1])]
         rows = np.take_along_axis(rows.reshape(n, -1), best, 1)
         residuals, aligned = self.align(images, rows, starts)
         return ExemplarMatch.of_candidates(self.memory.labels[rows], residuals, aligned)
@@ -206,9 +210,12 @@ class ExemplarStore(Stateful):
         starts = pose.inverse(poses.reshape(-1, 4)).double().reshape(*rows.shape, 4).numpy()
         exemplars = np.ascontiguousarray(self.memory.images).reshape(len(self.memory), H, W, -1)
         pixels = np.ascontiguousarray(images).reshape(n, H, W, -1)
+        scales = self.comparison.scales(images)
 
         def align(a: int, b: int) -> None:
-            align_candidates(pixels[a:b], exemplars, rows[a:b], starts[a:b], residuals[a:b], best[a:b])
+            some, scale = slice(a, b), None if scales is None else scales[a:b]
+            arrays = rows[some], starts[some], residuals[some], best[some]
+            align_candidates(pixels[some], exemplars, *arrays, scale)
 
         run_batches(align, n, ALIGN_BATCH, default_threads())
         return residuals, pose.inverse(torch.from_numpy(best)).numpy()
@@ -220,8 +227,10 @@ class ExemplarStore(Stateful):
         levels = (each.reshape(*each.shape[:3], -1) for each in (images, self.memory.images[used]))
         starts = pose.inverse(poses.reshape(-1, 4)).reshape(*rows.shape, 4)
         tensors = (*map(torch.from_numpy, levels), torch.from_numpy(numbers.reshape(rows.shape)), starts)
+        scales = self.comparison.scales(images)
+        more = () if scales is None else (torch.from_numpy(scales),)
         residuals, best = torch_alignment.align_candidates(
-            *(to_device(each, self.device) for each in tensors)
+            *(to_device(each, self.device) for each in (*tensors, *more))
         )
         return residuals.cpu().double().numpy(), pose.inverse(best.cpu().double()).numpy()
 
@@ -247,6 +256,7 @@ class ExemplarLearner(Learner):
     parts: ClassVar[Names] = ("exemplars",)
     supervision = "labelled images, factor labels, exemplars"
     exemplars: ExemplarStore
+    initial_novelty, max_calibration_ratio = INITIAL_NOVELTY, MAX_CALIBRATION_RATIO
 
     @abstractmethod
     def match(self, images: Images) -> ExemplarMatch:
@@ -286,7 +296,7 @@ class ExemplarLearner(Learner):
         images = task.val if len(task.val) else task.train
         some = images.shuffled(self.seed, task.index)[:CALIBRATION_IMAGES]
         match = self.matches(some.images)
-        correct = (match.labels == some.labels) & (match.ratios < MAX_CALIBRATION_RATIO)
+        correct = (match.labels == some.labels) & (match.ratios < self.max_calibration_ratio)
         scores = self.novelty_scores(match, some.images)[correct]
         self.exemplars.keep_known(scores, match[np.flatnonzero(correct)])
 
@@ -302,7 +312,7 @@ class ExemplarLearner(Learner):
         if not len(self.memory):
             return np.ones(len(images))
         known = self.exemplars.known_scores
-        limit = float(np.quantile(known, 1 - FALSE_ALARM_RATE)) if len(known) else INITIAL_NOVELTY
+        limit = float(np.quantile(known, 1 - FALSE_ALARM_RATE)) if len(known) else self.initial_novelty
         scores = self.novelty_scores(self.matches(images), images)
         return scores / (scores + max(limit, 1e-9))
 
@@ -314,7 +324,7 @@ class ExemplarLearner(Learner):
 
     def nearest_exemplars(self, images: Images, k: int) -> tuple[IntArray, Residuals]:
         """Rows of the k nearest exemplars, and residuals after alignment, (n, k) each."""
-        poses = pose.poses_from_factors(self.estimate(images))
+        poses, images = pose.poses_from_factors(self.estimate(images)), self.exemplars.evenly_lit(images)
         rows, _ = self.exemplars.index.candidates(pose.canonical_images(images, poses), k)
         return rows, self.exemplars.align(images, rows, poses[:, None].expand(-1, rows.shape[1], -1))[0]
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from everlearn.memory.coarse_search import GROWTH, MIN_ROWS, CoarseCodes
 from everlearn.memory.exemplars import ExemplarMemory
+from everlearn.memory.robust_search import robust_distances
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled
 
@@ -18,6 +19,8 @@ MAX_COARSE = 256
 """Candidates up to which a coarse search is used."""
 FIRST_CANDIDATES = 24
 """Candidates compared by pixels before more are requested."""
+MAX_DISTANCES = 1 << 22
+"""Bounded distances that are computed together."""
 OFFSET = np.float32(168)
 """Gray level subtracted from images, near the background of most: short vectors round better."""
 SCAN_CHUNK = 256
@@ -98,6 +101,30 @@ class NearestIndex:
         bounds = self._bounds(images)
         rows = smallest(bounds, min(k, len(self)))
         return rows, np.take_along_axis(bounds, rows, 1)
+
+    def robust_candidates(
+        self, images: Floats, k: int, scales: Distances, background: Distances
+    ) -> tuple[IntArray, Floats]:
+        """The k rows with the smallest bounded distances of codes, minus those of a plain image.
+
+        Args:
+            images: (n, H, W) or (n, H, W, C).
+            k: rows of each image.
+            scales: (n,) gray levels above which the difference of a block counts little.
+            background: (C,) gray levels of the plain image.
+        """
+        k, d = min(k, len(self)), self._codes.shape[1] - 2
+        rows, distances = np.empty((len(images), k), np.int64), np.empty((len(images), k), np.float32)
+        plain = np.tile(background - OFFSET, d // len(background)).astype(np.float32)[None] * self.block
+        step = max(1, MAX_DISTANCES // len(self))
+        for start in range(0, len(images), step):
+            some = slice(start, start + step)
+            codes, own_scales = self._encode(images[some]), scales[some] * self.block
+            found = robust_distances(codes, self._codes, own_scales, d)
+            found -= robust_distances(codes, plain, own_scales, d)
+            rows[some] = smallest(found, k)
+            distances[some] = np.take_along_axis(found, rows[some], 1)
+        return rows, distances
 
     def nearest(self, images: Floats, k: int) -> tuple[IntArray, Distances]:
         """The k nearest rows of the memory, nearest first, and the squared distances of pixels."""

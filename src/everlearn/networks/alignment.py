@@ -3,6 +3,11 @@
 An exemplar E is warped onto an image I by u(p) = a p + c (a, c complex: a similarity). Gauss-Newton steps in
 the four parameters minimize the sum over pixels of (E(u(p)) - I(p))^2. All candidates explain the same pixels
 of the unwarped image, so their residuals are comparable.
+
+With a scale s, an error e counts as e^2 q with q = s^2 / (s^2 + e^2) (Geman and McClure) instead of e^2. This
+is at most s^2, so pixels that an occluder hides cost every candidate about the same; each step weights pixels
+by q^2. The scale falls from stage to stage. Which of the two is used is known when the code is compiled, so
+squared errors cost what they did.
 """
 
 import math
@@ -11,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.networks.sampling import N_LANES, N_SUMS, add_row, add_row_residuals
+from everlearn.networks.sampling import N_LANES, N_SUMS, add_row, add_row_residuals, scale_at
 from everlearn.rng import IntArray
 from everlearn.shapes.jit import compiled, compiled_in_place
 
@@ -33,6 +38,14 @@ CONVERGED = 0.98
 """A step that leaves more than this fraction of the residual is the last."""
 CONTRAST = 12
 """Gray levels by which a foreground pixel differs from the corner pixel."""
+
+
+STAGE_SCALES = (16.0, 4.0, 1.0, 1.0)
+"""Scale of the robust residual in each stage, relative to that of the last; the first ones smooth it."""
+MIN_SCALE = 10.0
+"""Gray levels by which a pixel may differ without losing its weight, in an image without noise."""
+NOISE_FACTOR = 2.0
+"""Scale of the robust residual in median distances from the background."""
 
 
 class Buffers(NamedTuple):
@@ -74,7 +87,13 @@ def new_buffers(H: int, W: int, C: int) -> Buffers:
 
 @compiled
 def align_candidates(
-    images: Bytes, exemplars: Bytes, rows: IntArray, starts: Floats, residuals: Floats, best: Floats
+    images: Bytes,
+    exemplars: Bytes,
+    rows: IntArray,
+    starts: Floats,
+    residuals: Floats,
+    best: Floats,
+    scales: Floats | None,
 ) -> None:
     """Align each image's candidates in stages from coarse to fine, pruning poor candidates after each.
 
@@ -85,6 +104,7 @@ def align_candidates(
         starts: (n, k, 4) initial transforms from the image frame to the canonical frame.
         residuals: (n, k) output: sums of squares over all pixels, in squared gray levels.
         best: (n, 4) output: the transform of the candidate with the smallest residual.
+        scales: (n, 4) of the robust residual of each image and stage, or None for squared errors.
     """
     k = rows.shape[1]
     found, work = np.empty((k, 4)), new_buffers(*images.shape[1:])
@@ -100,14 +120,27 @@ def align_candidates(
             if stage == len(STAGES) and r == 0.0:
                 break
             grid = place(images[i], box, stride, r, work)
+            scale = scale_at(scales, i, stage)
             for j in range(k):
                 if residuals[i, j] <= limit:
-                    residuals[i, j] = align(exemplars[rows[i, j]], grid, found[j], n_steps, work)
+                    residuals[i, j] = align(exemplars[rows[i, j]], grid, found[j], n_steps, scale, work)
             least = smallest(residuals[i])
             if stage < len(STAGES):
                 limit = PRUNE_RATIO * residuals[i, least]
         for m in range(4):
             best[i, m] = found[least, m]
+
+
+def residual_scales(images: Bytes) -> Floats:
+    """Scales (n, stages) of the robust residual of images (n, H, W, C), from the noise of their background.
+
+    The background has more than half of the pixels, so the median distance from the median level is that of
+    noise, texture and light, and not of objects.
+    """
+    levels = images.reshape(len(images), -1, images.shape[3])
+    distances = np.abs(levels - np.median(levels, axis=1, keepdims=True))
+    noise = np.median(distances.reshape(len(images), -1), axis=1)
+    return np.maximum(MIN_SCALE, NOISE_FACTOR * noise)[:, None] * np.array(STAGE_SCALES)
 
 
 @compiled_in_place
@@ -178,7 +211,9 @@ def foreground_box(image: Bytes) -> tuple[int, int, int, int]:
 
 
 @compiled_in_place
-def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Buffers) -> float:
+def align(
+    exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, scale: float | None, work: Buffers
+) -> float:
     """The smallest residual of the Gauss-Newton steps; updates `transform` in place."""
     set_exemplar(exemplar, work)
     trial, step = work.trial, work.step
@@ -187,7 +222,7 @@ def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Bu
     least = math.inf
     for number in range(n_steps + 1):
         is_last = number == n_steps
-        residual = normal_equations(grid, trial, least, not is_last, work)
+        residual = normal_equations(grid, trial, least, not is_last, scale, work)
         converged = not residual < CONVERGED * least
         if residual < least:
             least = residual
@@ -202,7 +237,7 @@ def align(exemplar: Bytes, grid: Grid, transform: Floats, n_steps: int, work: Bu
 
 @compiled_in_place
 def normal_equations(
-    grid: Grid, transform: Floats, limit: float, with_gradient: bool, work: Buffers
+    grid: Grid, transform: Floats, limit: float, with_gradient: bool, scale: float | None, work: Buffers
 ) -> float:
     """The residual at a transform, or a part of it that is not below `limit`.
 
@@ -221,9 +256,9 @@ def normal_equations(
             places = c * H * W, (i * C + c) * padded, W, padded, n_parts, n
             arrays = work.exemplar, work.xs, ys, work.pixels, work.sums
             if with_gradient:
-                residual = area * float(add_row(*arrays, *places, *scalars))
+                residual = area * float(add_row(*arrays, *places, scale, *scalars))
             else:
-                residual = area * float(add_row_residuals(*arrays, *places, *scalars))
+                residual = area * float(add_row_residuals(*arrays, *places, scale, *scalars))
         if residual >= limit:
             break
     if with_gradient:

@@ -28,6 +28,8 @@ N_SUMS = 15
 SCALARS = ("a", "b", "cx", "cy", "half_width", "half_height", "x_last", "y_last")
 _F, _L = types.float32, types.int64
 _FLOATS = ir.VectorType(FLOAT, N_LANES)
+Products = Callable[[list[Vector]], list[Vector]]
+"""Errors of pixels and their derivatives -> what they add to the sums."""
 
 
 def load(builder: Value, pointer: Value) -> Vector:
@@ -73,7 +75,11 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
     """A function that adds a row of pixels to the sums of all rows, and returns the residual so far."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
-        exemplar, xs, ys, pixels, sums, channel, row, pitch, padded, n_parts, n, *numbers = arguments
+        exemplar, xs, ys, pixels, sums, channel, row, pitch, padded, n_parts, n, scale, *numbers = arguments
+        products: Products = _products
+        if signature.args[11] is not types.none:
+            single = builder.fptrunc(scale, FLOAT)
+            products = _robust(splat(builder, builder.fmul(single, single), N_LANES))
         arrays = zip((exemplar, xs, ys, pixels, sums), signature.args, strict=False)
         flat, xs, ys, pixels, sums = (data_pointer(context, builder, kind, each) for each, kind in arrays)
         of = {name: splat(builder, each, N_LANES) for name, each in zip(SCALARS, numbers, strict=True)}
@@ -95,7 +101,7 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
             values = [Vector(builder, builder.load(variable)) * share for variable in parts]
             values[0] -= load(builder, pointer_offset(builder, pixels, row, at))
             values = [_first(builder, builder.sub(n, at), value) for value in values]
-            for total, product in zip(totals, _products(values), strict=True):
+            for total, product in zip(totals, products(values), strict=True):
                 _add(builder, total, product)
         for place, total in zip(places, totals, strict=True):
             Vector(builder, builder.load(total)).store(place)
@@ -104,10 +110,10 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
     @intrinsic_function
     def add(
         typing: Any, exemplar: Any, xs: Any, ys: Any, pixels: Any, sums: Any, channel: Any, row: Any,
-        pitch: Any, padded: Any, n_parts: Any, n: Any, a: Any, b: Any, cx: Any, cy: Any,
+        pitch: Any, padded: Any, n_parts: Any, n: Any, scale: Any, a: Any, b: Any, cx: Any, cy: Any,
         half_width: Any, half_height: Any, x_last: Any, y_last: Any,
     ) -> Any:  # fmt: skip
-        return _F(exemplar, xs, ys, pixels, sums, *[_L] * 6, *[_F] * len(SCALARS)), generate
+        return _F(exemplar, xs, ys, pixels, sums, *[_L] * 6, scale, *[_F] * len(SCALARS)), generate
 
     return add  # type: ignore[return-value]
 
@@ -115,10 +121,29 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
 def _products(values: list[Vector]) -> list[Vector]:
     """What a pixel adds to the sums: squared error, errors times derivatives, products of derivatives."""
     error, *derivatives = values
-    products = [error * error, *(error * each for each in derivatives)]
-    return products + [
-        derivatives[i] * derivatives[j] for i in range(len(derivatives)) for j in range(i, len(derivatives))
-    ]
+    return [error * error, *_weighted(error, derivatives, derivatives)]
+
+
+def _robust(square_scale: Vector) -> Products:
+    """The same of the error of Geman and McClure, e^2 q with q = s^2 / (s^2 + e^2).
+
+    Its derivative is that of a squared error with the weight q^2, which pixels with large errors lose.
+    """
+
+    def products(values: list[Vector]) -> list[Vector]:
+        error, *derivatives = values
+        square = error * error
+        q = square_scale / (square_scale + square)
+        weighted = [each * (q * q) for each in derivatives]
+        return [square * q, *_weighted(error, weighted, derivatives)]
+
+    return products
+
+
+def _weighted(error: Vector, weighted: list[Vector], derivatives: list[Vector]) -> list[Vector]:
+    products = [error * each for each in weighted]
+    n = len(derivatives)
+    return products + [weighted[i] * derivatives[j] for i in range(n) for j in range(i, n)]
 
 
 def _variable(builder: Value, value: Vector) -> Value:
@@ -164,6 +189,21 @@ neighbours; the channel that starts at `channel` has rows of `pitch` pixels. `pi
 `row` on. A pixel is sampled at `n_parts` positions, in the rows of `xs` (of `padded` columns) and in `ys`.
 `add_row_residuals` adds to the residual only.
 """
+
+
+@intrinsic_function
+def scale_at(typing: Any, scales: Any, i: Any, j: Any) -> Any:
+    """Entry (i, j) of an array; None if it is None, which numba's own code would make an optional number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
+        scales, i, j = arguments
+        if signature.args[0] is types.none:
+            return context.get_dummy_value()
+        array = context.make_array(signature.args[0])(context, builder, scales)
+        n = builder.extract_value(array.shape, 1)
+        return builder.load(pointer_offset(builder, array.data, builder.mul(i, n), j))
+
+    return (scales if scales is types.none else scales.dtype)(scales, _L, _L), generate
 
 
 @intrinsic_function

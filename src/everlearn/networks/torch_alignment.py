@@ -25,17 +25,18 @@ class Pairs(NamedTuple):
     exemplars: Tensor  # (n, C, H * W)
     weights: Tensor  # (n, H * W) 1 for pixels that are compared, else 0
     offsets: Tensor  # (n, 1) of four samples from the middle of a pixel; 0 for one sample
+    scales: Tensor  # (n, 1) of the robust residual; infinite for squared errors
     size: tuple[int, int]  # (H, W)
 
     def part(self, rows: slice) -> "Pairs":
         """Some of the pairs."""
-        pixels, exemplars, weights, offsets = (tensor[rows] for tensor in self[:4])
-        return Pairs(pixels, exemplars, weights, offsets, self.size)
+        pixels, exemplars, weights, offsets, scales = (tensor[rows] for tensor in self[:5])
+        return Pairs(pixels, exemplars, weights, offsets, scales, self.size)
 
 
 @torch.no_grad()
 def align_candidates(
-    images: Tensor, exemplars: Tensor, rows: Tensor, starts: Tensor
+    images: Tensor, exemplars: Tensor, rows: Tensor, starts: Tensor, scales: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Align each image's candidates in stages from coarse to fine, pruning poor candidates after each.
 
@@ -44,6 +45,7 @@ def align_candidates(
         exemplars: (m, H, W, C) gray levels.
         rows: (n, k) candidates of each image, as rows of `exemplars`.
         starts: (n, k, 4) initial transforms from the image frame to the canonical frame.
+        scales: (n, stages) of the robust residual of each image, or None for squared errors.
 
     Returns:
         Residuals (n, k), and the transforms (n, 4) of the candidates with the smallest ones.
@@ -57,7 +59,9 @@ def align_candidates(
     )
     residuals, least = found.new_zeros(rows.shape), torch.zeros_like(each)
     limits, offsets = found.new_zeros(n, 1), found.new_zeros(n)
-    for n_steps, stride in (*STAGES, (LAST_STEPS, 0)):
+    if scales is None:
+        scales = found.new_full((n, len(STAGES) + 1), torch.inf)
+    for (n_steps, stride), scale in zip((*STAGES, (LAST_STEPS, 0)), scales.float().T, strict=True):
         is_used = residuals <= limits
         if not stride:
             offsets = supersample_offsets(found[each, least])
@@ -65,7 +69,12 @@ def align_candidates(
         image, candidate = is_used.nonzero(as_tuple=True)
         weights = grid_weights(boxes, size, max(stride, 1))
         pairs = Pairs(
-            pixels[image], known[rows[image, candidate]], weights[image], offsets[image, None], size
+            pixels[image],
+            known[rows[image, candidate]],
+            weights[image],
+            offsets[image, None],
+            scale[image, None],
+            size,
         )
         residual, transform = _aligned(pairs, found[image, candidate], n_steps)
         residuals[image, candidate] = residual * max(stride, 1) ** 2
@@ -149,9 +158,12 @@ def normal_equations(pairs: Pairs, transforms: Tensor) -> tuple[Tensor, Tensor, 
             total += new / len(corners)
     weights = pairs.weights[:, None]
     error = (sums[0] - pairs.pixels) * weights
+    # 1 where the scale is infinite, so that errors are squared.
+    q = (1 / (1 + (error / pairs.scales[:, None]).square())).flatten(1)
     jacobian = torch.stack([each * weights for each in sums[1:]], 1).flatten(2)
-    right = -(jacobian @ error.flatten(1)[:, :, None])[:, :, 0]
-    return error.square().sum((1, 2)), right, jacobian @ jacobian.transpose(1, 2)
+    error, weighted = error.flatten(1), jacobian * q.square()[:, None]
+    right = -(weighted @ error[:, :, None])[:, :, 0]
+    return (error.square() * q).sum(1), right, weighted @ jacobian.transpose(1, 2)
 
 
 def _positions(H: int, W: int, like: Tensor) -> tuple[Tensor, ...]:

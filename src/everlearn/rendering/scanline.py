@@ -41,6 +41,9 @@ class Vector:
     def __mul__(self, other: "Vector | float") -> "Vector":
         return self._apply("mul", other)
 
+    def __truediv__(self, other: "Vector | float") -> "Vector":
+        return self._apply("div", other)
+
     def minimum(self, other: "Vector | float") -> "Vector":
         """The smaller value of each lane; that of `other` where this is NaN."""
         return self._select("<", self._operand(other))
