@@ -70,12 +70,12 @@ def conditions() -> dict[str, Condition]:
     return {**CONDITIONS, "textured background": _on_photo}
 
 
-def query(seed: int, condition: str, thing: int, pose: int, of: Things = things) -> Pixels:
+def query(seed: int, condition: str, thing: int, pose: int, of: Things | None = None) -> Pixels:
     """The canvas with a thing in a random pose, as it is asked."""
     made = conditions()
     rng = rng_at(seed, "photos: development", list(made).index(condition), thing, pose)
     turned = random_pose(rng, pose, 0.1 if "perspective" in condition else 0.0)
-    layer = placed(list(of().values())[thing], turned)
+    layer = placed(list((of or things)().values())[thing], turned)
     return np.rint(np.clip(made[condition](layer, rng), 0, 1) * 255).astype(np.uint8)
 
 
@@ -93,8 +93,9 @@ def _queries(condition: str, taught: Sequence[int], of: Things) -> Queries:
     return Queries(LazyImages(lambda key: query(*key, of), keys), truths)
 
 
-def trials(chosen: Sequence[str] = (), of: Things = things) -> Iterator[Trial]:
+def trials(chosen: Sequence[str] = (), of: Things | None = None) -> Iterator[Trial]:
     """Each half of the things is taught, and all are asked; under all conditions or some."""
+    of = of or things
     names = list(of())
     for number, taught in enumerate(halves()):
         images = [of()[names[i]] for i in taught]

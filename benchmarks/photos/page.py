@@ -110,10 +110,25 @@ def goals() -> str:
     return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows())])
 
 
+def runs() -> str:
+    """How often the product was asked in each set, and with which version."""
+    rows = []
+    for name in SETS:
+        for method in (each for each in SETS[name].methods if each.startswith(PRODUCT)):
+            results = load(name, method)
+            for found in dict.fromkeys(result.version for result in results):
+                same = [result for result in results if result.version == found]
+                seeds = ", ".join(str(seed) for seed in sorted({result.seed for result in same}))
+                n = sum(result.n_known + result.n_unknown for result in same)
+                rows.append(f"| {name} | {method} | {found or 'earlier'} | {seeds} | {n:,} |")
+    return "\n".join([*_head(["set", "method", "version", "seeds", "queries"]), *rows])
+
+
 def tables() -> dict[str, str]:
     """The tables of the page by name."""
     layers = {f"layers of {name}": accuracies(name, VARIANTS) for name in LAYERED}
     return {
+        "runs": runs(),
         "goals": goals(),
         "data": data(),
         "unknown": unknown(),

@@ -1,16 +1,19 @@
 """Results of a method on a query set, as JSON under results/photos."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from rich.progress import track
 
+import everlearn
 from benchmarks.photos.methods import make_method
-from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
+from benchmarks.photos.queries import PRODUCT, Answer, Queries, QuerySet, Trial
 from everlearn.evaluation import wilson_interval
 from everlearn.evaluation.intervals import Interval
 
@@ -18,6 +21,8 @@ RESULTS = Path(__file__).parents[2] / "results" / "photos"
 BATCH = 256
 ACCEPTED = 0.05
 MAX_SIFT_PAIRS = 4_000_000
+SOURCES = ("recognition/*.py", "streams/images/*.py", "networks/inference.py")
+"""The modules of the package that an answer is computed by."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Result:
         n_accepted: of these, how often a name was given.
         auroc: probability that a known thing has a higher confidence than an unknown one; None without both.
         refused_at_5: share of known things refused at the threshold that accepts 5 % of the unknown ones.
+        version: of the product; empty for baselines, and for the product before versions were stored.
     """
 
     trial: str
@@ -49,6 +55,7 @@ class Result:
     n_accepted: int
     auroc: float | None
     refused_at_5: float | None
+    version: str = ""
 
 
 def evaluate(method: str, query_set: QuerySet, stored: Sequence[Result] = ()) -> Iterator[Result]:
@@ -79,7 +86,8 @@ def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: Que
         starts = range(0, len(queries.images), BATCH)
         label = f"{name}: {trial.name} {trial.seed}, {condition}"
         batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]
-        yield summary(trial, condition, queries, [answer for batch in batches for answer in batch])
+        found = summary(trial, condition, queries, [answer for batch in batches for answer in batch])
+        yield replace(found, version=version() if name.startswith(PRODUCT) else "")
 
 
 def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[Answer]) -> Result:
@@ -108,6 +116,20 @@ def _separation(known: list[float], unknown: list[float]) -> dict[str, float | N
         "auroc": round(float(((below + not_above) / 2 / len(low)).mean()), 4),
         "refused_at_5": round(float((high <= threshold).mean()), 4),
     }
+
+
+@cache
+def version() -> str:
+    """The version of the product: a hash of the modules that an answer is computed by."""
+    package = Path(everlearn.__file__).parent
+    files = [file for pattern in SOURCES for file in sorted(package.glob(pattern))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
+
+
+def merged(new: Sequence[Result], old: Sequence[Result]) -> list[Result]:
+    """New results, and old ones of what was not asked again yet."""
+    done = {(each.trial, each.seed, each.condition) for each in new}
+    return [*new, *(each for each in old if (each.trial, each.seed, each.condition) not in done)]
 
 
 def path_of(query_set: str, method: str) -> Path:
