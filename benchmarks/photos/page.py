@@ -15,6 +15,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "photos.md"
 BEGIN, END = "<!-- photos {}: written by python -m benchmarks.photos.page -->", "<!-- end of photos {} -->"
 LAYERED = ("aloi", "grocery")
 """Sets that layers are compared on."""
+HALVES = ("development", "development-plain")
+"""Sets of which only halves are taught."""
 HALF = "half taught"
 """The trial of the new user that also asks about things that were not taught."""
 
@@ -76,9 +78,9 @@ def _accuracy(results: Sequence[Result], best: float) -> str:
     return f"{mark}{found.mean:.3f}{mark} ({found.low:.3f} to {found.high:.3f})"
 
 
-def unknown() -> str:
+def unknown(name: str) -> str:
     """Known things refused and unknown ones accepted, in percent, and AUROC: a row for each method."""
-    found = _found("new-user")
+    found = _found(name)
     every = [result for results in found.values() for result in results if result.trial == HALF]
     conditions = dict.fromkeys(result.condition for result in every)
     lines = _head(["", *conditions])
@@ -131,11 +133,12 @@ def tables() -> dict[str, str]:
         "runs": runs(),
         "goals": goals(),
         "data": data(),
-        "unknown": unknown(),
+        "unknown": unknown("new-user"),
         "sensitivity": sensitivity.table(),
         **{name: accuracies(name) for name in SETS},
         **layers,
         "sprites": curve("sprites"),
+        **{name: unknown(name) for name in HALVES},
     }
 
 
