@@ -88,9 +88,9 @@ def halves(seed: int = SEED) -> tuple[list[int], list[int]]:
 
 def _queries(condition: str, taught: Sequence[int], of: Things) -> Queries:
     names, known = list(of()), set(taught)
-    keys = [(SEED, condition, thing, pose) for thing in range(len(names)) for pose in range(POSES)]
-    truths = [names[thing] if thing in known else None for _, _, thing, _ in keys]
-    return Queries(LazyImages(lambda key: query(*key, of), keys), truths)
+    keys = [(condition, thing, pose, names[thing]) for thing in range(len(names)) for pose in range(POSES)]
+    truths = [name if thing in known else None for _, thing, _, name in keys]
+    return Queries(LazyImages(lambda key: query(SEED, key[0], key[1], key[2], of), keys), truths)
 
 
 def trials(chosen: Sequence[str] = (), of: Things | None = None) -> Iterator[Trial]:

@@ -95,6 +95,7 @@ def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[An
     pairs = list(zip(answers, queries.names, strict=True))
     known = [(answer, name) for answer, name in pairs if name is not None]
     unknown = [answer for answer, name in pairs if name is None]
+    area, refused = _separation([each.confidence for each, _ in known], [each.confidence for each in unknown])
     return Result(
         trial.name, trial.seed, condition, len(known),
         n_best=sum(answer.best == name for answer, name in known),
@@ -102,20 +103,19 @@ def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[An
         n_refused=sum(answer.name is None for answer, _ in known),
         n_unknown=len(unknown),
         n_accepted=sum(answer.name is not None for answer in unknown),
-        **_separation([answer.confidence for answer, _ in known], [answer.confidence for answer in unknown]),
+        auroc=area, refused_at_5=refused,
     )  # fmt: skip
 
 
-def _separation(known: list[float], unknown: list[float]) -> dict[str, float | None]:
+def _separation(known: list[float], unknown: list[float]) -> tuple[float | None, float | None]:
+    """The area under the ROC curve, and known things refused if 5 % of the unknown ones are accepted."""
     if not known or not unknown:
-        return {"auroc": None, "refused_at_5": None}
+        return None, None
     high, low = np.array(known), np.sort(unknown)
     below, not_above = (np.searchsorted(low, high, side) for side in ("left", "right"))
     threshold = np.quantile(low, 1 - ACCEPTED)
-    return {
-        "auroc": round(float(((below + not_above) / 2 / len(low)).mean()), 4),
-        "refused_at_5": round(float((high <= threshold).mean()), 4),
-    }
+    area = round(float(((below + not_above) / 2 / len(low)).mean()), 4)
+    return area, round(float((high <= threshold).mean()), 4)
 
 
 @cache
