@@ -11,6 +11,7 @@ import pytest
 from benchmarks.photos import (
     curves,
     development,
+    development_plain,
     goals,
     layers,
     methods,
@@ -18,6 +19,7 @@ from benchmarks.photos import (
     objects,
     omniglot,
     page,
+    prior,
     records,
     sensitivity,
     sprites,
@@ -29,7 +31,17 @@ from benchmarks.photos.layers import VARIANTS, LayerSum
 from benchmarks.photos.methods import SLDA, NearestMean, NearestNeighbours, RanPAC, ScoredMethod
 from benchmarks.photos.page import PAGE, with_tables
 from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
-from benchmarks.photos.records import RESULTS, Result, accuracy, evaluate, load, path_of, store, summary
+from benchmarks.photos.records import (
+    RESULTS,
+    Result,
+    accuracy,
+    evaluate,
+    load,
+    merged,
+    path_of,
+    store,
+    summary,
+)
 from benchmarks.photos.sets import SETS
 from benchmarks.photos.sift import Sift
 from PIL import Image
@@ -406,6 +418,32 @@ def test_development_set_shares_no_thing_with_the_new_user(monkeypatch: pytest.M
     asked = second.asked["clean"]
     assert {name for name in asked.names if name is not None} == set(second.names)
     assert asked.images[0].shape == (new_user.CANVAS, new_user.CANVAS, 3)
+
+
+def test_pages_of_the_second_development_set_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [development_plain._page(i) for i in range(development_plain.N_PAGES)]
+    assert len({each.tobytes() for each in pages}) == len(pages)
+    assert min(each.std() for each in pages) > 10
+    monkeypatch.setattr(development_plain, "things", lambda: {f"page {i}": pages[i % 18] for i in range(60)})
+    first, _ = development.trials(["clean"], development_plain.things)
+    assert len(first.names) == 30
+    assert first.asked["clean"].images[0].shape == (new_user.CANVAS, new_user.CANVAS, 3)
+
+
+def test_the_errors_of_a_prior_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    high, low = (0.95, 0.4, 0.7, 1.0, 0.97, 0.95, 0.0, 0.0), (0.5, 0.0, 0.0, 1.0, 0.4, 0.6, 0.0, 0.0)
+    found = [
+        prior.Scored("toy, clean", each, known, known) for each in (high, low) for known in (True, False)
+    ]
+    prior.show("before", prior.PRIOR, found)
+    assert "toy, clean: 50.0 / 50.0" in capsys.readouterr().out
+
+
+def test_results_with_another_version_stay_until_they_are_asked_again() -> None:
+    old = [Result("1 view", 0, condition, 10, 5, 5, 0, 0, 0, None, None) for condition in ("a", "b")]
+    new = [Result("1 view", 0, "a", 10, 9, 9, 0, 0, 0, None, None, "abc")]
+    assert merged(new, old) == [new[0], old[1]]
+    assert len(records.version()) == 8
 
 
 def test_sensitivity_counts_thresholds_and_restores_constants(

@@ -9,7 +9,7 @@ import sys
 
 from benchmarks.photos.layers import VARIANTS
 from benchmarks.photos.methods import METHODS
-from benchmarks.photos.records import Result, accuracy, evaluate, load, store
+from benchmarks.photos.records import accuracy, evaluate, load, merged, store, version
 from benchmarks.photos.sets import SETS
 from everlearn.errors import BadInput
 
@@ -21,20 +21,24 @@ def main(words: list[str]) -> None:
     parser.add_argument(
         "--method", choices=(*METHODS, "layers"), action="append", help="method; all without it"
     )
-    parser.add_argument("--again", action="store_true", help="run also what is stored")
+    parser.add_argument(
+        "--again", action="store_true", help="run also what is stored, unless with this version"
+    )
     options = parser.parse_args(words)
     for name in options.set or SETS:
         chosen = options.method or SETS[name].methods
         for method in VARIANTS if chosen == ["layers"] else chosen:
-            _run(name, method, [] if options.again else load(name, method))
+            _run(name, method, again=options.again)
             _show(name, method)
 
 
-def _run(name: str, method: str, results: list[Result]) -> None:
+def _run(name: str, method: str, *, again: bool) -> None:
+    old = load(name, method)
+    results = [each for each in old if not again or each.version == version()]
     try:
         for result in evaluate(method, SETS[name], results):
             results.append(result)
-            store(name, method, results)
+            store(name, method, merged(results, old))
     except BadInput as error:
         print(f"{name}, {method}: not run; {error}", file=sys.stderr)
 

@@ -5,8 +5,8 @@ It is asked like `new_user`, in the same poses and conditions, but shares no thi
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from PIL import Image
@@ -28,6 +28,9 @@ EMOJI = (
 POSES = 2
 """Poses of each thing; those of `new_user` are drawn with other seeds."""
 SEED = 100
+
+Things = Callable[[], dict[str, Pixels]]
+"""Gives the things of a set by name."""
 
 
 @cache
@@ -67,12 +70,12 @@ def conditions() -> dict[str, Condition]:
     return {**CONDITIONS, "textured background": _on_photo}
 
 
-def query(seed: int, condition: str, thing: int, pose: int) -> Pixels:
+def query(seed: int, condition: str, thing: int, pose: int, of: Things | None = None) -> Pixels:
     """The canvas with a thing in a random pose, as it is asked."""
     made = conditions()
     rng = rng_at(seed, "photos: development", list(made).index(condition), thing, pose)
     turned = random_pose(rng, pose, 0.1 if "perspective" in condition else 0.0)
-    layer = placed(list(things().values())[thing], turned)
+    layer = placed(list((of or things)().values())[thing], turned)
     return np.rint(np.clip(made[condition](layer, rng), 0, 1) * 255).astype(np.uint8)
 
 
@@ -83,17 +86,18 @@ def halves(seed: int = SEED) -> tuple[list[int], list[int]]:
     return sorted(order[:middle]), sorted(order[middle:])
 
 
-def _queries(condition: str, taught: Sequence[int]) -> Queries:
-    names, known = list(things()), set(taught)
-    keys = [(SEED, condition, thing, pose) for thing in range(len(names)) for pose in range(POSES)]
-    truths = [names[thing] if thing in known else None for _, _, thing, _ in keys]
-    return Queries(LazyImages(lambda key: query(*key), keys), truths)
+def _queries(condition: str, taught: Sequence[int], of: Things) -> Queries:
+    names, known = list(of()), set(taught)
+    keys = [(condition, thing, pose, names[thing]) for thing in range(len(names)) for pose in range(POSES)]
+    truths = [name if thing in known else None for _, thing, _, name in keys]
+    return Queries(LazyImages(lambda key: query(SEED, key[0], key[1], key[2], of), keys), truths)
 
 
-def trials(chosen: Sequence[str] = ()) -> Iterator[Trial]:
+def trials(chosen: Sequence[str] = (), of: Things | None = None) -> Iterator[Trial]:
     """Each half of the things is taught, and all are asked; under all conditions or some."""
-    names = list(things())
+    of = of or things
+    names = list(of())
     for number, taught in enumerate(halves()):
-        images = [things()[names[i]] for i in taught]
-        asked = {c: partial(_queries, c)(taught) for c in chosen or new_user.CONDITIONS}
+        images = [of()[names[i]] for i in taught]
+        asked = {c: _queries(c, taught, of) for c in chosen or new_user.CONDITIONS}
         yield Trial("half taught", number, images, [names[i] for i in taught], asked)

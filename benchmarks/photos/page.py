@@ -15,6 +15,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "photos.md"
 BEGIN, END = "<!-- photos {}: written by python -m benchmarks.photos.page -->", "<!-- end of photos {} -->"
 LAYERED = ("aloi", "grocery")
 """Sets that layers are compared on."""
+HALVES = ("development", "development-plain")
+"""Sets of which only halves are taught."""
 HALF = "half taught"
 """The trial of the new user that also asks about things that were not taught."""
 
@@ -76,9 +78,9 @@ def _accuracy(results: Sequence[Result], best: float) -> str:
     return f"{mark}{found.mean:.3f}{mark} ({found.low:.3f} to {found.high:.3f})"
 
 
-def unknown() -> str:
+def unknown(name: str) -> str:
     """Known things refused and unknown ones accepted, in percent, and AUROC: a row for each method."""
-    found = _found("new-user")
+    found = _found(name)
     every = [result for results in found.values() for result in results if result.trial == HALF]
     conditions = dict.fromkeys(result.condition for result in every)
     lines = _head(["", *conditions])
@@ -110,17 +112,33 @@ def goals() -> str:
     return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows())])
 
 
+def runs() -> str:
+    """How often the product was asked in each set, and with which version."""
+    rows = []
+    for name in SETS:
+        for method in (each for each in SETS[name].methods if each.startswith(PRODUCT)):
+            results = load(name, method)
+            for found in dict.fromkeys(result.version for result in results):
+                same = [result for result in results if result.version == found]
+                seeds = ", ".join(str(seed) for seed in sorted({result.seed for result in same}))
+                n = sum(result.n_known + result.n_unknown for result in same)
+                rows.append(f"| {name} | {method} | {found or 'earlier'} | {seeds} | {n:,} |")
+    return "\n".join([*_head(["set", "method", "version", "seeds", "queries"]), *rows])
+
+
 def tables() -> dict[str, str]:
     """The tables of the page by name."""
     layers = {f"layers of {name}": accuracies(name, VARIANTS) for name in LAYERED}
     return {
+        "runs": runs(),
         "goals": goals(),
         "data": data(),
-        "unknown": unknown(),
+        "unknown": unknown("new-user"),
         "sensitivity": sensitivity.table(),
         **{name: accuracies(name) for name in SETS},
         **layers,
         "sprites": curve("sprites"),
+        **{name: unknown(name) for name in HALVES},
     }
 
 

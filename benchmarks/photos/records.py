@@ -1,16 +1,19 @@
 """Results of a method on a query set, as JSON under results/photos."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from rich.progress import track
 
+import everlearn
 from benchmarks.photos.methods import make_method
-from benchmarks.photos.queries import Answer, Queries, QuerySet, Trial
+from benchmarks.photos.queries import PRODUCT, Answer, Queries, QuerySet, Trial
 from everlearn.evaluation import wilson_interval
 from everlearn.evaluation.intervals import Interval
 
@@ -18,6 +21,8 @@ RESULTS = Path(__file__).parents[2] / "results" / "photos"
 BATCH = 256
 ACCEPTED = 0.05
 MAX_SIFT_PAIRS = 4_000_000
+SOURCES = ("recognition/*.py", "streams/images/*.py", "networks/inference.py")
+"""The modules of the package that an answer is computed by."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Result:
         n_accepted: of these, how often a name was given.
         auroc: probability that a known thing has a higher confidence than an unknown one; None without both.
         refused_at_5: share of known things refused at the threshold that accepts 5 % of the unknown ones.
+        version: of the product; empty for baselines, and for the product before versions were stored.
     """
 
     trial: str
@@ -49,6 +55,7 @@ class Result:
     n_accepted: int
     auroc: float | None
     refused_at_5: float | None
+    version: str = ""
 
 
 def evaluate(method: str, query_set: QuerySet, stored: Sequence[Result] = ()) -> Iterator[Result]:
@@ -79,7 +86,8 @@ def _evaluate(name: str, trial: Trial, conditions: Sequence[str], query_set: Que
         starts = range(0, len(queries.images), BATCH)
         label = f"{name}: {trial.name} {trial.seed}, {condition}"
         batches = [method.ask(queries.images[start : start + BATCH]) for start in track(starts, label)]
-        yield summary(trial, condition, queries, [answer for batch in batches for answer in batch])
+        found = summary(trial, condition, queries, [answer for batch in batches for answer in batch])
+        yield replace(found, version=version() if name.startswith(PRODUCT) else "")
 
 
 def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[Answer]) -> Result:
@@ -87,6 +95,7 @@ def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[An
     pairs = list(zip(answers, queries.names, strict=True))
     known = [(answer, name) for answer, name in pairs if name is not None]
     unknown = [answer for answer, name in pairs if name is None]
+    area, refused = _separation([each.confidence for each, _ in known], [each.confidence for each in unknown])
     return Result(
         trial.name, trial.seed, condition, len(known),
         n_best=sum(answer.best == name for answer, name in known),
@@ -94,20 +103,33 @@ def summary(trial: Trial, condition: str, queries: Queries, answers: Sequence[An
         n_refused=sum(answer.name is None for answer, _ in known),
         n_unknown=len(unknown),
         n_accepted=sum(answer.name is not None for answer in unknown),
-        **_separation([answer.confidence for answer, _ in known], [answer.confidence for answer in unknown]),
+        auroc=area, refused_at_5=refused,
     )  # fmt: skip
 
 
-def _separation(known: list[float], unknown: list[float]) -> dict[str, float | None]:
+def _separation(known: list[float], unknown: list[float]) -> tuple[float | None, float | None]:
+    """The area under the ROC curve, and known things refused if 5 % of the unknown ones are accepted."""
     if not known or not unknown:
-        return {"auroc": None, "refused_at_5": None}
+        return None, None
     high, low = np.array(known), np.sort(unknown)
     below, not_above = (np.searchsorted(low, high, side) for side in ("left", "right"))
     threshold = np.quantile(low, 1 - ACCEPTED)
-    return {
-        "auroc": round(float(((below + not_above) / 2 / len(low)).mean()), 4),
-        "refused_at_5": round(float((high <= threshold).mean()), 4),
-    }
+    area = round(float(((below + not_above) / 2 / len(low)).mean()), 4)
+    return area, round(float((high <= threshold).mean()), 4)
+
+
+@cache
+def version() -> str:
+    """The version of the product: a hash of the modules that an answer is computed by."""
+    package = Path(everlearn.__file__).parent
+    files = [file for pattern in SOURCES for file in sorted(package.glob(pattern))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
+
+
+def merged(new: Sequence[Result], old: Sequence[Result]) -> list[Result]:
+    """New results, and old ones of what was not asked again yet."""
+    done = {(each.trial, each.seed, each.condition) for each in new}
+    return [*new, *(each for each in old if (each.trial, each.seed, each.condition) not in done)]
 
 
 def path_of(query_set: str, method: str) -> Path:

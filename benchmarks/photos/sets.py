@@ -1,6 +1,6 @@
 """The query sets by name."""
 
-from benchmarks.photos import development, new_user, objects, omniglot, sprites
+from benchmarks.photos import development, development_plain, new_user, objects, omniglot, sprites
 from benchmarks.photos.methods import OBJECT_METHODS
 from benchmarks.photos.queries import QuerySet
 
@@ -30,6 +30,14 @@ SETS = {
             "`new-user`, on other backgrounds. Settings were chosen on it.",
             "photos: Grocery (MIT); emoji: Twemoji graphics (CC BY 4.0)",
             development.trials,
+            ("everlearn",),
+        ),
+        QuerySet(
+            "development-plain",
+            "20 objects of ALOI on black, 10 of ETH-80 on gray levels, 12 characters and 18 printed pages, "
+            "one image of each; asked like `development`. Settings were chosen on it, too.",
+            "as those of the other sets",
+            development_plain.trials,
             ("everlearn",),
         ),
         QuerySet(

@@ -98,18 +98,37 @@ def start_scores(image: Pixels, points: Floats, levels: Pixels, transforms: Floa
 
 
 @compiled
-def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats) -> None:
-    """Replace a transform by the best of some near it: shifted, turned and scaled by half a template step."""
-    trials, change, number = np.empty((81, 3, 3)), np.eye(3), 0
-    for turn in (0.0, -TURN_STEP, TURN_STEP):
-        for scale in (1.0, 1.0 / SCALE_STEP, SCALE_STEP):
-            a, b = scale * math.cos(turn), scale * math.sin(turn)
-            change[0, 0], change[0, 1], change[1, 0], change[1, 1] = a, b, -b, a
-            for dx in (0.0, -SHIFT_STEP, SHIFT_STEP):
-                for dy in (0.0, -SHIFT_STEP, SHIFT_STEP):
-                    change[0, 2], change[1, 2] = dx, dy
-                    multiply(transform, change, trials[number])
-                    number += 1
+def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats, together: bool) -> None:
+    """Replace a transform by the best of some near it, changed by half a template step.
+
+    It is shifted, then turned and scaled. All combinations, `together`, take four times as long; they are
+    needed where a part of the object is hidden.
+    """
+    turns, shifts = np.zeros((9, 4)), np.zeros((9, 4))
+    for k in range(9):
+        i, j = k // 3 - 1.0, k % 3 - 1.0
+        shifts[k, 0], shifts[k, 1] = i * SHIFT_STEP, j * SHIFT_STEP
+        turns[k, 2], turns[k, 3] = i * TURN_STEP, j * math.log(SCALE_STEP)
+    if together:
+        changes = np.empty((81, 4))
+        for k in range(81):
+            changes[k] = turns[k // 9] + shifts[k % 9]
+        best_change(image, points, levels, transform, changes)
+    else:
+        best_change(image, points, levels, transform, shifts)
+        best_change(image, points, levels, transform, turns)
+
+
+@compiled
+def best_change(image: Pixels, points: Floats, levels: Pixels, transform: Floats, changes: Floats) -> None:
+    """Replace a transform by the best one of it after changes (n, 4): shift, turn, logarithm of the scale."""
+    trials, change = np.empty((len(changes), 3, 3)), np.eye(3)
+    for i in range(len(changes)):
+        scale = math.exp(changes[i, 3])
+        a, b = scale * math.cos(changes[i, 2]), scale * math.sin(changes[i, 2])
+        change[0, 0], change[0, 1], change[1, 0], change[1, 1] = a, b, -b, a
+        change[0, 2], change[1, 2] = changes[i, 0], changes[i, 1]
+        multiply(transform, change, trials[i])
     scores = start_scores(image, points, levels, trials)
     best = 0
     for i in range(1, len(scores)):

@@ -63,7 +63,7 @@ class Pyramid:
     """An image (H, W, 3) and reductions of it by powers of two; `hidden` pixels are left out, as NaN."""
 
     def __init__(self, image: Images, hidden: npt.NDArray[np.bool_] | None = None) -> None:
-        self.colours = [np.array(image, np.float32, order="C")]
+        self.colours, self.is_partial = [np.array(image, np.float32, order="C")], hidden is not None
         if hidden is not None:
             self.colours[0][hidden] = np.nan
         while min(self.colours[-1].shape[:2]) >= 32:
@@ -121,15 +121,16 @@ class Exemplar:
         return [starts[i] for i in np.argsort(-scores, kind="stable")[:n]]
 
     def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
-        """The share of the image that the exemplar explains beyond its mean colours, and the transform."""
+        """The share of the image that the exemplar explains beyond one colour, and the transform."""
         return self.refine(image, start, self.approach(image, start)[1])
 
     def approach(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
         """The share of a reduced image that the exemplar explains, and the transform: a similarity."""
         level = image.level_for(start, 16)
         at = _to_level(start, level)
-        alignment.best_start(image.levels[level], self.coarse.places, self.coarse.levels, at)
-        share = alignment.align(image.levels[level], self.coarse.places, self.coarse.levels, at, 4, 8)
+        points = self.coarse.places, self.coarse.levels
+        alignment.best_start(image.levels[level], *points, at, image.is_partial)
+        share = alignment.align(image.levels[level], *points, at, 4, 8)
         return share, _to_level(at, -level)
 
     def refine(self, image: Pyramid, start: FloatArray, near: FloatArray) -> tuple[float, FloatArray]:
@@ -138,12 +139,12 @@ class Exemplar:
         at = _to_level(near, level)
         for n_parameters in (6, 8):
             alignment.align(image.levels[level], self.fine.places, self.fine.levels, at, n_parameters, 6)
-        explained, by_mean = light.explained_colours(
+        explained, by_colour = light.explained_colours(
             image.colours[level], self.fine.places, self.fine.colours, at
         )
         if _moved(start, found := _to_level(at, -level)) > MAX_MOVED:
             return 0.0, start
-        return max(0.0, explained - by_mean), found
+        return max(0.0, explained - by_colour), found
 
 
 class Gallery:

@@ -158,17 +158,22 @@ def explained(deviation: float, residuals: Floats, inside: Floats, gain: float) 
 def explained_colours(
     image: Pixels, points: Floats, colours: Pixels, transform: Floats
 ) -> tuple[float, float]:
-    """The share of an image (H, W, 3) that an exemplar in colour, (n, 3), explains, and that its means do."""
+    """The share of an image (H, W, 3) that an exemplar in colour, (n, 3), explains, and that one colour does.
+
+    That is the median of each channel: of an exemplar that is mostly of one colour, a plain part of any image
+    explains as much, and the mean would not show that.
+    """
     n = len(points)
     values, inside, unused = np.empty(3 * n), np.empty(3 * n), np.empty(n)
-    places, levels, mean_levels = np.empty((3 * n, 2)), np.empty(3 * n, np.float32), np.empty(3)
+    places, levels, middle = np.empty((3 * n, 2)), np.empty(3 * n, np.float32), np.empty(3)
+    weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
     for c in range(3):
         part = slice(c * n, (c + 1) * n)
         plane = np.ascontiguousarray(image[:, :, c])
         sample(plane, points, transform, values[part], inside[part], unused)
         places[part], levels[part] = points, colours[:, c]
-        mean_levels[c] = mean(levels[part])
-    weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
+        weights[part] = levels[part]
+        middle[c] = median(weights[part])
     contrast = deviation(levels)
     if not initial_light(places, levels, values, inside, weights, residuals, light, contrast):
         return 0.0, 0.0
@@ -178,7 +183,7 @@ def explained_colours(
     scale = 0.5 / (TOLERANCE * light[0] * (contrast + CONTRAST_FLOOR)) ** 2
     with_exemplar = _share(residuals, inside, scale)
     for k in range(3 * n):  # what offset and gradient alone would explain
-        residuals[k] += gains[k // n] * (levels[k] - mean_levels[k // n])
+        residuals[k] += gains[k // n] * (levels[k] - middle[k // n])
     return with_exemplar, _share(residuals, inside, scale)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from everlearn.streams.images.background import MIN_CONTRAST, Mask, PlainBackground, fill_holes
+from everlearn.streams.images.background import MIN_CONTRAST, Mask, PlainBackground, fill_holes, largest
 from everlearn.streams.images.decode import Pixels
 
 TOLERANCE = 5.0
@@ -29,16 +29,16 @@ def without_occluder(rgb: Pixels, background: PlainBackground | None) -> tuple[P
     if background is None:
         return rgb, None
     surface = background.surface()
-    is_other = np.abs(rgb - surface).max(axis=2) > MIN_CONTRAST
+    is_other = largest(np.abs(rgb - surface)) > MIN_CONTRAST
     edge = np.ones(is_other.shape, bool)
     edge[1:-1, 1:-1] = False
     colours = rgb[edge & is_other].astype(np.float32)
     if len(colours) < MIN_BORDER * edge.sum():
         return rgb, None
     colour = np.median(colours, axis=0)
-    if (np.abs(colours - colour).max(axis=1) <= TOLERANCE).mean() < MIN_SHARE:
+    if (largest(np.abs(colours - colour)) <= TOLERANCE).mean() < MIN_SHARE:
         return rgb, None
-    occluder = _reaching_border((np.abs(rgb - colour).max(axis=2) <= TOLERANCE) & is_other)
+    occluder = _reaching_border((largest(np.abs(rgb - colour)) <= TOLERANCE) & is_other)
     if (is_other & ~occluder).sum() < MIN_LEFT * is_other.sum():
         return rgb, None
     hidden = _widened(occluder)

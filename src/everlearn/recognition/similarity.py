@@ -96,7 +96,7 @@ class Similarity:
 
         In every window, the maps are averaged over the mask of each view. The averages themselves are not
         computed: inner products of the cells are enough, and there are fewer cells than views. Of many rows,
-        the norms of the less similar ones are estimates.
+        the less similar ones are compared in every second view only, and their norms are estimates.
 
         Args:
             maps: (side, side, width) of each layer.
@@ -105,19 +105,21 @@ class Similarity:
         scene = self._scene_layers(maps)
         if len(rows) <= N_EXACT:
             return self._in_scene(scene, rows, self._scene_norms.exact(rows))
-        best = self._in_scene(scene, rows, self._scene_norms.estimates[rows])
+        best = self._in_scene(scene, rows, self._scene_norms.estimates[rows], step=2)
         first = _largest(best, N_EXACT)
         best[first] = self._in_scene(scene, rows[first], self._scene_norms.exact(rows[first]))
         return best
 
-    def _in_scene(self, scene: list["SceneLayer"], rows: IntArray, norms: Descriptors) -> Descriptors:
-        """The similarities of rows, in their best views, with the best window; some rows at a time."""
+    def _in_scene(
+        self, scene: list["SceneLayer"], rows: IntArray, norms: Descriptors, step: int = 1
+    ) -> Descriptors:
+        """The similarities of rows, in the best of every `step`-th view, with the best window."""
         n_views, best = self.descriptors.shape[1], np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), BLOCK):
+        for start in range(0, len(rows), BLOCK):  # some rows at a time
             part = rows[start : start + BLOCK]
-            flat = to_float32(self.descriptors[part]).reshape(len(part) * n_views, -1)
-            views = (part[:, None] * n_views + np.arange(n_views)).ravel()
-            scales = norms[start : start + BLOCK].reshape(len(views), -1)
+            views = (part[:, None] * n_views + np.arange(0, n_views, step)).ravel()
+            flat = to_float32(self.descriptors[part, ::step]).reshape(len(views), -1)
+            scales = norms[start : start + BLOCK, ::step].reshape(len(views), -1)
             found = self._in_windows(scene, flat, views, scales)
             best[start : start + BLOCK] = found.reshape(len(part), -1).max(axis=1)
         return best

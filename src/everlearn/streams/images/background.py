@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from everlearn.streams.images.decode import Pixels
 from everlearn.streams.images.denoise import denoised
 
 Mask = npt.NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
 
 WORK_SIDE = 192
 """Pixels of the longer side at which the background is estimated."""
@@ -73,7 +75,7 @@ class PlainBackground:
 
     def differs(self) -> Mask:
         """The mask (h, w) of what differs from the background, at the reduced size."""
-        difference = np.abs(self.reduced - self.fitted).max(axis=2)
+        difference = largest(np.abs(self.reduced - self.fitted))
         if self.sigma > 2.0:
             difference = _box_mean(difference)
         return np.asarray(difference > max(MIN_CONTRAST, SIGMAS * self.sigma))
@@ -105,7 +107,7 @@ def _surface(rgb: FloatArray) -> tuple[FloatArray, float, float]:
     terms, border = _terms(*rgb.shape[:2])
     rows, levels = terms[border], rgb[border]
     # An object or an occluder at the border bends a surface that is fitted to all of it.
-    near_median = np.abs(levels - np.median(levels, axis=0)).max(axis=1) < NEAR_MEDIAN
+    near_median = largest(np.abs(levels - np.median(levels, axis=0))) < NEAR_MEDIAN
     fits = [_fit(rows, levels, weights) for weights in (np.ones(len(rows), bool), near_median)]
     solution, sigma, outliers = min(fits, key=lambda each: (max(each[1], FINE_SIGMA), each[2]))
     return terms @ solution, sigma, outliers
@@ -126,10 +128,15 @@ def _fit(rows: FloatArray, levels: FloatArray, used: Mask) -> tuple[FloatArray, 
     for _ in range(4):
         some = rows[used]  # the normal equations are small; `lstsq` also solves those of too few points
         solution = np.linalg.lstsq(some.T @ some, some.T @ levels[used], rcond=None)[0]
-        errors = np.abs(rows @ solution - levels).max(axis=1)
+        errors = largest(np.abs(rows @ solution - levels))
         sigma = float(np.median(errors))
         used = errors < 4 * max(sigma, FINE_SIGMA)
     return np.asarray(solution, np.float64), sigma, float(np.mean(errors > max(12.0, 4 * sigma)))
+
+
+def largest(channels: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """The largest of three channels (..., 3); NumPy's own maximum of so few takes ten times as long."""
+    return np.maximum(np.maximum(channels[..., 0], channels[..., 1]), channels[..., 2])
 
 
 def _box_mean(plane: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
