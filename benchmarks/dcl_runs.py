@@ -38,7 +38,7 @@ class Experiment:
     def commands(self) -> list[str]:
         """The commands."""
         folder = f"records/dcl/{self.name}"
-        run = f"everlearn run --learner dcl {self.arguments} --record {folder}"
+        run = f"everlearn run --learner dcl --device cpu {self.arguments} --record {folder}"
         protocols = (each.partition(" ") for each in self.protocols)
         return [run, *(f"everlearn evaluate {name} {folder} {more}".strip() for name, _, more in protocols)]
 
