@@ -51,11 +51,8 @@ class ImageComparison:
         n, m = poses.shape[:2]
         if self.residual == "squared":
             return index.candidates(_warped(images, poses), k)
-        found, scales, step = (
-            [],
-            CODE_FACTOR * residual_scales(_channels(images))[:, -1],
-            max(1, MAX_WARPED // m),
-        )
+        scales = CODE_FACTOR * residual_scales(_channels(images))[:, -1]
+        found, step = [], max(1, MAX_WARPED // m)
         for start in range(0, n, step):
             some = slice(start, start + step)
             warped = _warped(images[some], poses[some])

@@ -230,9 +230,8 @@ class DCL(ExemplarLearner):
             return self.exemplars.nearest(pose.canonical_images(images, poses), poses.double().numpy())
         n_first = min(FIRST_CANDIDATES * self.n_angles, self.n_candidates)
         match = self.exemplars.search(images, poses, n_first, search_grid(self.n_angles, 1))
-        grid = search_grid(self.n_angles, self.n_scales)
-        if self.residual == "robust" and self.n_angles == 1:
-            grid = neighbor_grid()
+        is_near = self.residual == "robust" and self.n_angles == 1
+        grid = neighbor_grid() if is_near else search_grid(self.n_angles, self.n_scales)
         has_moved = np.ones(len(images), bool)  # another search from the same pose would find the same
         for _ in range(self.n_search_rounds - 1):
             is_certain = match.residuals <= CERTAIN_RATIO * match.runner_up_residuals
