@@ -66,7 +66,7 @@ EXPERIMENTS = (
     Experiment(
         "figure-3",
         "Regularisation methods over a long horizon",
-        (DCL, *REGULARISED),
+        (DCL, "naive", *REGULARISED),
         (_collapses(*REGULARISED), _dcl_retains(*REGULARISED)),
         accuracy_curves,
     ),
