@@ -1,10 +1,11 @@
 """The runs of the paper at three scales.
 
-Laptop: DCL and the replay of figure 4 learn 500 tasks, A-GEM 50, as in the paper. They see each image once,
-together with three stored ones, and have the defaults of classifiers, chosen on seed 100. The other baselines
-are shorter. They use `pooled`, the former default backbone, on images downsampled to 32 px; replay methods see
-each new image once, together with three replayed ones, and the others train for three epochs per task, the
-number needed to learn one well. Their settings were chosen on the stream with seed 9, which is not reported.
+Laptop: DCL and the replay of figure 4 learn 500 tasks, A-GEM 50, as in the paper, each image once; replay
+adds three stored images for each new one. Replay and A-GEM have the defaults of classifiers, chosen on seed
+100. The other baselines are shorter. They use `pooled`, the former default backbone, on images downsampled to
+32 px; replay methods see each new image once, together with three replayed ones, and the others train for
+three epochs per task, the number needed to learn one well. Their settings were chosen on the stream with seed
+9, which is not reported.
 
 Paper: 500 tasks of 10 shapes on a 5^4 grid, ResNet-18, Adam at 0.001, batches of 256, 5 epochs, and the
 strengths and buffer sizes of the paper. A-GEM ends after 50 tasks and L2P after 100, as in the paper.
