@@ -108,6 +108,12 @@ def test_headings_are_not_cut_in_a_narrow_terminal(runs: dict[str, Record]) -> N
     assert "…" not in text.splitlines()[1]
 
 
+def test_a_name_with_brackets_is_shown_as_it_is(runs: dict[str, Record], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(runs["naive"].folder, tmp_path / "copy"))
+    (copy / "name.txt").write_text("a [/b] c\n")
+    assert "a [/b] c" in repr(compare([Record(copy)]))
+
+
 def test_unfinished_run(unfinished: Record) -> None:
     assert "1 of 3" in _printed([unfinished])
     (row,) = compare([unfinished]).rows

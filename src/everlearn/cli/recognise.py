@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from everlearn import files
-from everlearn.cli.arguments import check_path
+from everlearn.cli.arguments import Whole, check_path
 from everlearn.cli.output import NONE, CommandResult, ConsoleArg, counted, table
 from everlearn.errors import BadInput
 
@@ -29,7 +29,7 @@ def teach(
     features: str = "auto",
     weights: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     upright: Annotated[bool, Parameter(negative=())] = False,
-    keep: Annotated[int | None, Parameter(show_default=False)] = None,
+    keep: Annotated[Whole | None, Parameter(show_default=False)] = None,
     policy: Annotated[Policy | None, Parameter(show_default=False)] = None,
     combine: Annotated[Combine | None, Parameter(show_default=False)] = None,
     stored: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,

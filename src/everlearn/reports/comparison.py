@@ -125,9 +125,9 @@ class Comparison:
     def __repr__(self) -> str:
         from rich.console import Console
 
-        console = Console(width=TEXT_WIDTH, file=io.StringIO())
-        console.print(self.text())
-        return str(console.file.getvalue()).rstrip()  # type: ignore[attr-defined]  # it is a StringIO
+        text = io.StringIO()
+        Console(width=TEXT_WIDTH, file=text, markup=False).print(self.text())  # names may contain brackets
+        return text.getvalue().rstrip()
 
     def _repr_html_(self) -> str:
         columns = self.columns()

@@ -21,6 +21,10 @@ MANIFEST = "everlearn-archive.json"
 VERSION = 1
 PARTIAL = ".unpacking"
 """Folder in which an archive is unpacked before its records are moved to their places."""
+DAMAGE_ERRORS = (
+    tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError, TypeError, RecursionError,
+)  # fmt: skip
+"""Errors of reading an archive or a manifest that has another structure."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes done, and the number of all bytes."""
@@ -86,7 +90,9 @@ def unpack(
                 for name in names:
                     files.disk.rename(partial / name, root / name)
                 files.sync_folder(root)
-        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError) as error:
+        except BadInput:
+            raise
+        except DAMAGE_ERRORS as error:
             raise BadInput(f"{path} is damaged or not an archive of `everlearn pack`: {error}") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)

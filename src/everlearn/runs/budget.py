@@ -145,7 +145,7 @@ class Costs:
     def fit_epochs(self, budget: Budget, size: int) -> int:
         """The most epochs within FLOPs and images; raises an error if one is too many."""
         other, once = self.flops(0, size), self.flops(1, size)
-        flops, images = budget.flops or math.inf, budget.images or math.inf
+        flops, images = (math.inf if each is None else each for each in (budget.flops, budget.images))
         if once > flops or self.n_images > images:
             raise BadInput(
                 f"one epoch takes {format_amount(once)} FLOPs and {format_amount(self.n_images)} images, "

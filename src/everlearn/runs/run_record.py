@@ -80,6 +80,8 @@ class Record:
         """The specification of the run, as plain values."""
         spec = _read_json(self.folder / SPEC)
         check_format(spec, f"the record {self.folder}")
+        if not all(isinstance(spec.get(section), dict) for section in ("stream", "learner")):
+            raise BadInput(f"{self.folder / SPEC} is damaged: it has no stream or no learner; {RESTORE}")
         return spec
 
     @property

@@ -266,7 +266,8 @@ def _track(events: Iterator[Event], record: Record, tracker: str, place: str | N
             n_points += len(new)
             yield event
     finally:
-        writer.close(finished=isinstance(event, RunEnded))
+        with _errors_of(tracker, record):
+            writer.close(finished=isinstance(event, RunEnded))
 
 
 @contextmanager

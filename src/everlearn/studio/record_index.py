@@ -117,6 +117,9 @@ class RecordIndex:
         return [{**summary, "running": self._is_running(summary)} for _, summary in recent]
 
     def _read(self) -> None:
+        for name, folder in list(self._others.items()):
+            if not has_record(folder):  # it was moved or deleted
+                del self._others[name]
         names = [*sorted(_record_names(self.root, MAX_DEPTH)), *self._others]
         self._cache = {name: self._summary(name) for name in names}
         unfinished = [name for name, (_, summary) in self._cache.items() if not summary.get("finished")]

@@ -1,7 +1,6 @@
 """An executor on a Slurm cluster, through submitit."""
 
 import math
-import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +132,7 @@ class SlurmHandle(ProcessHandle):
 def run_command(command: Sequence[str], threads: int, folder: str, stop_file: str) -> tuple[int | None, str]:
     """In a job: run an everlearn command until it ends or is requested to; its exit code and error."""
     here = Path(folder) if Path(folder).is_dir() else None
-    child = ChildProcess(command, threads=threads, environment=dict(os.environ), folder=here)
+    child = ChildProcess(command, threads=threads, folder=here)
     while (code := child.wait(POLL_INTERVAL)) is None:
         if Path(stop_file).exists():
             child.terminate()
