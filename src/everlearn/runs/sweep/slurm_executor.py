@@ -4,7 +4,7 @@ import math
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -132,8 +132,8 @@ class SlurmHandle(ProcessHandle):
 def run_command(command: Sequence[str], threads: int, folder: str, stop_file: str) -> tuple[int | None, str]:
     """In a job: run an everlearn command until it ends or is requested to; its exit code and error."""
     here = Path(folder) if Path(folder).is_dir() else None
-    child = ChildProcess(command, threads=threads, folder=here)
-    while (code := child.wait(POLL_INTERVAL)) is None:
-        if Path(stop_file).exists():
-            child.terminate()
-    return code, child.error() if code else ""
+    with closing(ChildProcess(command, threads=threads, folder=here)) as child:
+        while (code := child.wait(POLL_INTERVAL)) is None:
+            if Path(stop_file).exists():
+                child.terminate()
+        return code, child.error() if code else ""
