@@ -58,7 +58,7 @@ class Interval:
 
     @property
     def margin(self) -> float:
-        """The number after ± in tables: the standard deviation of fewer than 5 values, else half of the width."""
+        """The number after ± in tables: the deviation of fewer than 5 values, else the half-width."""
         return self.std if self.n < MIN_FOR_INTERVAL and not math.isnan(self.std) else self.half_width
 
 

@@ -139,8 +139,8 @@ class ProbeResults(NamedTuple):
 class Retention(NamedTuple):
     """How a probe's score is retained over a run, from the evaluations at the ends of tasks.
 
-    "The task" is the last task of the probe's environment before the last task of the run. An environment that
-    occurs in the last task only has none, since it cannot be forgotten.
+    "The task" is the last task of the probe's environment before the last task of the run. An environment
+    that occurs in the last task only has none, since it cannot be forgotten.
     """
 
     final: float  # score at the end

@@ -85,8 +85,9 @@ def _best_splits(
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Gain, column and last left bin of the best split of each node; gain 0 if no split exceeds `min_gain`.
 
-    Every node considers all columns: on a random subset, a node would split by an irrelevant column, which would
-    then look important. Columns are compared in random order, so that equal columns share the importance.
+    Every node considers all columns: with a random subset, a node might split by an irrelevant column, which
+    would then look important. Columns are compared in random order, so that equal columns share the
+    importance.
     """
     n_nodes, n_columns, _ = counts.shape
     n_left, left = counts.cumsum(axis=2)[..., :-1], sums.cumsum(axis=2)[..., :-1]

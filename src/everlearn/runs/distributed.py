@@ -1,7 +1,7 @@
 """Data-parallel runs: one run in several processes.
 
 Every rank runs the whole training loop with the same learner; only the networks split their batches. Rank 0
-writes the record. All ranks compare their events and agree on when to stop.
+writes the record. All ranks compare their events and stop after the same one.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ VARIABLES = {
 
 
 class RanksDisagree(BadInput):
-    """Ranks that should compute the same do not."""
+    """The ranks have computed different results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,7 +298,7 @@ def _fingerprint(event: Event) -> int:
 
 @contextmanager
 def rank_error_context(folder: Path) -> Iterator[None]:
-    """Add to errors of lost ranks how to continue."""
+    """Add to errors of lost ranks the command that continues the run."""
     try:
         yield
     except (RankLost, RanksDisagree) as error:

@@ -50,12 +50,13 @@ from everlearn.settings import differences
 
 if TYPE_CHECKING:
     import torch
+
 CHECKPOINT_INTERVAL = 60.0
-"""Seconds of work that an interruption may cost at most."""
+"""Maximum seconds of work that an interruption may lose."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
 """Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
 ADDED = ("numpy", "instructions")
-"""Facts about the machine that records of older versions do not have."""
+"""Facts about the machine that records of older versions lack."""
 STEP_TIMEOUT = 4.0
 """Seconds that a step may take after a stop signal, so that a run ends within five."""
 

@@ -20,7 +20,7 @@ RESTORE = "restore the record from a backup"
 KEPT = 2
 FORMAT = 1
 LAST_BYTES = 1 << 12
-"""Bytes that are read first from the end of a log; most readers need its last line only."""
+"""Bytes of the first read from the end of a log; most readers need its last line only."""
 
 
 class Mark(TypedDict):
@@ -127,7 +127,7 @@ def _parse(line: bytes, where: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints in a folder; those that do not belong to the `run`, given by its hash, are rejected."""
+    """The checkpoints in a folder; those of another run than `run`, a hash of its spec, are rejected."""
 
     folder: Path
     run: str

@@ -84,7 +84,7 @@ class MultipleChoiceResult(base.Result):
 class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
     """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
 
-    All methods get the same questions about classes that were not trained (Dziadzio et al. 2023, section 5.4).
+    All methods get the same questions about untrained classes (Dziadzio et al. 2023, section 5.4).
     """
 
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)

@@ -40,7 +40,7 @@ class NamingAccuracy(base.Result):
 
 
 class OpenWorldResult(base.Result):
-    """Accuracy, discoveries, questions and errors, compared with a learner that is given all names at once."""
+    """Accuracy, discoveries, questions and errors, beside a learner that is given all names at once."""
 
     n_known: int  # classes that were known before
     n_new: int
@@ -75,10 +75,10 @@ class OpenWorld(base.Protocol[OpenWorldResult]):
     """Discovery of new classes that appear unannounced among known ones.
 
     An image whose novelty is above a threshold is unknown and starts a group; images that are similar to a
-    group are added to it. When a group has `group_size` images, an oracle names it after most of them, and the
-    class is known. The reference is given the name of every class with its first image and stores only that
-    image, so its accuracy on new classes is over other images and with fewer exemplars. Thresholds are chosen
-    on validation images of known classes.
+    group are added to it. When a group has `group_size` images, an oracle names it after most of them, and
+    the class is known. The reference is given the name of every class with its first image and stores only
+    that image, so its accuracy on new classes is over other images and with fewer exemplars. Thresholds are
+    chosen on validation images of known classes.
     """
 
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory, Rejects)

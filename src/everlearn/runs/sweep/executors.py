@@ -134,7 +134,7 @@ class LocalExecutor(Executor):
         return child
 
     def _gpus_in_use(self) -> list[str]:
-        """Forget processes that have ended; the GPUs of the others."""
+        """The GPUs of running processes; removes those that have ended."""
         self._children = {child: gpus for child, gpus in self._children.items() if child.is_alive}
         return list(self._children.values())
 

@@ -108,11 +108,10 @@ class RemoteProcess:
     def __init__(
         self, command: Sequence[str], threads: int, folder: str, environment: Mapping[str, str]
     ) -> None:
-        here = Path(folder) if Path(folder).is_dir() else None
-        self._child = ChildProcess(command, threads=threads, environment=environment, folder=here)
+        self._child = ChildProcess(command, threads=threads, environment=environment, folder=Path(folder))
 
     def started(self) -> None:
-        """Answers once the actor exists."""
+        """Return once the actor exists."""
 
     def wait(self) -> tuple[int | None, str]:
         """Wait until the child ends; its exit code and error."""
