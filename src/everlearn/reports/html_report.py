@@ -72,7 +72,7 @@ def _page(comparison: Comparison) -> str:
 
 
 def _bands(groups: Sequence[Group]) -> str:
-    """What the bands of figures are, if there are any."""
+    """The meaning of bands in figures, if there are any."""
     has_seeds = any(len(group.runs) > 1 for group in groups)
     return f"<p>{BANDS}</p>\n" if has_seeds else ""
 

@@ -299,7 +299,7 @@ def summary(results: RunResults) -> dict[str, Any]:
 
 
 def phase_seconds(record: Record) -> dict[str, float]:
-    """Seconds of each phase of a run and of what is none of them, "other"; empty if they were not recorded.
+    """Seconds of each phase of a run, and of all else as "other"; empty if they were not recorded.
 
     Example:
         >>> import everlearn, tempfile

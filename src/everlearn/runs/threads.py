@@ -29,8 +29,8 @@ def n_threads(
     """The number of torch threads of a run.
 
     The first that applies: the setting of the spec; a choice outside of the run; the number of the record
-    that is resumed; one for a small network; the fastest number. A resumed run keeps its number, since sums of
-    several threads differ in their last bits.
+    that is resumed; one for a small network; the fastest number. A resumed run keeps its number, since sums
+    of several threads differ in their last bits.
     """
     if spec.threads is not None:
         return spec.threads
