@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 from benchmarks.table import machine
 from everlearn import Recogniser
 from everlearn.evaluation import samples
@@ -211,7 +211,7 @@ def _cell(values: list[float]) -> str:
 
 def with_table(text: str) -> str:
     """The page with an updated table."""
-    return between(text, BEGIN, END, table(json.loads(RECORD.read_text("utf-8"))["rows"]))
+    return replace_section(text, BEGIN, END, table(json.loads(RECORD.read_text("utf-8"))["rows"]))
 
 
 def main(words: list[str], measure: Callable[[], list[dict[str, Any]]] = run) -> None:
