@@ -53,9 +53,8 @@ def computed(kept: dict[str, Any]) -> str:
 def with_figures(text: str) -> str:
     """The page with updated tables."""
     kept = json.loads(RESULTS.read_text())
-    return replace_section(
-        replace_section(text, BEGIN, END, measured(kept)), COMPUTED, END_COMPUTED, computed(kept)
-    )
+    text = replace_section(text, BEGIN, END, measured(kept))
+    return replace_section(text, COMPUTED, END_COMPUTED, computed(kept))
 
 
 if __name__ == "__main__":

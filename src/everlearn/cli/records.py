@@ -144,7 +144,8 @@ def compare(
 ) -> CommandResult:
     """Compare runs in a table; runs that differ only in seeds form one row.
 
-    Says what ± is, how many test images accuracies near 1 rest on, and which records were not counted.
+    Notes below the table explain ±, name the number of test images behind accuracies near 1, and list records
+    that were left out.
 
     Args:
         runs: Records, or folders of records.
@@ -161,10 +162,14 @@ def compare(
     texts = {".csv": comparison.to_csv, ".tex": comparison.to_latex, ".md": comparison.to_markdown}
     for ending, path in chosen.items():
         files.write(path, texts[ending]().encode())
-    written = dict(
-        zip(("csv", "latex", "markdown"), (path and str(path) for path in outs.values()), strict=True)
-    )
-    return CommandResult({"rows": comparison.rows, "notes": comparison.notes, **written}, comparison.text)
+    data = {
+        "rows": comparison.rows,
+        "notes": comparison.notes,
+        "csv": csv and str(csv),
+        "latex": latex and str(latex),
+        "markdown": markdown and str(markdown),
+    }
+    return CommandResult(data, comparison.text)
 
 
 def plot(

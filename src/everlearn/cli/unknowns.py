@@ -59,7 +59,7 @@ def as_data(group: "UnknownGroup") -> dict[str, Any]:
 
 
 def check_terminal() -> None:
-    """Raise unless questions can be answered."""
+    """Raise unless stdin is a terminal."""
     if not sys.stdin.isatty():
         raise BadInput("--interactive needs a terminal; use --keep-unknown, then `everlearn unknowns`")
 
