@@ -291,6 +291,7 @@ def _check_url(url: str, key: str | None) -> None:
     try:
         parts = urllib.parse.urlsplit(url)
         host, _ = parts.hostname, parts.port
+        (parts.path + parts.query).encode("ascii")
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.errors import BadInput
 from everlearn.evaluation import Cost, Row, ScoreTable, metrics, stability
 from everlearn.evaluation.intervals import SIGNED_UNIT, UNBOUNDED, UNIT, Bounds, Curve
 from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.runs.phases import CPU, EVALUATE, PHASES
 from everlearn.runs.run_record import Record
-from everlearn.runs.storage import RESTORE
+from everlearn.runs.storage import damage_reported
 
 FIRST_BATCHES = 10
 """Batches of a task that count for the learning curve area."""
@@ -79,10 +78,8 @@ class RunResults:
     @classmethod
     def from_record(cls, record: Record) -> "RunResults":
         """Read a record."""
-        try:
+        with damage_reported(record.folder):
             return cls._read(record)
-        except (KeyError, TypeError) as error:
-            raise BadInput(f"{record.folder} is damaged ({error!r:.100}); {RESTORE}") from error
 
     @classmethod
     def _read(cls, record: Record) -> "RunResults":

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -113,6 +114,15 @@ def read_log_reversed(path: Path, begin: int = 0) -> Iterator[dict[str, Any]]:
             end, rest, is_tail = start, first, False if complete else is_tail
         if rest and not is_tail:
             yield _parse(rest, str(path))
+
+
+@contextmanager
+def damage_reported(folder: Path) -> Iterator[None]:
+    """Raise `BadInput` where lines of the logs of a record lack keys or have values of the wrong type."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{folder} is damaged ({error!r:.100}); {RESTORE}") from error
 
 
 def _parse(line: bytes, where: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from everlearn.files import lock_holder
 from everlearn.runs.events import RunEnded
 from everlearn.runs.progress import tasks_trained
 from everlearn.runs.run_record import EVENTS, SCORES, SECONDS, Record
+from everlearn.runs.storage import damage_reported
 
 Point = tuple[float, float]
 Curves = dict[str, list[Point]]
@@ -143,14 +144,13 @@ class CurveReader:
     def read(self, max_held: int | None = None) -> Curves:
         """All new points; if there are more than `max_held`, those read so far are downsampled in between."""
         curves: Curves = {}
-        for name, log in self._logs.items():
-            for line in log.read():
-                for curve, (x, y) in self._measure(name, line).items():
-                    if math.isfinite(y):
-                        points = curves.setdefault(curve, [])
-                        points.append((x, y))
-                        if max_held and len(points) > max_held:
-                            points[:] = downsample(points, max_held // 4)
+        with damage_reported(self.record.folder):
+            for curve, (x, y) in self._points():
+                if math.isfinite(y):
+                    points = curves.setdefault(curve, [])
+                    points.append((x, y))
+                    if max_held and len(points) > max_held:
+                        points[:] = downsample(points, max_held // 4)
         return curves
 
     def restart(self) -> None:
@@ -159,6 +159,12 @@ class CurveReader:
         self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}
+
+    def _points(self) -> Iterator[tuple[str, Point]]:
+        """The new points, with the names of their curves."""
+        for name, log in self._logs.items():
+            for line in log.read():
+                yield from self._measure(name, line).items()
 
     def _measure(self, log: str, line: dict[str, Any]) -> dict[str, Point]:
         """The points that one line of a log adds."""
