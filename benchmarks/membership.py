@@ -128,7 +128,7 @@ def _attack(learner: Any, batch: Batch) -> Scores:
 
 
 def _memory_areas(stream: Stream, seed: int, n_erased: int) -> Iterator[tuple[str, Areas]]:
-    """The same for a memory of `everlearn teach`, which is not trained."""
+    """AUC of the attacks on a memory of `everlearn teach`, which is not trained."""
     tasks = [stream.task(k) for k in range(N_THINGS // CLASSES_PER_TASK)]
     taught = Batch.concatenate([task.exemplars for task in tasks])
     others = _some(stream.task(N_TASKS).train, N_ASKED)

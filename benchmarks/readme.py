@@ -135,7 +135,7 @@ def _value(row: Row) -> str:
 
 
 def with_tables(path: Path) -> str:
-    """A page with its tables brought up to date."""
+    """A page with updated tables."""
     text = path.read_text("utf-8")
     if path == README:
         return replace_section(text, *SUMMARY, summary())

@@ -82,7 +82,7 @@ def _sources() -> Iterator[str]:
             yield f"| {case.name} | {case.source.name} | {case.source.known} | {case.differs} |"
 
 
-def alike() -> str:
+def common_settings() -> str:
     """Settings common to all runs."""
     return "\n".join(["```", *(f"{name} = {value}" for name, value in DIGITS.items()), "```"])
 
@@ -92,7 +92,7 @@ TABLES = {
     "sources": sources,
     "fashion": fashion,
     "settings": settings,
-    "alike": alike,
+    "alike": common_settings,
     "backbones": backbone_trials.table,
     "trials": rival_trials.table,
 }

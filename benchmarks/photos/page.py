@@ -40,7 +40,7 @@ def accuracies(name: str, methods: Sequence[str] | None = None) -> str:
 
 
 def curve(name: str) -> str:
-    """The same with a row for each condition, for sets of many conditions."""
+    """A table of accuracies with a row for each condition, for sets of many conditions."""
     found = _found(name)
     conditions = dict.fromkeys(result.condition for results in found.values() for result in results)
     rows = []
