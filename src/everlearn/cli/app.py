@@ -96,7 +96,7 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> C
     """Install completion of commands for bash, zsh or fish.
 
     Args:
-        shell: The shell; default: the present one.
+        shell: The shell; default: the current one.
     """
     from cyclopts.completion.detect import ShellDetectionError
 

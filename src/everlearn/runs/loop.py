@@ -178,7 +178,7 @@ class RunState:
         self.learner.load(state["learner"])
 
     def run_ended(self) -> RunEnded:
-        """The last event, with the digest of the present state."""
+        """The last event, with the digest of the current state."""
         return RunEnded(self.n_tasks, digest(self.state())[:32])
 
     def _run_started(self) -> RunStarted:

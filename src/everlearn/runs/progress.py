@@ -15,13 +15,13 @@ TRAINING_SHARE = 0.8
 class Progress(NamedTuple):
     """How far a run is."""
 
-    done: float  # tasks finished, with a fraction for the present task
+    done: float  # tasks finished, with a fraction for the current task
     n_tasks: int | None  # tasks of the run; None before it starts
     accuracy: float | None  # accuracy of the latest evaluation, if any
 
 
 def tasks_trained(step: Mapping[str, Any], epochs: int) -> float:
-    """Tasks trained on after a `TrainStep`, with a fraction for the present task.
+    """Tasks trained on after a `TrainStep`, with a fraction for the current task.
 
     Example:
         >>> tasks_trained({"task": 3, "epoch": 0, "batch": 4, "n_batches": 10}, epochs=1)

@@ -318,7 +318,7 @@ class Recorder:
 
 
 def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any]:
-    """Versions and hardware that exact results depend on; default: the present number of threads."""
+    """Versions and hardware that exact results depend on; default: the current number of threads."""
     import torch
 
     return {

@@ -62,7 +62,7 @@ class Log:
             files.disk.sync(self._file)
 
     def mark(self) -> Mark:
-        """The present end of the log."""
+        """The current end of the log."""
         return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
     def check(self, mark: Mark) -> None:

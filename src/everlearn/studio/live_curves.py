@@ -97,7 +97,7 @@ class SharedCurves:
         return self._reader.is_finished
 
     def since(self, generation: int | None, n_sent: Mapping[str, int]) -> tuple[int, Curves]:
-        """The present generation, and the points that were not sent; all points if it has changed."""
+        """The current generation, and the points that were not sent; all points if it has changed."""
         with self._lock:
             if time.monotonic() >= self._read_at + self._min_interval:
                 self._read_at = time.monotonic()
