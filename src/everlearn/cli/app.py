@@ -30,7 +30,7 @@ ADVICE: dict[type[OSError], str] = {
     NotADirectoryError: "name a folder",
     PermissionError: "choose one that you have access to",
 }
-"""What to try, by the error of the operating system."""
+"""Advice by error of the operating system."""
 ROOT_FLAGS = ("--help", "--json", "--debug")
 INVALID = 2
 INTERRUPTED = 130  # as shells report a program that Ctrl-C ended

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 SIGNAL_OFFSET = 128
-"""What a shell adds to the number of a signal to form an exit code."""
+"""Exit codes of a shell for signals are this plus the number of the signal."""
 NONE = "–"
 
 UpdateProgress = Callable[[float, int | None, str], None]

@@ -60,7 +60,7 @@ class SweepOutcome(NamedTuple):
         }
 
     def messages(self) -> list[str]:
-        """What went wrong, one line each."""
+        """Failures, one line each."""
         lines = [f"{each.record} failed: {each.reason}" for each in self.failed]
         if self.ended.signal is not None:
             left, total = self.ended.n_left, self.ended.n_finished + self.ended.n_failed + self.ended.n_left

@@ -13,7 +13,7 @@ Detected = Literal["new", "known", "missed"]
 
 @dataclass(frozen=True, kw_only=True)
 class StageDetection:
-    """How a learner detected one stage of the schedule."""
+    """Detection of one stage of the schedule by a learner."""
 
     name: str  # environment of the stage
     is_new: bool  # whether it is the first stage of this environment

@@ -137,7 +137,7 @@ class ProbeResults(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """How a probe's score is retained over a run, from the evaluations at the ends of tasks.
+    """Retention of a probe's score over a run, from the evaluations at the ends of tasks.
 
     "The task" is the last task of the probe's environment before the last task of the run. An environment
     that occurs in the last task only has none, since it cannot be forgotten.

@@ -64,7 +64,7 @@ class FigurePart(Generic[T]):
 
     @property
     def caption(self) -> str:
-        """What it shows, in one line."""
+        """Description in one line."""
         return (inspect.getdoc(self.draw) or "").partition("\n")[0]
 
 

@@ -18,7 +18,7 @@ MAX_KEPT = 1_000_000
 
 @dataclass(frozen=True)
 class ExemplarSelection:
-    """How many images of a class are kept, which ones, and how they are combined; settings of a memory.
+    """Number and choice of the images kept of a class, and how they are combined; settings of a memory.
 
     Attributes:
         keep: images of each class; None for all.

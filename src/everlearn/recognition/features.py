@@ -39,7 +39,7 @@ N_ANGLES, N_CELLS, COLOUR_WEIGHT = 8, 8, 0.7
 
 
 class Features(Protocol):
-    """What a memory needs to compare images.
+    """Data that a memory needs to compare images.
 
     Attributes:
         name: stored with the memory, so that it is opened with the same features.

@@ -35,7 +35,7 @@ GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 CHANNEL_PRIOR = 100.0
 """Weight of the prior that the gain of a channel is the common one, for each point."""
 MAX_CHANNEL_RATIO, MAX_CHANNEL_OFFSET = 1.5, 40.0
-"""How far gain and offset of a channel may be from the common ones."""
+"""Maximum deviation of gain and offset of a channel from the common ones."""
 
 
 @compiled

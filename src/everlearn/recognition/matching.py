@@ -190,7 +190,7 @@ def _scene_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bo
 
 
 def _relative_margin(by_row: FloatArray, found: Match, labels: IntArray) -> float:
-    """How far the best class is above the next one, relative to the spread of all similarities."""
+    """Margin of the best class over the next one, relative to the spread of all similarities."""
     others = by_row[(labels != found.label) & (by_row > -2.0)]
     return float((found.scores[0] - others.max()) / (others.std() + 1e-6)) if len(others) else 0.0
 
@@ -209,7 +209,7 @@ def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
 
 
 def _n_candidates(view: View, similarities: FloatArray) -> tuple[int, int]:
-    """How many of the best classes are searched for, and how many of their poses are aligned."""
+    """The number of best classes that are searched for, and of their poses that are aligned."""
     if len(similarities) > 1 and similarities[0] - similarities[1] > CLEAR_MARGIN:
         return 1, N_ALIGNED
     n_alike = int((similarities > similarities[0] - ALIKE).sum())

@@ -64,7 +64,7 @@ class Metric:
         return [self.dual_of(i, each) for i, each in enumerate(layers)]
 
     def dual_of(self, i: int, layer: Descriptors) -> Descriptors:
-        """The same for one layer."""
+        """These vectors for one layer."""
         basis = self.directions[i]
         return np.asarray(layer - (layer @ basis * self.removed[i]) @ basis.T)
 

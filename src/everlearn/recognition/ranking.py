@@ -1,4 +1,4 @@
-"""Which of the exemplars that were aligned with an image is the best one."""
+"""Choice of the best of the exemplars that were aligned with an image."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

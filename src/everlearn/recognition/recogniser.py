@@ -111,7 +111,7 @@ class Recogniser:
 
     @property
     def selection(self) -> ExemplarSelection:
-        """How many images of a class are kept, which ones, and how they are combined."""
+        """Number and choice of the images kept of a class, and how they are combined."""
         found = self._memory.settings
         return ExemplarSelection(**{key: found[key] for key in ("keep", "policy", "combine") if key in found})
 

@@ -29,7 +29,7 @@ TEXTURED, OCTAVES = 0.3, (3, 6, 12, 24, 48)
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Where the object of a rotated view is: in units of the exemplar's frame, which is 2 wide.
+    """Position of the object of a rotated view: in units of the exemplar's frame, which is 2 wide.
 
     Attributes:
         angle: by which the exemplar was rotated, counterclockwise.

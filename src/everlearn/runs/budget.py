@@ -42,7 +42,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """A run that meets a budget, and what it costs."""
+    """A run that meets a budget, and its costs."""
 
     spec: RunSpec
     settings: Mapping[str, Any]  # the chosen ones, by dotted names

@@ -14,7 +14,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 MAX_ERROR_BYTES = 4096
 SIGNAL_OFFSET = 128
-"""What a shell adds to the number of a signal to form an exit code."""
+"""Exit codes of a shell for signals are this plus the number of the signal."""
 
 
 class ChildProcess:

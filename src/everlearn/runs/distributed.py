@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from everlearn.runs.child_process import ChildProcess
 
 TIMEOUT = timedelta(minutes=10)
-"""How long to wait for a rank that does not answer."""
+"""Maximum time to wait for a rank that does not answer."""
 N_JOINED = "joined"
 """Key of the store that counts the ranks that have joined."""
 MAX_PROCESSES = 1024
@@ -240,7 +240,7 @@ def _loopback_only() -> Iterator[None]:
 
 
 def _exit_reason(children: "Sequence[ChildProcess]") -> str:
-    """Which rank ended and why, if known."""
+    """The rank that ended, and the reason if it is known."""
     for rank, child in enumerate(children, start=1):
         if child.wait(EXIT_TIMEOUT / len(children)) is not None:
             return f"rank {rank} of {len(children) + 1} ended ({child.error()}): "

@@ -333,7 +333,7 @@ def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any
 
 
 def machine_changes(saved: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """What differs between two machines; facts that an older version did not record are taken as equal.
+    """Differences between two machines; facts that an older version did not record are taken as equal.
 
     Example:
         >>> machine_changes({"threads": 1}, {"threads": 2, "instructions": "AVX2"})

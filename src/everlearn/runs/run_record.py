@@ -92,7 +92,7 @@ class Record:
 
     @property
     def sources(self) -> dict[str, Any]:
-        """Where components from outside the package come from, by reference."""
+        """Origins of components from outside the package, by reference."""
         path = self.folder / SOURCES
         return _read_json(path) if path.is_file() else {}
 

@@ -175,7 +175,7 @@ class RunSpec(Settings):
         return sha256(self.to_json().encode())
 
     def sources(self) -> dict[str, dict[str, str]]:
-        """Where the components from outside the package come from, by reference."""
+        """Origins of the components from outside the package, by reference."""
         backbone = self.learner.settings.get("backbone")
         references = {
             self.learner.name: learners.REGISTRY,

@@ -27,7 +27,7 @@ AXES: dict[Axis, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class CurveView:
-    """What a figure of curves shows."""
+    """Content of a figure of curves."""
 
     curve: str  # one of `CURVES`
     axis: Axis = "tasks"  # of x

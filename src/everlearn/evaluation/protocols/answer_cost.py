@@ -15,7 +15,7 @@ MIN_BATCHES = 3
 
 
 class AnswerCostResult(base.Result):
-    """What the prediction of one label costs."""
+    """Cost of the prediction of one label."""
 
     n_images: int
     flops: float | None  # None if the learner predicts without torch

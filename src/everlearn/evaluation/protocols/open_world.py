@@ -32,7 +32,7 @@ N_PARTS = 10
 
 
 class NamingAccuracy(base.Result):
-    """How often a learner names the images of a sequence correctly."""
+    """Share of the images of a sequence that a learner names correctly."""
 
     known: float  # share of images of classes that were known before, named correctly
     new: float | None  # the same for new classes after they were named; None if none was named

@@ -20,7 +20,7 @@ MAX_WORKERS, MAX_GPUS, MAX_MEMORY = 4096, 1024, 2**60
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How many processes run at a time, and the resources of each.
+    """The number of processes that run at a time, and the resources of each.
 
     On this machine no process is started beside others while less than its `memory` is free.
 

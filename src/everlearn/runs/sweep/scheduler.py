@@ -30,7 +30,7 @@ from everlearn.runs.sweep.jobs import Command, Job, check_jobs, estimate_seconds
 POLL_INTERVAL = 0.2
 MAX_RETRIES = 1000
 MAX_LOSSES = 20
-"""How often a job is restarted after its machine was lost; with more losses, the job itself is the cause."""
+"""Maximum restarts of a job after its machine was lost; with more losses, the job itself is the cause."""
 
 
 def run_jobs(
