@@ -43,8 +43,8 @@ def _few_images(groups: Sequence[Group]) -> Iterator[str]:
         if 0 < n < FEW_IMAGES:
             found = wilson_interval(n // 2, n)
             yield (
-                f"{group.short}: the accuracy of a seed is measured on {n:,} test images, which alone leaves an "
-                f"uncertainty of up to ±{found.half_width:.2f}; raise evaluation.n_images."
+                f"{group.short}: the accuracy of a seed is measured on {n:,} test images, which alone leaves "
+                f"an uncertainty of up to ±{found.half_width:.2f}; raise evaluation.n_images."
             )
 
 
