@@ -22,7 +22,7 @@ BODY = {"model": "m", "messages": chat_messages(QUESTIONS[1][0])}
 
 
 class Clock:
-    """Time that passes only in `sleep`."""
+    """A clock that advances only in `sleep`."""
 
     def __init__(self) -> None:
         self.time, self.waits = 100.0, list[float]()

@@ -36,7 +36,7 @@ def test_rows_are_complete_json(runs: dict[str, Record]) -> None:
     assert low <= mean <= high
 
 
-def test_notes_say_what_the_numbers_rest_on(runs: dict[str, Record], tmp_path: Path) -> None:
+def test_notes_explain_the_numbers(runs: dict[str, Record], tmp_path: Path) -> None:
     copy = Record(shutil.copytree(runs["er-0"].folder, tmp_path / "copy"))
     comparison = compare([runs["er-0"], runs["er-1"], copy])
     legend, *others = comparison.notes
