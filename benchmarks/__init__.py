@@ -1,1 +1,1 @@
-"""Speed and accuracy, beside the real peer, measured in one run."""
+"""Benchmarks of speed and accuracy; packages that are compared are measured in the same run."""

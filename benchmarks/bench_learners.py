@@ -156,6 +156,6 @@ def _started(code: str, source: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def _rows(process: subprocess.Popen[str], end: str = "") -> list[Row]:
-    """What a process reports; learners that did not exist, or end it, are missing."""
+    """The rows that a process reports, without learners that do not exist or that crash it."""
     lines = process.communicate()[0].splitlines()
     return [Row(what + end, speed, "images/s") for what, speed in map(json.loads, lines)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 from benchmarks.table import Row, machine, ratio_row
 from everlearn import runs
 from everlearn.runs import RunSpec, process_group, record
@@ -28,7 +28,7 @@ Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]
 def run() -> list[Row]:
     """Measure both backbones and update the page."""
     rows = [row for name, rounds in BACKBONES.items() for row in _compared(name, rounds)]
-    PAGE.write_text(between(PAGE.read_text(), BEGIN, END, _table(rows)))
+    PAGE.write_text(replace_section(PAGE.read_text(), BEGIN, END, _table(rows)))
     return rows
 
 

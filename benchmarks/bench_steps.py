@@ -1,4 +1,4 @@
-"""What a training step costs: beside a bare PyTorch loop, and after many tasks / after few."""
+"""Cost of a training step: beside a bare PyTorch loop, and after many tasks / after few."""
 
 import time
 import warnings

@@ -1,4 +1,4 @@
-"""Images per second of replay training: former and present default backbone, and a bare PyTorch loop."""
+"""Images per second of replay training: former and current default backbone, and a bare PyTorch loop."""
 
 from collections.abc import Callable
 from functools import partial

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import processors
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 
 PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 RESULTS = processors.RESULTS / processors.REFERENCE / "cluster.json"
@@ -53,7 +53,8 @@ def computed(kept: dict[str, Any]) -> str:
 def with_figures(text: str) -> str:
     """The page with updated tables."""
     kept = json.loads(RESULTS.read_text())
-    return between(between(text, BEGIN, END, measured(kept)), COMPUTED, END_COMPUTED, computed(kept))
+    text = replace_section(text, BEGIN, END, measured(kept))
+    return replace_section(text, COMPUTED, END_COMPUTED, computed(kept))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks import network_page
 from benchmarks.dcl_runs import EXPERIMENTS, RESULTS, ROOT
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 from benchmarks.table import Row
 from everlearn.evaluation import wilson_interval
 from everlearn.reports import figure
@@ -182,7 +182,7 @@ def with_tables(text: str) -> str:
     for name, made in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
         if begin in text:
-            text = between(text, begin, end, made())
+            text = replace_section(text, begin, end, made())
     return text
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from benchmarks.page_sections import replace_section
 from everlearn import files
 from everlearn.learners.ncm import NCM
 from everlearn.learners.nearest_mean_image import NearestMeanImage
@@ -77,8 +78,6 @@ def load(data: Path, size: int) -> Omniglot:
     alphabets = np.unique(names, return_inverse=True)[1][classes]
     return Omniglot(np.stack(images), classes, alphabets, indices)
 
-
-# ------------------------------------------------------------------------------------------- clients
 
 Split = Callable[[Omniglot, int], list[IntArray]]
 
@@ -196,9 +195,6 @@ def same(one: ClassMeans, other: ClassMeans) -> bool:
     )
 
 
-# ---------------------------------------------------------------------------------------------- page
-
-
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Accuracies and traffic, in Markdown."""
     lines = [
@@ -226,9 +222,8 @@ def _range(values: Sequence[float]) -> str:
 def write(page: Path = PAGE) -> None:
     """Update the page from the stored numbers."""
     text, begin, end = page.read_text("utf-8"), BEGIN.format("results"), END.format("results")
-    before, rest = text.split(begin)
     rows = json.loads(RESULTS.read_text("utf-8"))
-    page.write_text(f"{before}{begin}\n{table(rows)}\n{end}{rest.split(end)[1]}", "utf-8")
+    page.write_text(replace_section(text, begin, end, table(rows)), "utf-8")
 
 
 def main() -> None:

@@ -1,11 +1,12 @@
-"""Choose the learning rates of GNR's lines: `python -m benchmarks.gnr_tuning [CASE...]` runs what is missing.
+"""Choose the learning rates of GNR: `python -m benchmarks.gnr_tuning [CASE...]` runs what is missing.
 
-All lines of a case have the same learning rates, and the line PR-OD alone chooses them, so that no claim can
-be tuned for: replay of real activations is the upper bound. Rates are searched one after the other, each with
-the best of those before, under two seeds that no reported run has. A rate with a loss above three times the
-first one of its task or of the run is refused; of rates within two points of the best the smallest is taken.
-All trials are kept in results/gnr-real/tuning.json; `papers.gnr.real` has the choices. Those with frozen
-statistics, other sizes of batches or other epochs, which no case runs, are in other_trials.json beside it.
+All series of a case have the same learning rates. They are chosen by the series PR-OD alone, which replays
+real activations and is the upper bound, so that rates cannot be tuned for a claim. Rates are searched one
+after the other, with the best values of the previous ones, on two seeds that no reported run has. A rate is
+rejected if a loss exceeds three times the first loss of its task or of the run. Of rates within two points
+of the best accuracy, the smallest is chosen. All trials are stored in results/gnr-real/tuning.json, and
+`papers.gnr.real` has the chosen rates. Trials with frozen statistics, other batch sizes or other epochs,
+which no case runs, are in other_trials.json beside it.
 """
 
 import json
@@ -27,9 +28,9 @@ CLOSE, MAX_GROWTH = 0.02, 3.0
 
 
 class Case(NamedTuple):
-    """Lines with the same learning rates."""
+    """Series with the same learning rates."""
 
-    series: str  # that chooses
+    series: str  # which chooses the rates
     start: Rates
     grid: dict[str, tuple[float, ...]]  # in ascending order
 
@@ -82,7 +83,7 @@ def trial(name: str, rates: Rates) -> Trial:
 
 
 def _run(name: str, rates: Rates, seed: int) -> tuple[float, float]:
-    """Final accuracy, and the largest loss over the first one of its task or of the run."""
+    """Final accuracy, and the largest loss relative to the first one of its task or of the run."""
     case = CASES[name]
     settings = {f"learner.{setting}": value for setting, value in rates.items()}
     settings |= {"evaluation.every_n_tasks": 1000}

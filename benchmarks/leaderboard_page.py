@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from benchmarks.page_sections import replace_section
 from everlearn.reports.leaderboard import Leaderboard
 from everlearn.reports.score_card import read_cards
 
@@ -15,8 +16,7 @@ BEGIN, END = (
 
 def with_tables(text: str) -> str:
     """The page with updated tables."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{Leaderboard(read_cards(CARDS)).to_markdown()}{END}{rest.split(END)[1]}"
+    return replace_section(text, BEGIN, END, Leaderboard(read_cards(CARDS)).to_markdown().rstrip("\n"))
 
 
 if __name__ == "__main__":

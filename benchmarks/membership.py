@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 from benchmarks.table import machine
 from everlearn import Recogniser
 from everlearn.evaluation import samples
@@ -128,7 +128,7 @@ def _attack(learner: Any, batch: Batch) -> Scores:
 
 
 def _memory_areas(stream: Stream, seed: int, n_erased: int) -> Iterator[tuple[str, Areas]]:
-    """The same for a memory of `everlearn teach`, which is not trained."""
+    """AUC of the attacks on a memory of `everlearn teach`, which is not trained."""
     tasks = [stream.task(k) for k in range(N_THINGS // CLASSES_PER_TASK)]
     taught = Batch.concatenate([task.exemplars for task in tasks])
     others = _some(stream.task(N_TASKS).train, N_ASKED)
@@ -211,7 +211,7 @@ def _cell(values: list[float]) -> str:
 
 def with_table(text: str) -> str:
     """The page with an updated table."""
-    return between(text, BEGIN, END, table(json.loads(RECORD.read_text("utf-8"))["rows"]))
+    return replace_section(text, BEGIN, END, table(json.loads(RECORD.read_text("utf-8"))["rows"]))
 
 
 def main(words: list[str], measure: Callable[[], list[dict[str, Any]]] = run) -> None:

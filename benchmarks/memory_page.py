@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "memory"
@@ -47,7 +47,7 @@ def _line(what: str, values: list[Any]) -> str:
 
 def with_table(text: str) -> str:
     """A page with an updated table."""
-    return between(text, BEGIN, END, table())
+    return replace_section(text, BEGIN, END, table())
 
 
 def write_page() -> None:

@@ -1,10 +1,10 @@
-"""What the pose network of `dcl` is for: `python -m benchmarks.network_runs [transfer|nuisances] [SEED...]`.
+"""Benefit of the pose network of `dcl`: `python -m benchmarks.network_runs [transfer|nuisances] [SEED...]`.
 
 `transfer` trains `dcl` over 500 tasks, as `everlearn run --learner dcl --tasks 500` does, and evaluates it on
 a schedule: the network alone on three sets of classes, and at some points, with and without the search, on
 all 5,000 classes. A network frozen after n tasks (`train_tasks=n`) is the network at point n with the
 exemplars of all 500 tasks in memory. `nuisances` compares ways to estimate poses and to match exemplars in
-disturbed images; what is trained is saved, so that a learner that is added costs only its evaluation.
+disturbed images. Trained networks are saved, so that a learner that is added costs only its evaluation.
 
 Results are JSON files in results/dcl/network, written after each point; an interrupted run resumes.
 `python -m benchmarks.dcl_page` makes the tables and figures of docs/dcl.md.

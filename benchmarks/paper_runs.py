@@ -1,7 +1,7 @@
 """Run the experiments of a paper seed by seed: `python -m benchmarks.paper_runs PAPER [SERIES...]`.
 
-`everlearn reproduce` runs the same jobs, but all seeds of a series before the next. An interrupted run
-continues where it was; what is finished is not repeated. Series are run in the order that is given, or of
+`everlearn reproduce` runs the same jobs, but all seeds of a series before the next. Interrupted runs
+are resumed, and finished ones are not repeated. Series run in the given order; without names, in order of
 their value.
 """
 

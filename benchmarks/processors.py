@@ -16,7 +16,7 @@ INSTRUCTIONS = {"avx512f": "avx512", "avx2": "avx2", "asimd": "neon"}
 def processor(cpu_info: str | None = None) -> dict[str, Any]:
     """Name, family, model and vector instructions of this processor.
 
-    Hypervisors name processors of different generations alike, so the name does not suffice.
+    Hypervisors give processors of different generations the same name, so the name does not suffice.
     """
     text = cpu_info if cpu_info is not None else CPU_INFO.read_text() if CPU_INFO.exists() else ""
     facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", text.split("\n\n")[0], re.MULTILINE))

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import dcl_page, network_page, results_page
 from benchmarks.bench_learners import BEFORE
-from benchmarks.places import between
+from benchmarks.page_sections import replace_section
 from benchmarks.processors import REFERENCE, RESULTS, kinds
 from benchmarks.table import Row
 
@@ -135,12 +135,12 @@ def _value(row: Row) -> str:
 
 
 def with_tables(path: Path) -> str:
-    """A page with its tables brought up to date."""
+    """A page with updated tables."""
     text = path.read_text("utf-8")
     if path == README:
-        return between(text, *SUMMARY, summary())
-    text = between(between(text, *FIGURES, table()), *SPEEDS, speeds())
-    return between(text, *LEARNERS, learners())
+        return replace_section(text, *SUMMARY, summary())
+    text = replace_section(replace_section(text, *FIGURES, table()), *SPEEDS, speeds())
+    return replace_section(text, *LEARNERS, learners())
 
 
 if __name__ == "__main__":

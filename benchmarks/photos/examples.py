@@ -24,7 +24,7 @@ SEED, N_DRAWN, COLUMNS = 0, 12, 4
 
 @dataclass(frozen=True)
 class Example:
-    """A query, its true name (None if it was not taught), and what was said about it."""
+    """A query, its true name (None if it was not taught), and the answer."""
 
     condition: str
     image: Pixels

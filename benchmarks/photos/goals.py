@@ -1,4 +1,4 @@
-"""The accuracies to reach, beside the product and the best baseline."""
+"""Required accuracies, beside those of the product and of the best baseline."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

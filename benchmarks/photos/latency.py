@@ -1,8 +1,8 @@
 """Time of answers with 1,000 classes on one core: `python -m benchmarks.photos.latency FOLDER`.
 
-The memory is made in FOLDER from one view of each object of ALOI, and from the backs of some, under names of
-their own, up to 1,000 classes; what is there already is kept. CPU time is measured, so that other work on the
-machine counts less. The first answer is that of a new process.
+The memory in FOLDER gets one view of each object of ALOI, and for 1,000 classes also back views of some
+objects as classes of their own; classes that it has already are kept. CPU time is measured, which depends
+less on other processes. The first answer is that of a new process.
 """
 
 import subprocess
@@ -30,7 +30,7 @@ print(time.process_time())
 
 
 def teach(folder: Path) -> None:
-    """Teach what the memory does not have yet."""
+    """Teach the classes that the memory does not have yet."""
     front, back = aloi_views((0,)), aloi_views((BACK,))
     names = [*front.names, *(f"{name} from behind" for name in back.names)][:N_CLASSES]
     images = [*front.images, *back.images]

@@ -21,7 +21,7 @@ Embed = Callable[[Sequence[Pixels]], Vectors]
 
 
 class Method(Protocol):
-    """What is compared: it is taught images with names, and asked about other images."""
+    """A method to compare: it is taught images with names, and asked about other images."""
 
     def teach(self, images: Sequence[Pixels], names: Sequence[str]) -> None:
         """Store the things."""
@@ -60,7 +60,7 @@ class ScoredMethod:
         return Answer(name if score >= self.threshold else None, name, score)
 
     def fit(self, vectors: Vectors) -> None:
-        """Store what `scores` needs."""
+        """Fit the method to the exemplars."""
         raise NotImplementedError
 
     def scores(self, vectors: Vectors) -> Vectors:

@@ -1,4 +1,4 @@
-"""Query sets of Omniglot: characters by other hands than the ones that were taught."""
+"""Query sets of Omniglot: characters by other writers than the exemplars."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -22,7 +22,7 @@ RUNS, WAYS = 20, 20
 
 @cache
 def characters(folder: str, sets: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """The files "archive:member" of each character "alphabet/number"; all have the same 20 hands."""
+    """The files "archive:member" of each character "alphabet/number"; all have the same 20 writers."""
     files: dict[str, list[str]] = {}
     for name in sets:
         archive = f"{folder}/{name}.zip"
@@ -120,7 +120,7 @@ def _one_shot(
     name: str, seed: int, hands: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     files: dict[str, tuple[str, ...]], chosen: list[str],
 ) -> Trial:  # fmt: skip
-    """One hand drew all exemplars, another one all queries."""
+    """One writer drew all exemplars, another one all queries."""
     first, second = hands[:2]
     taught, asked = (_read([files[character][hand] for character in chosen]) for hand in (first, second))
     return Trial(name, seed, taught, chosen, {"another hand": Queries(asked, chosen)})

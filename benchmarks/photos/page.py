@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.page_sections import replace_section
 from benchmarks.photos import curves, sensitivity
 from benchmarks.photos.goals import rows
 from benchmarks.photos.layers import VARIANTS
@@ -39,7 +40,7 @@ def accuracies(name: str, methods: Sequence[str] | None = None) -> str:
 
 
 def curve(name: str) -> str:
-    """The same with a row for each condition, for sets of many conditions."""
+    """A table of accuracies with a row for each condition, for sets of many conditions."""
     found = _found(name)
     conditions = dict.fromkeys(result.condition for results in found.values() for result in results)
     rows = []
@@ -145,9 +146,7 @@ def tables() -> dict[str, str]:
 def with_tables(text: str) -> str:
     """The page with updated tables."""
     for name, table in tables().items():
-        begin, end = BEGIN.format(name), END.format(name)
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+        text = replace_section(text, BEGIN.format(name), END.format(name), table)
     return text
 
 

@@ -1,4 +1,4 @@
-"""Query sets: what is taught, and what is asked under which condition."""
+"""Query sets: images to teach, and images to ask about under each condition."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ PRODUCT = "everlearn"
 
 @dataclass(frozen=True)
 class Queries:
-    """Images that are asked, and the true names; None stands for a thing that was not taught."""
+    """Images to ask about, and their true names; None for a thing that was not taught."""
 
     images: Sequence[Pixels]
     names: Sequence[str | None]
@@ -38,7 +38,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method says about one image: the name, or None if it calls the thing unknown."""
+    """Answer of a method about one image: the name, or None if it calls the thing unknown."""
 
     name: str | None
     best: str

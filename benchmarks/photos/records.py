@@ -120,14 +120,14 @@ def _separation(known: list[float], unknown: list[float]) -> tuple[float | None,
 
 @cache
 def version() -> str:
-    """The version of the product: a hash of the modules that an answer is computed by."""
+    """The version of the product: a hash of the modules that compute an answer."""
     package = Path(everlearn.__file__).parent
     files = [file for pattern in SOURCES for file in sorted(package.glob(pattern))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
 def merged(new: Sequence[Result], old: Sequence[Result]) -> list[Result]:
-    """New results, and old ones of what was not asked again yet."""
+    """New results, and old ones of conditions that were not evaluated again."""
     done = {(each.trial, each.seed, each.condition) for each in new}
     return [*new, *(each for each in old if (each.trial, each.seed, each.condition) not in done)]
 

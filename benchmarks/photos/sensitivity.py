@@ -1,4 +1,4 @@
-"""How much settings of the product matter, on the development set: `python -m benchmarks.photos.sensitivity`.
+"""Effect of settings of the product on the development set: `python -m benchmarks.photos.sensitivity`.
 
 Results are stored after each setting; those that are stored are not computed again.
 """
@@ -99,7 +99,7 @@ def run(variant: Variant) -> list[Row]:
 
 
 def _thresholds(variant: Variant, answers: list[Answer]) -> Iterator[tuple[str, str, list[Answer]]]:
-    """The answers, and of the default also those with other thresholds."""
+    """The answers; of the default setting also the answers with other thresholds."""
     yield variant.setting, variant.value, answers
     for threshold in THRESHOLDS if variant.setting == DEFAULT else ():
         given = [replace(a, name=a.best if a.confidence >= threshold else None) for a in answers]

@@ -61,7 +61,9 @@ def test_fetch_to_a_folder(server: FileServer, run: Run, tmp_path: Path) -> None
     assert (tmp_path / "here/mnist" / NAMES[0]).is_file()
 
 
-def test_list_says_what_to_put_where(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_shows_the_files_of_each_dataset(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EVERLEARN_DATA", str(tmp_path))
     out = " ".join(run("data", "list").out.split())
     for name in sources.SOURCES:

@@ -247,7 +247,7 @@ def test_invalid_line_is_rejected(line: str, run: Run, world: dict[str, str]) ->
 
 
 @pytest.mark.parametrize(("line", "message"), MESSAGES)
-def test_error_says_what_is_wrong(line: str, message: str, run: Run, world: dict[str, str]) -> None:
+def test_error_states_the_reason(line: str, message: str, run: Run, world: dict[str, str]) -> None:
     before = tree(Path())
     outcome = run(*shlex.split(line))
     assert_refused(outcome)

@@ -73,6 +73,28 @@ def test_images_of_files_and_folders_are_added(run: Run, store: str) -> None:
     assert found == [{"label": 8, "name": "cat", "distance": 0.0}]
 
 
+def test_an_interrupted_import_of_a_folder_leaves_no_class_incomplete(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("pets/cat").mkdir(parents=True)
+    for i in range(2):
+        write_image(f"pets/cat/{i}.png", np.full((32, 32), 100 * i, np.uint8))
+    add = OnDiskMemory.add
+    calls = iter((True, False))
+
+    def interrupted(*args: Any) -> None:
+        if not next(calls):
+            raise KeyboardInterrupt
+        add(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OnDiskMemory, "add", interrupted)
+        run("memory", "add", store, "pets")
+    data_of(run, "add", store, "pets")
+    with OnDiskMemory(store) as memory:
+        assert len(memory.images_of(6)) == 2
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

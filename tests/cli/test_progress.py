@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console as RichConsole
 from rich.progress import Progress
 
-from everlearn.cli.output import Console
+from everlearn.cli.output import Console, progress_columns
 from everlearn.cli.progress import SweepBars, SweepOutcome, show_sweep
 from everlearn.runs.events import (
     Event,
@@ -63,7 +63,7 @@ def test_json_output_has_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
 def test_terminal_has_a_bar_for_each_running_job() -> None:
     text = io.StringIO()
     console = RichConsole(file=text, force_terminal=True, width=100)
-    with Progress(console=console, auto_refresh=False) as shown:
+    with Progress(*progress_columns(), console=console, auto_refresh=False) as shown:
         bars, seen = SweepBars(shown), []
         for event in EVENTS:
             bars(event)
@@ -71,10 +71,20 @@ def test_terminal_has_a_bar_for_each_running_job() -> None:
             seen.append(rows)
     total = ("all runs", 1, 3, "")
     assert seen[0] == [total]
-    assert seen[4] == [total, (r"a \[b]", 3, 4, "accuracy 0.500"), ("b", 0, None, "")]
-    assert seen[8] == [total, (r"a \[b]", 4, 4, "one-shot")]
+    assert seen[4] == [total, ("a [b]", 3, 4, "accuracy 0.500"), ("b", 0, None, "")]
+    assert seen[8] == [total, ("a [b]", 4, 4, "one-shot")]
     assert seen[9] == [("all runs", 2, 3, "")]
     assert "b: failed: it has no images; it will be retried" in text.getvalue()
+
+
+def test_brackets_in_titles_and_notes_are_shown_as_they_are() -> None:
+    text = io.StringIO()
+    console = RichConsole(file=text, force_terminal=True, width=100)
+    with Progress(*progress_columns(), console=console, auto_refresh=False) as shown:
+        shown.add_task("Teaching [/a]", total=2, note="class [/b]")
+        shown.refresh()
+    assert "Teaching [/a]" in text.getvalue()
+    assert "class [/b]" in text.getvalue()
 
 
 def test_terminal_shows_that_the_sweep_is_stopping() -> None:

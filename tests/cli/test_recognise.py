@@ -89,6 +89,7 @@ def test_a_memory_is_made_with_the_weights_of_a_pretrained_backbone(run: Run, im
         (("ask", "nowhere", "mug.png"), "there is no memory in 'nowhere'"),
         (("forget", "nowhere", "mug"), "there is no memory in 'nowhere'"),
         (("teach", "memory", "mug.png", "--stored", "a.txt"), "a.txt"),
+        (("teach", "memory", "mug.png", "--keep", "1.5"), "--keep is '1.5'; it must be a whole number"),
     ],
 )
 def test_one_sentence_for_invalid_input(

@@ -79,6 +79,8 @@ def test_each_name_is_asked_for_once(run: Run, typed: int) -> None:
     [
         (("unknowns", "memory", "--name", "3", "mug"), "there is no unknown group 3; none are kept"),
         (("unknowns", "memory", "--name", "x", "mug"), "--name is 'x'; it must be a whole number"),
+        (("unknowns", "memory", "--name", "1.5", "mug"), "--name is '1.5'; it must be a whole number"),
+        (("unknowns", "memory", "--discard", "1.5"), "--discard is '1.5'; it must be a whole number"),
         (("unknowns", "memory", "--discard", "3"), "there is no unknown group 3"),
         (("unknowns", "memory", "--discard", "3", "--name", "3", "mug"), "give one of them"),
         (("unknowns", "nowhere"), "there is no memory in 'nowhere'"),

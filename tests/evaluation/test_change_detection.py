@@ -1,4 +1,4 @@
-"""Detection of environment changes, worked by hand."""
+"""Detection of environment changes, with results computed by hand."""
 
 import pytest
 

@@ -17,7 +17,7 @@ def test_amounts_and_durations() -> None:
     assert {seconds: format_duration(seconds) for seconds in durations} == durations
 
 
-def test_no_number_is_a_dash_and_zero_has_no_sign() -> None:
+def test_nan_is_a_dash_and_zero_has_no_sign() -> None:
     for form in (format_score, format_error, format_amount, format_duration):
         assert form(None) == "–"
     assert format_score(-0.0001) == "0.000"

@@ -1,4 +1,4 @@
-"""Probes: gradients as in torch, known targets, determinism; retention worked by hand."""
+"""Probes: gradients as in torch, known targets, determinism; retention computed by hand."""
 
 import math
 

@@ -22,7 +22,7 @@ BODY = {"model": "m", "messages": chat_messages(QUESTIONS[1][0])}
 
 
 class Clock:
-    """Time that passes only in `sleep`."""
+    """A clock that advances only in `sleep`."""
 
     def __init__(self) -> None:
         self.time, self.waits = 100.0, list[float]()
@@ -122,7 +122,8 @@ def test_rate_limit(server: ChatServer) -> None:
 
 def test_invalid_urls_are_refused_and_keys_sent_encrypted_or_locally_only() -> None:
     options = VLMOptions()
-    for url in ("", "file:///etc/passwd", "host/v1", "http://", "http://a b/", "http://h:x/", "http://[/"):
+    invalid = ("", "file:///etc/passwd", "host/v1", "http://", "http://a b/", "http://h:x/", "http://[/")
+    for url in (*invalid, "http://h/modèle"):
         with pytest.raises(BadInput, match="no URL of a server"):
             ChatConnection(url, options)
     with pytest.raises(BadInput, match=r"unencrypted to example\.org"):

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from everlearn import streams
+from everlearn.papers.claims import as_high_as
 from everlearn.papers.gnr import GNR
 from everlearn.papers.gnr import figures as claims
 from everlearn.papers.gnr.figures import of
@@ -51,7 +52,7 @@ def test_quality_is_a_mean_over_tasks_with_replay() -> None:
 
 
 def test_close_is_decided_by_the_interval() -> None:
-    check = claims.close_to(claims.FINAL, 0.02)
+    check = as_high_as(claims.FINAL, within=0.02)
     assert check({"a": final(0.50, 0.51, 0.50), "b": final(0.50, 0.50, 0.50)}).mark == "yes"
     assert check({"a": final(0.49, 0.40, 0.60), "b": final(0.50, 0.50, 0.50)}).mark == "no"
     assert check({"a": final(0.50), "b": final(0.50)}).mark == "one seed"

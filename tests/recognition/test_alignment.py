@@ -40,7 +40,7 @@ CORNERS = np.array([[-0.5, -0.5, 1], [0.5, -0.5, 1], [0.5, 0.5, 1], [-0.5, 0.5, 
 
 
 def corner_error(found: np.ndarray) -> float:
-    """The largest distance of the corners of a square from where they are, in pixels."""
+    """The largest distance of the corners of a square from their true positions, in pixels."""
     there, truth = (m @ CORNERS / (m @ CORNERS)[2] for m in (found, TRUE))
     return float(np.hypot(*(there - truth)[:2]).max())
 
@@ -87,7 +87,7 @@ def test_a_pose_far_from_its_template_is_refused(exemplar: Exemplar) -> None:
 
 
 def test_hidden_pixels_do_not_count(exemplar: Exemplar) -> None:
-    """A third is hidden behind white, which would be most of the contrast."""
+    """A white occluder hides a third, and would dominate the contrast."""
     image = warped(exemplar, TRUE).astype(np.uint8)
     hidden = np.zeros(image.shape[:2], bool)
     hidden[:, 78:108] = True

@@ -17,7 +17,7 @@ from tests.recognition.things import photo, thing
 
 @pytest.fixture(params=[(32, 32), (32, 32, 3)])
 def weights(tmp_path, request):
-    """A file of weights that says what network they belong to."""
+    """A file of weights with the name of their network."""
     path = tmp_path / "weights.safetensors"
     net = make_backbone("pooled", request.param, seed=3)
     save_weights(net, path, backbone="pooled", image_shape=request.param)

@@ -41,7 +41,7 @@ def test_the_right_exemplar_has_more_evidence_than_any_other(memory, number):
         assert other_outline < outline
 
 
-def test_what_an_occluder_hides_is_left_out_of_both(memory):
+def test_pixels_behind_an_occluder_are_ignored_in_image_and_exemplar(memory):
     image = np.array(photo(1, scale=0.8))
     plain = asked(memory, image)[1]
     image[:, 86:110] = 120
@@ -55,7 +55,7 @@ def test_what_an_occluder_hides_is_left_out_of_both(memory):
     assert evidence(memory, view, plain.row, plain.transform) == (0.0, 0.0)
 
 
-def test_an_image_without_a_plain_background_has_no_outline_and_noise_is_noticed(memory):
+def test_an_image_without_a_plain_background_has_no_outline_and_noise_is_detected(memory):
     rng = np.random.default_rng(0)
     image = np.array(photo(2))
     pattern = np.kron(rng.integers(0, 255, (25, 25, 3)), np.ones((8, 8, 1)))[: len(image), : len(image)]

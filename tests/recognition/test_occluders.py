@@ -66,7 +66,7 @@ def test_pattern_at_the_border_is_no_occluder(image):
     assert without_occluder(covered, PlainBackground.find(covered))[1] is None
 
 
-def test_no_plain_background_no_occluder():
+def test_without_a_plain_background_there_is_no_occluder():
     image = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     image[:, 20:30] = 7
     assert without_occluder(image, PlainBackground.find(image))[1] is None

@@ -12,7 +12,7 @@ TAUGHT = range(5)
 
 
 def beside(first: int, second: int) -> np.ndarray:
-    """Two things on one canvas, apart from each other."""
+    """Two separate things on one canvas."""
     found = photo(first, angle=50, scale=0.4, x=0.1, y=0.1)
     return np.minimum(found, photo(second, scale=0.38, x=0.9, y=0.9))
 
@@ -39,7 +39,7 @@ def test_each_part_is_alone_in_its_image():
     assert (second[:90, :90] > 250).all()
 
 
-def test_one_thing_or_a_pattern_has_no_parts_and_of_many_the_largest_count():
+def test_a_single_thing_or_a_pattern_has_no_parts_and_of_many_parts_the_largest_are_kept():
     assert parts_alone(photo(0), PlainBackground.find(photo(0))) == []
     assert parts_alone(photo(0), None) == []
     many = np.full((100, 100, 3), 255, np.uint8)

@@ -45,7 +45,7 @@ def test_sizes_of_images_do_not_matter(memory):
         assert memory.ask(photo(3, angle=100, size=size))[0].best == "thing 3"
 
 
-def test_what_was_not_taught_is_less_certain(memory):
+def test_untaught_things_have_lower_confidence(memory):
     others = memory.ask([photo(number, angle=30.0 * number) for number in range(N_THINGS, N_THINGS + 20)])
     known = memory.ask([photo(number, angle=30.0 * number) for number in range(N_THINGS)])
     above = [a.confidence > b.confidence for a in known for b in others]
@@ -89,7 +89,7 @@ def test_names_survive_closing_and_moving(memory, tmp_path):
         assert again.ask(photo(1, angle=200))[0].name == "blue mug"
 
 
-def test_an_empty_memory_knows_nothing(tmp_path):
+def test_an_empty_memory_recognises_nothing(tmp_path):
     with Recogniser.open(tmp_path / "new", features="gradients") as memory:
         assert memory.names == []
         answer = memory.ask(photo(0))[0]
@@ -172,7 +172,7 @@ print([answer.best for answer in answers], sorted(heavy))
 
 
 def test_a_first_answer_loads_no_package_that_it_does_not_need(folder, tmp_path):
-    """They would take longer than the answer; numba needs SciPy only to compile."""
+    """Their import takes longer than the answer; numba needs SciPy only to compile."""
     rng = np.random.default_rng(0)
     asked = {"plain": photo(4, angle=50), "scene": rng.integers(0, 255, (96, 96, 3), np.uint8)}
     for name, image in asked.items():

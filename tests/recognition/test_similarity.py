@@ -81,7 +81,7 @@ def test_the_most_similar_of_many_exemplars_are_compared_exactly() -> None:
 
 
 def test_a_window_is_compared_by_its_mean_over_the_mask() -> None:
-    """The inner products of cells give what averaging and comparing would give."""
+    """Inner products of cells equal those of averaged descriptors."""
     similarity = make(20)
     maps = [random(7, 12, 12, 6), random(8, 6, 6, 9)]  # windows of 8 and 4 cells, at 3 x 3 places
     metric, norms = similarity._scene_norms.metric, similarity._scene_norms.exact(np.arange(20))
@@ -158,7 +158,7 @@ def test_images_of_a_class_in_other_poses_are_turned_before_their_mean() -> None
 
 
 def test_a_metric_of_several_images_ignores_what_varies_within_classes() -> None:
-    """A direction in which images of one thing differ says nothing about which thing it is."""
+    """A direction in which images of the same thing vary does not distinguish things."""
     labels = [i // 2 for i in range(40)]
     similarity = make(40, 1, labels)
     similarity.descriptors[:, :, 0] += np.where(np.arange(40) % 2, 30, -30)[:, None].astype(np.float16)

@@ -36,7 +36,7 @@ def test_rows_are_complete_json(runs: dict[str, Record]) -> None:
     assert low <= mean <= high
 
 
-def test_notes_say_what_the_numbers_rest_on(runs: dict[str, Record], tmp_path: Path) -> None:
+def test_notes_explain_the_numbers(runs: dict[str, Record], tmp_path: Path) -> None:
     copy = Record(shutil.copytree(runs["er-0"].folder, tmp_path / "copy"))
     comparison = compare([runs["er-0"], runs["er-1"], copy])
     legend, *others = comparison.notes
@@ -106,6 +106,12 @@ def test_table_contains_the_rows(runs: dict[str, Record]) -> None:
 def test_headings_are_not_cut_in_a_narrow_terminal(runs: dict[str, Record]) -> None:
     text = _printed(list(runs.values()), width=80)
     assert "…" not in text.splitlines()[1]
+
+
+def test_a_name_with_brackets_is_shown_as_it_is(runs: dict[str, Record], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(runs["naive"].folder, tmp_path / "copy"))
+    (copy / "name.txt").write_text("a [/b] c\n")
+    assert "a [/b] c" in repr(compare([Record(copy)]))
 
 
 def test_unfinished_run(unfinished: Record) -> None:

@@ -1,4 +1,6 @@
+import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -6,7 +8,7 @@ import pytest
 
 from everlearn.errors import BadInput
 from everlearn.plotting import STYLES
-from everlearn.reports import captions, html
+from everlearn.reports import captions, html, html_report
 from everlearn.runs import Record
 
 VOID = {"meta", "input"}
@@ -97,6 +99,17 @@ def test_runs_are_described(page: str, runs: dict[str, Record]) -> None:
 
 
 @pytest.mark.more
+def test_names_of_environments_are_text(
+    runs: dict[str, Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(runs["naive"].folder, tmp_path / "copy"))
+    probes = {"task": 0, "environment": "<b>", "n_batches": None, "results": {"<b>": {"object": 0.5}}}
+    (copy / "probes.jsonl").write_text(json.dumps(probes) + "\n")
+    monkeypatch.setattr(html_report, "_figures", lambda groups: "")
+    text = html([Record(copy)], tmp_path / "report.html").read_text("utf-8")
+    assert "<dt>&lt;b&gt;, object</dt>" in text
+
+
 def test_equal_records_give_equal_bytes(page: str, records: list[Record], tmp_path: Path) -> None:
     assert html(records, tmp_path / "again.html").read_text("utf-8") == page
 

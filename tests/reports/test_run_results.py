@@ -1,11 +1,13 @@
 import json
 import math
+import shutil
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from everlearn.errors import BadInput
 from everlearn.evaluation import ScoreTable, average_accuracy, forgetting
 from everlearn.evaluation.scores import mean_table
 from everlearn.reports.run_results import RunResults
@@ -121,6 +123,25 @@ def test_unfinished_run(unfinished: Record) -> None:
     assert found.n_tasks == 1
     assert math.isnan(found.measures()["forgetting"])
     assert list(found.accuracy()) == [1]
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("scores.jsonl", {"event": "scored"}),
+        ("scores.jsonl", {"task": 0, "eval_tasks": [0], "n_correct": ["x"], "n_images": [1]}),
+        ("events.jsonl", {"task": 0}),
+        ("seconds.jsonl", {"task": 0}),
+        ("spec.json", {"format": 1}),
+    ],
+)
+def test_an_incomplete_record_is_refused(
+    runs: dict[str, Record], tmp_path: Path, file: str, line: dict[str, object]
+) -> None:
+    copy = Path(shutil.copytree(runs["naive"].folder, tmp_path / "copy"))
+    (copy / file).write_text(json.dumps(line) + "\n")
+    with pytest.raises(BadInput, match=r"copy.* is damaged.*restore the record from a backup"):
+        RunResults.from_record(Record(copy))
 
 
 def test_long_records_need_little_memory(tmp_path: Path) -> None:

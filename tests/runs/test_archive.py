@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,8 @@ def test_folders_without_records_and_two_records_of_one_name_are_refused(
 def test_existing_records_are_kept(records: Path, tmp_path: Path) -> None:
     pack([records], tmp_path / "a.tar.gz")
     (tmp_path / "copies" / "run-1").mkdir(parents=True)
-    with pytest.raises(BadInput, match="run-1 exists already"):
+    message = re.escape(f"{tmp_path / 'copies' / 'run-1'} exists already; unpack into another folder")
+    with pytest.raises(BadInput, match=f"^{message}$"):
         unpack(tmp_path / "a.tar.gz", tmp_path / "copies")
     assert [path.name for path in (tmp_path / "copies").iterdir()] == ["run-1"]
 
@@ -104,6 +106,25 @@ def test_damaged_archives_restore_nothing(
     with pytest.raises(BadInput, match=r"a\.tar\.gz"):
         unpack(tmp_path / "a.tar.gz", tmp_path / "copies")
     assert not list((tmp_path / "copies").iterdir())
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        b"[]",
+        b'{"version": 1, "files": null}',
+        b'{"version": 1, "files": {"run/spec.json": 3}}',
+        b'{"version": 1, "files": {"run/spec.json": {"size": "x"}}}',
+        b"[" * 100_000,
+    ],
+)
+def test_malformed_manifests_are_refused(tmp_path: Path, manifest: bytes) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
+        entry = tarfile.TarInfo("everlearn-archive.json")
+        entry.size = len(manifest)
+        tar.addfile(entry, io.BytesIO(manifest))
+    with pytest.raises(BadInput, match="is damaged or not an archive of `everlearn pack`"):
+        unpack(tmp_path / "a.tar.gz", tmp_path / "copies")
 
 
 def crafted(path: Path, members: dict[str, bytes], link: str = "") -> Path:

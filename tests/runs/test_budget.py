@@ -47,6 +47,7 @@ def test_larger_budgets_give_larger_memories_and_more_epochs() -> None:
     [
         (Budget(), "no budget is given"),
         (Budget(n_bytes=1000), "er needs .* with the smallest memory, but the budget is 1.00 kB"),
+        (Budget(flops=0), "one epoch takes .* more than the budget"),
         (Budget(images=10), "one epoch takes .* and 350 images, more than the budget"),
     ],
 )

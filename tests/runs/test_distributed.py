@@ -49,7 +49,7 @@ def state_of(folder: Path) -> dict[str, Any]:
 
 
 def child_ranks() -> list[psutil.Process]:
-    """Other ranks that this process has launched; other tests may have left children of their own."""
+    """Other ranks that this process has launched, without children of other tests."""
     return [
         child
         for child in psutil.Process().children()

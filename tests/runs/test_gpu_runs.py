@@ -46,7 +46,7 @@ def test_auto_gives_the_results_of_the_device_it_finds() -> None:
         assert finish(run(tiny("er"))).digest == finish(run(tiny("er", device="cuda"))).digest
 
 
-def test_record_names_the_device_used_and_keeps_what_was_asked(tmp_path: Path) -> None:
+def test_record_names_the_device_used_and_keeps_the_requested_one(tmp_path: Path) -> None:
     on_gpu = one_task_on_a_gpu(tmp_path / "a", device="auto")
     assert on_gpu.spec["device"] == "auto"
     found = {name: on_gpu.machine.get(name) for name in ("device", "gpu", "deterministic")}

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from everlearn.errors import BadInput
 from everlearn.runs import Record, record, resume
 from everlearn.runs.events import TaskEnded
 from everlearn.runs.progress import ProgressReader, follow_progress, read_progress
@@ -32,6 +33,15 @@ def test_progress_of_events_increases_to_the_number_of_tasks(tmp_path: Path) -> 
     done = [each.done for each in progress]
     assert done == sorted(done)
     assert progress[-1] == read_progress(Record(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("log", ["events.jsonl", "scores.jsonl", "seconds.jsonl"])
+def test_an_incomplete_log_is_refused(log: str, tmp_path: Path) -> None:
+    for _ in record(tiny(n_tasks=1), tmp_path / "a"):
+        pass
+    (tmp_path / "a" / log).write_text("{}\n")
+    with pytest.raises(BadInput, match="a is damaged"):
+        read_progress(Record(tmp_path / "a"))
 
 
 def test_progress_continues_from_the_last_accuracy(interrupted: Interrupt) -> None:

@@ -99,7 +99,7 @@ BAD_NAMES = [
 
 
 def check_error(settings: dict[str, Any]) -> None:
-    """The error is a short sentence of our own."""
+    """The error is a short sentence of the package itself."""
     with pytest.raises(BadInput) as error:
         RunSpec.make(learner="er", settings=settings).build_learner((16, 16))
     message = str(error.value)

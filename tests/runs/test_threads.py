@@ -21,7 +21,7 @@ def spec(learner: str = "naive", **settings: int) -> RunSpec:
 
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a user starts a run: without the variable that tests set."""
+    """The environment of a user, without the variable that tests set."""
     monkeypatch.delenv("OMP_NUM_THREADS")
 
 

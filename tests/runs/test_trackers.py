@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import BadInput
-from everlearn.runs import Record, record, recorder, resume, track
+from everlearn.runs import Record, record, recorder, resume, track, trackers
 from everlearn.runs.events import Event, RunEnded, TaskEnded, TrainStep
 
 from .conftest import finish, tiny
@@ -150,6 +150,21 @@ def test_missing_package_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(BadInput, match=rf"needs {package}, .*pip install 'everlearn\[track\]'"):
         track(iter(()), Record(tmp_path / "run"), package)
+
+
+def test_a_tracker_that_cannot_be_closed_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreachable:
+        def __init__(self, run: object, place: object) -> None: ...
+        def write(self, first: int, points: object) -> None: ...
+        def close(self, *, finished: bool) -> None:
+            raise ConnectionError("the server is gone")
+
+    monkeypatch.setattr(trackers, "check_tracker", lambda tracker: None)
+    monkeypatch.setitem(trackers.TRACKERS, "mlflow", Unreachable)
+    events = record(tiny(n_tasks=1), tmp_path / "run")
+    with pytest.raises(BadInput, match=r"mlflow cannot be used \(the server is gone\)"):
+        finish(track(events, Record(tmp_path / "run"), "mlflow"))
+    assert Record(tmp_path / "run").is_finished
 
 
 def test_unknown_tracker_is_an_error(tmp_path: Path) -> None:

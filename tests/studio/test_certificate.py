@@ -34,7 +34,7 @@ def test_only_the_user_can_read_the_key(tmp_path: Path) -> None:
     assert made.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_one_that_ends_soon_or_is_damaged_is_replaced(
+def test_a_certificate_that_expires_soon_or_is_damaged_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(certificate, "VALID_DAYS", certificate.RENEW_DAYS - 1)

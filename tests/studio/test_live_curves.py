@@ -163,14 +163,15 @@ def test_curves_restart_when_a_log_is_truncated(records: Path) -> None:
     assert len(curves.update()[1]["loss"]) == 1
 
 
-def test_all_clients_see_the_error_of_a_damaged_log(records: Path) -> None:
+@pytest.mark.parametrize("damaged", [b"{\n", b"1\n", b'{"event": "task-ended"}\n'])
+def test_all_clients_see_the_error_of_a_damaged_log(damaged: bytes, records: Path) -> None:
     log, record = records / "nearest" / "events.jsonl", Record(records / "nearest")
-    log.write_bytes(train_step(0) + b"{\n" + train_step(1))
+    log.write_bytes(train_step(0) + damaged + train_step(1))
     shared = SharedCurves(record)
     clients = [LiveCurves(record, shared), LiveCurves(record, shared)]
     for _ in range(2):
         for client in clients:
-            with pytest.raises(BadInput, match=r"events\.jsonl of this record is damaged"):
+            with pytest.raises(BadInput, match=r"nearest is damaged|events\.jsonl of this record is damaged"):
                 client.update()
     log.write_bytes(train_step(0))
     assert [len(client.update()[1]["loss"]) for client in clients] == [1, 1]

@@ -116,6 +116,16 @@ def test_records_of_another_folder_are_opened_and_closed(
         assert studio.post("/api/records/open", folder=str(wrong)).status_code == 400
 
 
+def test_a_record_of_another_folder_that_is_gone_leaves_the_list(
+    studio: Studio, records: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(records / "nearest", tmp_path / "far"))
+    assert studio.post("/api/records/open", folder=str(other)).status_code == 200
+    assert "1:far" in names(studio)
+    shutil.rmtree(other)
+    assert "1:far" not in names(studio)
+
+
 def test_records_are_edited_deleted_and_opened_on_the_page(
     browser: Browser, studio: Studio, records: Path, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ ADVICE: dict[type[OSError], str] = {
     NotADirectoryError: "name a folder",
     PermissionError: "choose one that you have access to",
 }
-"""What to try, by the error of the operating system."""
+"""Advice by error of the operating system."""
 ROOT_FLAGS = ("--help", "--json", "--debug")
 INVALID = 2
 INTERRUPTED = 130  # as shells report a program that Ctrl-C ended
@@ -96,7 +96,7 @@ def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None) -> C
     """Install completion of commands for bash, zsh or fish.
 
     Args:
-        shell: The shell; default: the present one.
+        shell: The shell; default: the current one.
     """
     from cyclopts.completion.detect import ShellDetectionError
 

@@ -1,7 +1,6 @@
 """`everlearn memory store`: exemplar memories on disk that do not belong to a learner."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +154,7 @@ def _open(memory: Path) -> "OnDiskMemory":
 
 
 def _exemplars(stream: "Stream", tasks: Sequence[int]) -> "Iterator[tuple[int, Batch]]":
-    """Exemplars of as many tasks as make one edit, and the number of tasks done."""
+    """The number of tasks done, and the exemplars of the tasks of one edit."""
     from everlearn.streams import Batch
 
     parts: list[Batch] = []
@@ -187,15 +186,16 @@ def _add_folder(store: "OnDiskMemory", folder: Path, update: UpdateProgress) -> 
 
 
 def _add_classes(store: "OnDiskMemory", classes: Mapping[str, list[Path]]) -> None:
-    """Add first images and names in one edit, so that no class has a name without an image."""
+    """Add classes with all their images in one edit, so that an interruption leaves no class incomplete."""
     import numpy as np
 
-    start = _next_label(store)
-    images = [[read_image(file, store.image_shape) for file in files] for files in classes.values()]
-    store.add(start + np.arange(len(images)), np.stack([each[0] for each in images]), list(classes))
-    labels = [start + number for number, each in enumerate(images) for _ in each[1:]]
-    if labels:
-        store.add(labels, np.stack(list(chain.from_iterable(each[1:] for each in images))))
+    rows = [
+        (label, name, file)
+        for label, name in enumerate(classes, _next_label(store))
+        for file in classes[name]
+    ]
+    labels, names, files = zip(*rows, strict=True)
+    store.add(labels, np.stack([read_image(file, store.image_shape) for file in files]), names)
 
 
 def _classes_in(folder: Path) -> dict[str, list[Path]]:
@@ -221,7 +221,7 @@ def _size(store: "OnDiskMemory") -> dict[str, int]:
 
 
 def _result(memory: Path, store: "OnDiskMemory", data: dict[str, Any], what: str) -> CommandResult:
-    """The result of an edit; `what` was done with the images counted last in `data`."""
+    """The result of an edit; the last value of `data` is the number of images edited, `what` the edit."""
     size, n_images = _size(store), list(data.values())[-1]
     total = f"{memory} has {counted(size['images'], 'image')}, {size['bytes']:,} bytes"
     message = f"{counted(n_images, 'image')} {what}; {total}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120
 SIGNAL_OFFSET = 128
-"""What a shell adds to the number of a signal to form an exit code."""
+"""Exit codes of a shell for signals are this plus the number of the signal."""
 NONE = "–"
 
 UpdateProgress = Callable[[float, int | None, str], None]
@@ -75,15 +75,18 @@ ConsoleArg = Annotated[Console, Parameter(parse=False)]
 
 
 def progress_columns() -> "tuple[ProgressColumn, ...]":
-    """Columns of a progress bar: description, bar, count, remaining time and a note."""
+    """Columns of a progress bar: description, bar, count, remaining time and a note.
+
+    Without markup, because names of files and classes may contain brackets.
+    """
     from rich import progress as bars
 
     return (
-        bars.TextColumn("{task.description}"),
+        bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
         bars.TimeRemainingColumn(compact=True),
-        bars.TextColumn("[dim]{task.fields[note]}"),
+        bars.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from rich import progress as bars
 from rich.console import Console as RichConsole
-from rich.markup import escape
 
 from everlearn.cli.output import SIGNAL_OFFSET, Console, UpdateProgress, counted, progress_columns
 from everlearn.evaluation.formatting import format_duration
@@ -61,7 +60,7 @@ class SweepOutcome(NamedTuple):
         }
 
     def messages(self) -> list[str]:
-        """What went wrong, one line each."""
+        """Failures, one line each."""
         lines = [f"{each.record} failed: {each.reason}" for each in self.failed]
         if self.ended.signal is not None:
             left, total = self.ended.n_left, self.ended.n_finished + self.ended.n_failed + self.ended.n_left
@@ -137,7 +136,7 @@ class SweepBars:
                 self._shown.update(self._total, completed=event.n_finished, total=event.n_jobs)
                 self._shown.console.print(message(event), markup=False)
             case JobStarted():
-                self._rows[event.record] = self._shown.add_task(escape(event.job), total=None, note="")
+                self._rows[event.record] = self._shown.add_task(event.job, total=None, note="")
             case JobProgress():
                 note = event.stage if event.stage != "training" else _accuracy(event.accuracy)
                 row = self._rows[event.record]

@@ -43,8 +43,8 @@ def _evaluate(name: str) -> Callable[..., CommandResult]:
             options: Options of the protocol.
         """
         protocol = protocols.get(name)(**options)
-        result, data = _run(protocol, _record(record), console)
-        return CommandResult(save_result(_record(record), protocol.name, data), lambda: _table(result))
+        result, data = _run(protocol, runs.Record(record), console)
+        return CommandResult(save_result(runs.Record(record), protocol.name, data), lambda: _table(result))
 
     return command
 
@@ -76,12 +76,13 @@ def _multiple_choice(
             result: ProtocolResult = protocol.run(None, stream.build(), 0, progress=progress)
         data = {"record": None, "learner": None, "tasks": 0, **result.to_json()}
     else:
-        result, data = _run(protocol, _record(record), console)
+        result, data = _run(protocol, runs.Record(record), console)
     data |= {"out": None if out is None else str(out)}
     if out is not None:
         _draw(protocol, result, out)
     return CommandResult(
-        data if record is None else save_result(_record(record), protocol.name, data), lambda: _table(result)
+        data if record is None else save_result(runs.Record(record), protocol.name, data),
+        lambda: _table(result),
     )
 
 
@@ -95,7 +96,7 @@ def _online_offline(record: Path, /, *, console: ConsoleArg, **options: Any) -> 
     from everlearn.cli.run import rerun
     from everlearn.evaluation.protocols.online_offline import OnlineOffline, OnlineOfflineResult
 
-    first, protocol = _record(record), OnlineOffline(**options)
+    first, protocol = runs.Record(record), OnlineOffline(**options)
     epochs = 1 if first.spec["epochs"] > 1 else protocol.epochs
     both = sorted(
         (first, rerun(first, epochs=epochs, console=console)), key=lambda each: int(each.spec["epochs"])
@@ -124,10 +125,6 @@ def save_result(record: "runs.Record", protocol: str, data: dict[str, Any]) -> d
     stored = {**data, "digest": record.digest}
     files.write(folder / f"{protocol}.json", json.dumps(stored, indent=1).encode() + b"\n")
     return stored
-
-
-def _record(folder: Path) -> "runs.Record":
-    return runs.Record(folder)
 
 
 def _run(
@@ -166,13 +163,13 @@ def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else DASH if value is None else str(value)
 
 
-def _undocumented(name: str) -> Callable[..., CommandResult]:
+def _command_function(name: str) -> Callable[..., CommandResult]:
     return _OWN_COMMANDS.get(name) or _evaluate(name)
 
 
 def _command(name: str) -> Callable[..., CommandResult]:
     """The command of a protocol, with its options as parameters and its description as help."""
-    protocol, command = protocols.get(name), _undocumented(name)
+    protocol, command = protocols.get(name), _command_function(name)
     signature = inspect.signature(command)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
@@ -212,7 +209,7 @@ def _help(name: str) -> str:
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     body = ast.parse(loader.get_source(module)).body
     (protocol,) = (node for node in body if isinstance(node, ast.ClassDef) and node.name == class_name)
-    own = str(inspect.getdoc(_undocumented(name))).partition("\n\nArgs:")[0]
+    own = str(inspect.getdoc(_command_function(name))).partition("\n\nArgs:")[0]
     return f"{ast.get_docstring(protocol)}\n\n{own}"
 
 

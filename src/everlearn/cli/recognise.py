@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from everlearn import files
-from everlearn.cli.arguments import check_path
+from everlearn.cli.arguments import Whole, check_path
 from everlearn.cli.output import NONE, CommandResult, ConsoleArg, counted, table
 from everlearn.errors import BadInput
 
@@ -29,7 +29,7 @@ def teach(
     features: str = "auto",
     weights: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
     upright: Annotated[bool, Parameter(negative=())] = False,
-    keep: Annotated[int | None, Parameter(show_default=False)] = None,
+    keep: Annotated[Whole | None, Parameter(show_default=False)] = None,
     policy: Annotated[Policy | None, Parameter(show_default=False)] = None,
     combine: Annotated[Combine | None, Parameter(show_default=False)] = None,
     stored: Annotated[Path | None, Parameter(show_default=False, metavar="FILE")] = None,
@@ -62,7 +62,7 @@ def teach(
     if stored is not None:
         files.check_output(stored, [".png"])
     _check_names(images, name)
-    named = [(path, _checked(path), checked_name(each)) for path, each in _named(images, name)]
+    named = [(path, _read_and_check(path), checked_name(each)) for path, each in _named(images, name)]
     check_taught_once((pixels, each) for _, (_, pixels), each in named)  # before a memory is created
     taught: list[dict[str, str]] = []
     sheets: list[Any] = []
@@ -121,7 +121,7 @@ def ask(
         from everlearn.recognition.exemplars import read_object
 
         for path in paths:
-            with _naming(path):
+            with _errors_with_path(path):
                 read_object(path)
     with opened(memory) as recogniser:
         if interactive:
@@ -130,7 +130,7 @@ def ask(
             with console.progress(f"Asking {memory}") as update:
                 answers = []
                 for done, path in enumerate(paths):
-                    with _naming(path):
+                    with _errors_with_path(path):
                         answer = (recogniser.ask_and_keep if keep_unknown else recogniser.ask)([path])[0]
                     answers.append(_as_data(path, answer))
                     update(done + 1, len(paths), answer.name or "unknown")
@@ -229,7 +229,7 @@ def _named(images: tuple[Path, ...], name: str | None) -> Iterator[tuple[Path, s
 
 
 def _check_names(images: tuple[Path, ...], name: str | None) -> None:
-    """Raise if two of the given files and folders have one name, since they may be two things."""
+    """Raise if two of the given files and folders have the same name, since they may be two things."""
     first: dict[str, Path] = {}
     for path in images if name is None else ():
         word = path.resolve().name if path.is_dir() else path.stem
@@ -240,19 +240,19 @@ def _check_names(images: tuple[Path, ...], name: str | None) -> None:
             )
 
 
-def _checked(path: Path) -> tuple[Any, Any]:
-    """An image, and what will be stored of it."""
+def _read_and_check(path: Path) -> tuple[Any, Any]:
+    """An image, and the exemplars that will be stored of it."""
     from everlearn.recognition.exemplars import exemplars_of
     from everlearn.streams.images.canonical import read_image
 
     image = read_image(path)
-    with _naming(path):
+    with _errors_with_path(path):
         return image, exemplars_of(image)
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors that say which image they are about."""
+def _errors_with_path(path: Path) -> Iterator[None]:
+    """Replace "the image" in errors by the path of the image."""
     try:
         yield
     except BadInput as error:

@@ -144,7 +144,7 @@ def compare(
 ) -> CommandResult:
     """Compare runs in a table; runs that differ only in seeds form one row.
 
-    Says what ± is, how many test images accuracies near 1 rest on, and which records were not counted.
+    Notes explain ±, the number of test images behind accuracies near 1, and which records were not counted.
 
     Args:
         runs: Records, or folders of records.
@@ -153,17 +153,16 @@ def compare(
         latex: A .tex file to write the table to.
         markdown: A .md file to write the table and its notes to.
     """
-    outs = {".csv": csv, ".tex": latex, ".md": markdown}
-    chosen = {ending: path for ending, path in outs.items() if path is not None}
-    for ending, path in chosen.items():
-        files.check_output(path, [ending])
+    outs = {"csv": csv, "latex": latex, "markdown": markdown}
+    for path, ending in zip(outs.values(), (".csv", ".tex", ".md"), strict=True):
+        if path is not None:
+            files.check_output(path, [ending])
     comparison = reports.compare(_records(runs), metric)
-    texts = {".csv": comparison.to_csv, ".tex": comparison.to_latex, ".md": comparison.to_markdown}
-    for ending, path in chosen.items():
-        files.write(path, texts[ending]().encode())
-    written = dict(
-        zip(("csv", "latex", "markdown"), (path and str(path) for path in outs.values()), strict=True)
-    )
+    exports = (comparison.to_csv, comparison.to_latex, comparison.to_markdown)
+    for path, export in zip(outs.values(), exports, strict=True):
+        if path is not None:
+            files.write(path, export().encode())
+    written = {name: path and str(path) for name, path in outs.items()}
     return CommandResult({"rows": comparison.rows, "notes": comparison.notes, **written}, comparison.text)
 
 

@@ -15,7 +15,7 @@ UPPER_HALF = "▀"
 
 
 class TerminalImages:
-    """As many thumbnails in a row as fit; nothing if the terminal has no colours.
+    """A row of as many thumbnails as fit; nothing if the terminal has no colours.
 
     A character is about twice as high as wide, so each shows two pixels: the upper half in the foreground
     colour, the lower half in the background colour.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from everlearn.cli.arguments import Whole
 from everlearn.cli.output import CommandResult, counted, table
 from everlearn.cli.recognise import opened
 from everlearn.errors import BadInput
@@ -21,8 +22,8 @@ def unknowns(
     memory: Path,
     /,
     *,
-    name: Annotated[tuple[int, str] | None, Parameter(show_default=False, metavar="NUMBER NAME")] = None,
-    discard: Annotated[int | None, Parameter(show_default=False, metavar="NUMBER")] = None,
+    name: Annotated[tuple[Whole, str] | None, Parameter(show_default=False, metavar="NUMBER NAME")] = None,
+    discard: Annotated[Whole | None, Parameter(show_default=False, metavar="NUMBER")] = None,
 ) -> CommandResult:
     """List the unknown things that `ask --keep-unknown` has kept, or name or discard one.
 
@@ -58,7 +59,7 @@ def as_data(group: "UnknownGroup") -> dict[str, Any]:
 
 
 def check_terminal() -> None:
-    """Raise unless questions can be answered."""
+    """Raise unless stdin is a terminal."""
     if not sys.stdin.isatty():
         raise BadInput("--interactive needs a terminal; use --keep-unknown, then `everlearn unknowns`")
 

@@ -1,8 +1,7 @@
 """Evaluation: metrics of score tables, latents and novelty scores, and protocols for trained learners.
 
-Takes measurements: accuracies per task or batch, latents and factors, novelty scores, costs. Gives numbers
-and curves by plain functions. `everlearn.evaluation.protocols` evaluates trained learners. Modules are
-imported on first use.
+Plain functions turn accuracies per task or batch, latents and factors, novelty scores and costs into metrics
+and curves. `everlearn.evaluation.protocols` evaluates trained learners. Modules are imported on first use.
 """
 
 from typing import TYPE_CHECKING

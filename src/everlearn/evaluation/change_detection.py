@@ -13,7 +13,7 @@ Detected = Literal["new", "known", "missed"]
 
 @dataclass(frozen=True, kw_only=True)
 class StageDetection:
-    """How a learner detected one stage of the schedule."""
+    """Detection of one stage of the schedule by a learner."""
 
     name: str  # environment of the stage
     is_new: bool  # whether it is the first stage of this environment
@@ -79,17 +79,17 @@ def _stage(
     name: str, is_new: bool, current: int, switches: Sequence[tuple[int, int]], known: dict[int, str]
 ) -> StageDetection:
     """One stage; `known` maps inferred environments to names and is extended."""
-    is_there = known[current] == name
-    detected: Detected = "missed" if not is_there else "new" if is_new else "known"
-    delay = 0.0 if is_there else None
+    is_current = known[current] == name
+    detected: Detected = "missed" if not is_current else "new" if is_new else "known"
+    delay = 0.0 if is_current else None
     n_false_new = n_wrong = 0
     for after, to in switches:
-        met = known.setdefault(to, "")
-        if met in ("", name) and detected == "missed":
-            detected, delay = "known" if met else "new", float(after)
-        n_false_new += not met and (not is_new or after != delay)
-        n_wrong += met not in ("", name)
-        known[to] = met or name
+        owner = known.setdefault(to, "")  # empty for an environment that is inferred for the first time
+        if owner in ("", name) and detected == "missed":
+            detected, delay = "known" if owner else "new", float(after)
+        n_false_new += not owner and (not is_new or after != delay)
+        n_wrong += owner not in ("", name)
+        known[to] = owner or name
     return StageDetection(
         name=name, is_new=is_new, detected=detected, delay=delay, n_false_new=n_false_new, n_wrong=n_wrong
     )

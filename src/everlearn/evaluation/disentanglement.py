@@ -161,8 +161,8 @@ def _mutual_information(a: IntArray, b: IntArray) -> float:
     joint = np.bincount(a * (b.max() + 1) + b, minlength=(a.max() + 1) * (b.max() + 1)) / len(a)
     table = joint.reshape(a.max() + 1, b.max() + 1)
     independent = np.outer(table.sum(axis=1), table.sum(axis=0))
-    there = table > 0
-    return float(max(0.0, (table[there] * np.log(table[there] / independent[there])).sum()))
+    occurs = table > 0
+    return float(max(0.0, (table[occurs] * np.log(table[occurs] / independent[occurs])).sum()))
 
 
 def _gap(scores: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Numbers as text, with their margin (see `LEGEND`); a dash if there is no number."""
+"""Formatting of numbers as text, with their margin (see `LEGEND`); a dash for None."""
 
 import math
 from collections.abc import Callable

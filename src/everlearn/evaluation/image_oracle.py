@@ -158,7 +158,7 @@ def _centre_of_mass(foreground: FloatArray) -> FloatArray:
 
 
 def _shift_to_centre(foreground: FloatArray, centre: FloatArray) -> FloatArray:
-    """Images rolled by whole pixels so that the centre of mass is in the middle."""
+    """Images shifted cyclically by whole pixels, so that the centre of mass is in the middle."""
     _, height, width = foreground.shape
     shift = np.rint(centre - [(height - 1) / 2, (width - 1) / 2]).astype(int)
     rows, columns = ((np.arange(n) + by[:, None]) % n for n, by in zip((height, width), shift.T, strict=True))

@@ -21,11 +21,11 @@ LEVEL = 0.95
 MIN_FOR_INTERVAL = 5
 """Fewer values are described by their standard deviation or range; their interval would be very wide."""
 UNBOUNDED, NOT_NEGATIVE, UNIT, SIGNED_UNIT = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0), (-1.0, 1.0)
-"""Ranges of possible values: of any number, of an error or a cost, of an accuracy, of a difference of two."""
+"""Ranges of possible values: any number, errors and costs, accuracies, differences of accuracies."""
 
 Bounds = tuple[float, float]
 Curve = Mapping[float, float]
-"""A measured value (y) by when it was measured (x)."""
+"""Measured values (y) by the x at which they were measured."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Interval:
 
     @property
     def margin(self) -> float:
-        """What tables write after ±: the standard deviation of fewer than 5 values, or half of the width."""
+        """The number after ± in tables: the deviation of fewer than 5 values, else the half-width."""
         return self.std if self.n < MIN_FOR_INTERVAL and not math.isnan(self.std) else self.half_width
 
 
@@ -81,8 +81,8 @@ def mean_interval(values: npt.ArrayLike, level: float = LEVEL, *, bounds: Bounds
 
 def interval_over(values: Sequence[float], bounds: Bounds = UNBOUNDED) -> Interval | None:
     """Student's interval of the values that are not NaN; None if there are none."""
-    there = [value for value in values if not math.isnan(value)]
-    return mean_interval(there, bounds=bounds) if there else None
+    known = [value for value in values if not math.isnan(value)]
+    return mean_interval(known, bounds=bounds) if known else None
 
 
 def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "PlotSeries":
@@ -95,10 +95,10 @@ def mean_series(curves: Sequence[Curve], bounds: Bounds = UNBOUNDED) -> "PlotSer
     x = sorted({point for curve in curves for point in curve})
     table = np.array([curve.get(point, math.nan) for curve in curves for point in x], np.float64)
     table = table.reshape(len(curves), len(x))
-    there = ~np.isnan(table)
-    n = there.sum(axis=0)
-    mean = np.where(n > 0, np.where(there, table, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
-    squares = np.where(there, (table - mean) ** 2, 0).sum(axis=0)
+    is_known = ~np.isnan(table)
+    n = is_known.sum(axis=0)
+    mean = np.where(n > 0, np.where(is_known, table, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
+    squares = np.where(is_known, (table - mean) ** 2, 0).sum(axis=0)
     margin = np.array([_margin_factor(int(k)) for k in n]) * np.sqrt(squares / np.maximum(n - 1, 1))
     low, high = np.maximum(mean - margin, bounds[0]), np.minimum(mean + margin, bounds[1])
     few = (n > 1) & (n < MIN_FOR_INTERVAL)

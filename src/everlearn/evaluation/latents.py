@@ -57,9 +57,9 @@ def encode_environments(
 ) -> list[EncodedEnvironment]:
     """The environments among the first tasks of a stream, encoded by a learner that was trained on them.
 
-    With the numbers of batches of each task, an environment is matched to the one that the learner inferred
-    during most of its last task; without, to the one it infers for the test images. Streams with fewer than
-    `at_least` environments are refused.
+    If `n_batches` of each task is given, an environment is matched to the one that the learner inferred for
+    most batches of its last task; otherwise, to the one that it infers for the test images. Raises an error
+    if the stream has fewer than `at_least` environments.
     """
     found = environment_data(stream, n_tasks, n_images)
     if len(found) < at_least:

@@ -152,16 +152,16 @@ def _rows(scores: npt.ArrayLike) -> list[Row]:
 
 def _before(task: int, row: Row) -> tuple[IntArray, FloatArray]:
     """Tasks of a row that come before one, and their scores."""
-    there = row.tasks < task
-    return row.tasks[there], row.scores[there]
+    is_before = row.tasks < task
+    return row.tasks[is_before], row.scores[is_before]
 
 
 def _shifted(table: ScoreTable, ahead: int) -> FloatArray:
     """Score of each task when it was `ahead` tasks ahead of the last learned one; NaN if unknown."""
     shifted = np.full(table.n_tasks, np.nan)
     for row in table.rows():
-        there = row.tasks == row.after + ahead
-        shifted[row.tasks[there]] = row.scores[there]
+        is_wanted = row.tasks == row.after + ahead
+        shifted[row.tasks[is_wanted]] = row.scores[is_wanted]
     return shifted
 
 

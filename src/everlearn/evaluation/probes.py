@@ -18,7 +18,7 @@ from everlearn.rng import FloatArray, IntArray, Rng, rng_at
 HIDDEN_UNITS = 50
 MIN_STEPS, BATCH_SIZE, LEARNING_RATE = 500, 250, 0.02
 EPOCHS = 25
-"""Passes over the codes, if these take more than the minimum number of steps."""
+"""Passes over the codes, unless these are fewer than MIN_STEPS."""
 WEIGHT_DECAY, MAX_WEIGHT_DECAY = 1000.0, 0.2
 """Decoupled weight decay: the first number divided by the number of codes, at most the second."""
 MIN_STD = 1e-2
@@ -137,10 +137,10 @@ class ProbeResults(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """How a probe's score is retained over a run, by the evaluations at the ends of tasks.
+    """Retention of a probe's score over a run, from the evaluations at the ends of tasks.
 
-    "The task" is the last task of the probe's environment before the last task of the run. Environments that
-    are met in the last task only have none: they cannot be forgotten.
+    "The task" is the last task of the probe's environment before the last task of the run. An environment
+    that occurs in the last task only has none, since it cannot be forgotten.
     """
 
     final: float  # score at the end
@@ -158,7 +158,7 @@ def probe_keys(results: Sequence[ProbeResults]) -> list[tuple[str, str]]:
 def retention(results: Sequence[ProbeResults], environment: str, quantity: str) -> Retention:
     """Retention of one probe.
 
-    Best and change are a working definition: that of the VASE paper is in an unavailable appendix.
+    Best and change are our definitions: those of the VASE paper are in an appendix that is not available.
     """
     better = max if quantity in ACCURACIES else min
     ends = [each for each in results if each.n_batches is None] or results

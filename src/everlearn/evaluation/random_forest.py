@@ -85,8 +85,9 @@ def _best_splits(
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Gain, column and last left bin of the best split of each node; gain 0 if no split exceeds `min_gain`.
 
-    Every node considers all columns: a node that misses the right one splits by another, which would then
-    look important. Columns are compared in random order, so that equal columns share the importance.
+    Every node considers all columns: with a random subset, a node might split by an irrelevant column, which
+    would then look important. Columns are compared in random order, so that equal columns share the
+    importance.
     """
     n_nodes, n_columns, _ = counts.shape
     n_left, left = counts.cumsum(axis=2)[..., :-1], sums.cumsum(axis=2)[..., :-1]
@@ -96,10 +97,8 @@ def _best_splits(
     safe_left, safe_right = np.maximum(n_left, 1), np.maximum(n_right, 1)
     gain = left**2 / safe_left + right**2 / safe_right - total**2 / np.maximum(n_all, 1)
     gain = np.where(possible & (gain > min_gain[:, None, None] + 1e-9), gain, 0.0)
-    nodes, order = (
-        np.arange(n_nodes),
-        rng.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns).argsort(axis=1),
-    )
-    best, place = np.divmod(gain[nodes[:, None], order].reshape(n_nodes, -1).argmax(axis=1), N_BINS - 1)
+    nodes = np.arange(n_nodes)
+    order = rng.uniform(n_nodes * n_columns).reshape(n_nodes, n_columns).argsort(axis=1)
+    best, edge = np.divmod(gain[nodes[:, None], order].reshape(n_nodes, -1).argmax(axis=1), N_BINS - 1)
     column = order[nodes, best]
-    return gain[nodes, column, place], column, place
+    return gain[nodes, column, edge], column, edge

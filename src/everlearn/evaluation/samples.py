@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from everlearn.learners import Learner
 
 MAX_TASKS_WITHOUT_NEW = 100
-"""Tasks in a row without a new class after which the search for new classes ends."""
+"""Consecutive tasks without a new class after which the search ends."""
 MAX_TASKS = 20
 """Tasks that represent all known tasks."""
 
@@ -29,7 +29,7 @@ def predict(learner: "Learner", batch: Batch, stream: Stream | None = None) -> I
 
 
 def canonical(learner: "Learner", images: Images) -> Images:
-    """Images in their canonical pose, by the factors that the learner estimates; as they are without."""
+    """Images in canonical pose, if the learner estimates factors; otherwise unchanged."""
     if not isinstance(learner, EstimatesFactors):
         return images
     from everlearn.networks import to_tensor  # results are read without torch
@@ -94,6 +94,6 @@ def new_class_images(
     exemplars, test = (Batch.concatenate(parts) for parts in zip(*found, strict=True))
     if len(exemplars) < n_classes:
         raise BadInput(
-            f"{stream.id} has exemplars of {len(exemplars)} of {n_classes} new classes, and all are needed"
+            f"{stream.id} has exemplars of only {len(exemplars)} of {n_classes} new classes; all need one"
         )
     return exemplars, test

@@ -125,8 +125,8 @@ def mean_table(tables: Sequence[ScoreTable], max_size: int = 200) -> FloatArray:
 
 def mean_without_nan(values: Iterable[float]) -> float:
     """Mean without NaN; summed exactly, so that it does not depend on the order."""
-    there = [value for value in values if not math.isnan(value)]
-    return math.fsum(there) / len(there) if there else math.nan
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 def _check(after: int, task: int, score: float) -> None:

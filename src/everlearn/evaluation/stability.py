@@ -134,5 +134,5 @@ def _table(accuracies: npt.ArrayLike) -> FloatArray:
 
 
 def _mean(values: FloatArray) -> float:
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if len(there) else float("nan")
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -48,7 +48,7 @@ MAX_QUOTED = 200
 
 
 class VLMOptions(Settings):
-    """How a vision-language model is reached, and what it may cost."""
+    """Connection to a vision-language model, and the limit of its cost."""
 
     endpoint: str | None = None
     """URL of a model with OpenAI's chat interface, such as http://localhost:8000/v1."""
@@ -59,7 +59,7 @@ class VLMOptions(Settings):
     answers: Path = Path("answers")
     """Folder of stored answers, which are not requested again."""
     timeout: Annotated[float, Field(ge=1e-3, le=3600)] = 60.0
-    """Seconds without data from the server after which a request is given up."""
+    """Seconds without data from the server after which a request fails."""
     retries: Annotated[int, Field(ge=0, le=100)] = 6
     """Further attempts after a failed request, with increasing waits."""
     per_minute: Annotated[float, Field(ge=1e-3, le=1e6)] = 60.0
@@ -291,6 +291,7 @@ def _check_url(url: str, key: str | None) -> None:
     try:
         parts = urllib.parse.urlsplit(url)
         host, _ = parts.hostname, parts.port
+        (parts.path + parts.query).encode("ascii")
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:

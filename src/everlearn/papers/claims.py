@@ -21,7 +21,7 @@ from everlearn.reports.run_results import RunResults
 class RunMetric:
     """A number computed from one run."""
 
-    label: str  # what it is, before the numbers of a verdict
+    label: str  # precedes the numbers of a verdict
     value: Callable[[RunResults], float]  # NaN where it is undefined
     form: Format = format_score  # of its mean over seeds
 
@@ -45,7 +45,7 @@ class RunMetric:
 
 
 def _paired(gap: Interval | None) -> str:
-    """A difference with its 95 % interval, on which a verdict rests."""
+    """A difference with its 95 % interval, which decides a verdict."""
     return DASH if gap is None else str(gap)
 
 
@@ -80,17 +80,6 @@ def _is_one_seed(gaps: Sequence[Interval | None]) -> bool:
     return any(gap is not None and gap.n == 1 for gap in gaps)
 
 
-def not_below(metric: RunMetric, *, within: float | None = None) -> Check:
-    """The first series is not below the second by more than `within`; default: the confidence interval."""
-
-    def check(groups: Groups) -> Verdict:
-        gap = metric.difference(*groups.values())
-        holds = gap is not None and (gap.high >= 0 if within is None else gap.mean >= -within)
-        return Verdict(holds, metric.observed(groups, [gap]))
-
-    return check
-
-
 def at_least(metric: RunMetric, bound: float) -> Check:
     """The mean over seeds is at least `bound`."""
     return _bounded(metric, lambda mean: mean >= bound)
@@ -113,8 +102,8 @@ def _bounded(metric: RunMetric, accepts: Callable[[float], bool]) -> Check:
 def at_most_half(metric: RunMetric) -> Check:
     """The first series is at most half of the second, by the confidence interval of the differences.
 
-    The second must itself be above zero, by its interval. If its mean is not, the baseline loses nothing in
-    our runs, and they are not comparable with those of the paper.
+    The interval of the second must be above zero as well. If its mean is not, the baseline loses nothing in
+    our runs, which are therefore not comparable with those of the paper.
     """
 
     def check(groups: Groups) -> Verdict:

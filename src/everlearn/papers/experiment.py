@@ -79,7 +79,7 @@ class Scale:
         return {series.name: (series, run) for series, run in cells if run is not None}
 
     def select(self, names: Iterable[str]) -> list[str]:
-        """Those of the series that exist at this scale."""
+        """The given series that exist at this scale."""
         return [name for name in names if name in self.series]
 
     def first_tasks(self, n_tasks: int, device: str) -> "Scale":
@@ -132,7 +132,7 @@ class Verdict(NamedTuple):
 
     holds: bool | None  # None if our runs are not comparable with those of the paper
     observed: str
-    one_seed: bool = False  # it rests on a single seed, so that neither yes nor no is shown
+    one_seed: bool = False  # from a single seed, so that neither yes nor no is shown
 
     @property
     def mark(self) -> str:
@@ -182,7 +182,7 @@ class Experiment:
         return [job for name in scale.select(self.series) for job in scale.jobs(name, records)]
 
     def at(self, scale: Scale) -> "Experiment":
-        """The same without claims about series that this scale does not have."""
+        """A copy without claims about series that this scale does not have."""
         return replace(self, claims=tuple(claim for claim in self.claims if scale.select(claim.series)))
 
     def groups(self, scale: Scale, records: Path) -> dict[str, Group]:
@@ -193,7 +193,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class PretrainSpec:
-    """How to pretrain a network that runs start from."""
+    """Recipe of the pretrained network that runs start from."""
 
     backbone: str
     stream: Settings  # the network is trained on the first task of this stream

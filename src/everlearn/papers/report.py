@@ -62,7 +62,7 @@ def write_page(path: Path, reproductions: Sequence[Reproduction], scale: Scale, 
 
 
 def conclusions_of(path: Path) -> str:
-    """What was written by hand on a page; empty if there is none."""
+    """The hand-written part of a page; empty if there is none."""
     text = path.read_text("utf-8") if path.is_file() else ""
     _, _, rest = text.partition(f"{CONCLUSIONS}\n")
     conclusions, end, _ = rest.partition(f"\n{END_OF_CONCLUSIONS}")

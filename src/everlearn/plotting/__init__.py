@@ -1,7 +1,7 @@
 """Figures with matplotlib: styles, panels, lines, heatmaps, bars and image grids.
 
-Takes numbers and images, gives figures and reproducible files. Knows nothing of runs or records. Matplotlib
-is imported only when a figure is drawn.
+Turns numbers and images into figures and files with reproducible bytes; independent of runs and records.
+Matplotlib is imported only when a figure is drawn.
 """
 
 from everlearn.plotting.axes import FigurePart, PlotSeries, draw_parts

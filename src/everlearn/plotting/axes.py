@@ -1,4 +1,4 @@
-"""Figures of parts, panels, and what is drawn on axes: series, heatmaps, bars and labels."""
+"""Figures, subfigures and panels, and drawing on axes: series, heatmaps, bars and labels."""
 
 import inspect
 import math
@@ -36,7 +36,7 @@ MAX_MESH = 40
 
 
 class NothingToDraw(BadInput):
-    """The data do not contain what a figure shows."""
+    """The data of a figure are missing."""
 
 
 class PlotSeries(NamedTuple):
@@ -64,7 +64,7 @@ class FigurePart(Generic[T]):
 
     @property
     def caption(self) -> str:
-        """What it shows, in one line."""
+        """Description in one line."""
         return (inspect.getdoc(self.draw) or "").partition("\n")[0]
 
 
@@ -72,14 +72,14 @@ def draw_parts(data: T, style: FigureStyle, *parts: FigurePart[T]) -> Figure:
     """A figure of one or more parts, from top to bottom."""
     heights = [part.height(data) for part in parts]
     figure = empty_figure(sum(heights))
-    places: list[FigureBase] = stacked(figure, heights) if len(parts) > 1 else [figure]
-    for place, part in zip(places, parts, strict=True):
-        part.draw(place, data, style)
+    subfigures: list[FigureBase] = stacked(figure, heights) if len(parts) > 1 else [figure]
+    for subfigure, part in zip(subfigures, parts, strict=True):
+        part.draw(subfigure, data, style)
     return figure
 
 
 def stacked(figure: FigureBase, heights: Sequence[float], titles: Sequence[str] = ()) -> list[FigureBase]:
-    """Subfigures of these heights below each other, with titles if given."""
+    """Subfigures of these heights, from top to bottom, with titles if given."""
     parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0].tolist()
     for part, title in zip(parts, titles, strict=False):
         part.suptitle(title, x=0.01, ha="left", fontsize=8)
@@ -144,7 +144,7 @@ def integer_ticks(axis: Axis) -> None:
 
 
 def unit_y_axis(axes: Axes, label: str, bottom: float = 0.0) -> None:
-    """A y axis from 0 to 1, or from `bottom`, which the label then says."""
+    """A y axis from 0 to 1, or from `bottom`, which is then part of the label."""
     axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
     axes.set_ylabel(f"{label}, from {bottom:g} up" if bottom else label)
 

@@ -1,6 +1,6 @@
-"""Recognition of real things from one image each: canonical images, descriptors, alignment, calibration.
+"""Recognition of real objects from one image each: canonical images, descriptors, alignment, calibration.
 
-`Recogniser` is the memory that is taught and asked.
+`Recogniser` stores named images and recognises what other images show.
 """
 
 from typing import TYPE_CHECKING

@@ -2,8 +2,8 @@
 
 The model of an image Q at the position that the transform W gives to a point p of the exemplar E is
 Q(W p) = gain E(p) + offset + gradient . p, where gain, offset and gradient describe the light. Transform and
-light are found together by Gauss-Newton steps on luminance. Points with large residuals do not count (Tukey's
-biweight), so that a covered part of the object does no harm; nor does the background, outside of the mask.
+light are estimated together by Gauss-Newton steps on luminance. Points with large residuals have no weight
+(Tukey's biweight), so covered parts of the object are ignored. The background outside the mask is not used.
 """
 
 import math
@@ -98,18 +98,18 @@ def start_scores(image: Pixels, points: Floats, levels: Pixels, transforms: Floa
 
 
 @compiled
-def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats, together: bool) -> None:
-    """Replace a transform by the best of some near it, changed by half a template step.
+def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats, is_joint: bool) -> None:
+    """Replace a transform by the best of its neighbours, changed by half a template step.
 
-    It is shifted, then turned and scaled. All combinations, `together`, take four times as long; they are
-    needed where a part of the object is hidden.
+    Shifts are searched first, then rotations and scales. A joint search over all combinations takes four
+    times as long; it is needed if a part of the object is hidden.
     """
     turns, shifts = np.zeros((9, 4)), np.zeros((9, 4))
     for k in range(9):
         i, j = k // 3 - 1.0, k % 3 - 1.0
         shifts[k, 0], shifts[k, 1] = i * SHIFT_STEP, j * SHIFT_STEP
         turns[k, 2], turns[k, 3] = i * TURN_STEP, j * math.log(SCALE_STEP)
-    if together:
+    if is_joint:
         changes = np.empty((81, 4))
         for k in range(81):
             changes[k] = turns[k // 9] + shifts[k % 9]
@@ -121,7 +121,7 @@ def best_start(image: Pixels, points: Floats, levels: Pixels, transform: Floats,
 
 @compiled
 def best_change(image: Pixels, points: Floats, levels: Pixels, transform: Floats, changes: Floats) -> None:
-    """Replace a transform by the best one of it after changes (n, 4): shift, turn, logarithm of the scale."""
+    """Apply the best of some changes (n, 4) to a transform: shift in x and y, rotation, log scale."""
     trials, change = np.empty((len(changes), 3, 3)), np.eye(3)
     for i in range(len(changes)):
         scale = math.exp(changes[i, 3])

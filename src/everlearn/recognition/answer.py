@@ -1,4 +1,4 @@
-"""The answer to the question what an image shows."""
+"""The result of recognising an image."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class Answer:
         name: the name of the class; None if it is unknown.
         best: the most similar class, known or not; None if the memory is empty.
         status: "known", "probably" or "unknown".
-        confidence: that the best class is right, from 0 to 1.
+        confidence: calibrated probability that the best class is right.
         runner_up: the second most similar class; None if there is none.
         method: "alignment" if the exemplar was found in the image pixel by pixel, else "features".
-        scores: what the confidence is computed from, as explained at `matching.Scores`.
+        scores: inputs of the confidence; see `ranking.Scores`.
         transform: (3, 3) from the exemplar's frame, -1 to 1, to pixels of the image.
-        group: of unknown images that `ask_and_keep` has put the image into.
+        group: the group of unknown images to which `ask_and_keep` has added the image.
     """
 
     name: str | None
@@ -44,7 +44,7 @@ class Answer:
 
     @classmethod
     def of(cls, found: Match, confidence: float, names: Mapping[int, str]) -> "Answer":
-        """The answer of a match; `names` are those of the classes."""
+        """The answer for a match; `names` maps labels to names of classes."""
         status: Status = (
             "known" if confidence >= KNOWN else "probably" if confidence >= PROBABLY else "unknown"
         )

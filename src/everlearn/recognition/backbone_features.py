@@ -1,4 +1,4 @@
-"""Features of any backbone with weights from a file; torch is imported when they are made."""
+"""Features of any backbone with weights from a file; needs torch."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 VIT, VIT_SIZE = "vit", 128
-"""The backbone whose files have timm's names, and pixels per side of what it is given; it resizes that."""
+"""The backbone whose weight files have timm's names, and the size of its input, which it resizes."""
 MAX_SIZE = 512
 
 
@@ -52,7 +52,7 @@ class BackboneFeatures:
 
     @classmethod
     def load(cls, backbone: str | None, weights: Path) -> "BackboneFeatures":
-        """Features of a file: of a backbone, of the one that the file names, or of a vision transformer."""
+        """Load weights into a backbone; default: the one that the file names, else a vision transformer."""
         found = description(weights)
         if backbone is None and found is None:
             return cls(VIT, weights, (VIT_SIZE, VIT_SIZE, 3))
@@ -67,7 +67,7 @@ class BackboneFeatures:
         return np.asarray(map_batches(self._features, shown).numpy(), np.float32)
 
     def describe_whole(self, images: Images) -> Descriptors:
-        """Nothing: what is in front of a pattern is found by templates."""
+        """No features: templates find objects in front of a pattern."""
         return np.zeros((len(images), 0), np.float32)
 
     def _features(self, images: Images) -> "Tensor":
@@ -93,8 +93,8 @@ def description(weights: Path) -> tuple[str, tuple[int, ...]] | None:
         ) from None
     if len(image_shape) not in (2, 3) or len(set(image_shape[:2])) > 1 or image_shape[0] % GRID:
         raise BadInput(
-            f"{str(weights)!r:.200} is of a network for images {image_shape}; give one for "
-            f"squares whose side {GRID} divides"
+            f"{str(weights)!r:.200} has weights for images of shape {image_shape}; give weights "
+            f"for square images whose side is a multiple of {GRID}"
         )
     check_range("image size", image_shape[0], GRID, MAX_SIZE)
     return found["backbone"], image_shape

@@ -1,4 +1,4 @@
-"""From scores to confidence: a logistic regression on images of known and of unknown things."""
+"""Confidence from scores, by logistic regression on images of known and of unknown objects."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,22 @@ import numpy as np
 from everlearn.rng import FloatArray
 
 N_SCORES = 8
-"""Those of `matching.Scores`."""
+"""Length of `ranking.Scores`."""
 PRIOR = np.array([-16.3, 3.0, 10.7, 2.5, 12.4, 2.6, 0.6, 1.8, 0.7])
-"""Intercept and weights before a memory has images of its own to calibrate with.
+"""Intercept and weights of a memory without calibration data.
 
-Of similarity, margin, explained share, similarity after alignment, outline; of an image without a plain
-background, which has no outline, of a noisy one, and of one with an occluder: there, scores are lower, right
-or wrong. Fitted to the answers on `benchmarks.photos.development` and `development_plain`.
+The weights are those of similarity, margin, explained share, similarity after alignment and outline overlap,
+and of three conditions that lower the scores of right and wrong answers: no plain background (so that there
+is no outline), noise, and an occluder. Fitted to the answers on `benchmarks.photos.development` and
+`development_plain`.
 """
 FITTED_WITH = "efficientnet-lite0"
-"""The features that the prior was fitted with."""
+"""Features that the prior was fitted with."""
 PRIOR_WEIGHT, OTHER_PRIOR_WEIGHT = 1000.0, 10.0
-"""Images, about, that the prior is worth, with these features and with others.
+"""Number of images that the prior counts as, with these features and with others.
 
-Disturbed copies are harder to recognise than most photos: with less weight, more unknown things are accepted.
+Disturbed copies are harder to recognise than most photos. With a smaller weight of the prior, more unknown
+objects are accepted.
 """
 KNOWN, PROBABLY = 0.85, 0.5
 """Confidence above which an answer is "known" and "probably" right."""
@@ -37,18 +39,18 @@ class Calibration:
         array([1., 0.])
     """
 
-    weights: FloatArray  # as those of the prior
+    weights: FloatArray  # intercept and weights, as in PRIOR
 
     def confidence(self, scores: FloatArray) -> FloatArray:
         """(n, N_SCORES) -> (n,), from 0 to 1."""
-        logits = _rows(scores) @ self.weights
+        logits = _design_matrix(scores) @ self.weights
         return 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
 
     @classmethod
     def fit(cls, known: FloatArray, unknown: FloatArray, features: str = FITTED_WITH) -> "Calibration":
         """Fit to the scores (n, N_SCORES) of right answers, and of answers about classes that were left out.
 
-        Only objects that were cut out count: random textures are harder than most real backgrounds.
+        Only objects that were cut out are used: random textures are harder than most real backgrounds.
         """
         known, unknown = (scores[scores[:, 3] == 1] for scores in (known, unknown))
         if not len(known) or not len(unknown):
@@ -58,16 +60,16 @@ class Calibration:
 
 
 def fitted_weights(known: FloatArray, unknown: FloatArray, weight: float) -> FloatArray:
-    """The weights that are fitted to scores (n, N_SCORES), where the prior counts like `weight` images."""
-    rows = _rows(np.concatenate([known, unknown]))
+    """Weights fitted to scores (n, N_SCORES); the prior counts as much as `weight` images."""
+    rows = _design_matrix(np.concatenate([known, unknown]))
     targets = np.concatenate([np.ones(len(known)), np.zeros(len(unknown))])
-    # Both kinds count the same, so that 0.5 is where errors of both kinds balance.
+    # Both kinds have the same total weight, so that errors of both kinds balance at 0.5.
     share = np.where(targets == 1, 0.5 / len(known), 0.5 / len(unknown)) * len(rows)
     return _fit_logistic(rows, targets, share, weight / np.square(PRIOR))
 
 
-def _rows(scores: FloatArray) -> FloatArray:
-    """What the weights multiply (n, 1 + N_SCORES), from scores (n, N_SCORES)."""
+def _design_matrix(scores: FloatArray) -> FloatArray:
+    """The inputs (n, 1 + N_SCORES) of the regression, with a constant, from scores (n, N_SCORES)."""
     ones = np.ones((len(scores), 1))
     return np.concatenate([ones, scores[:, :3], scores[:, 4:6], 1 - scores[:, 3:4], scores[:, 6:]], axis=1)
 
@@ -75,10 +77,10 @@ def _rows(scores: FloatArray) -> FloatArray:
 def _fit_logistic(
     rows: FloatArray, targets: FloatArray, share: FloatArray, penalty: FloatArray
 ) -> FloatArray:
-    """The weights of smallest loss: cross-entropy of each row times its share, and distance from the prior.
+    """Minimize the weighted cross-entropy plus a quadratic penalty on the distance from the prior.
 
-    Newton steps are halved until the loss decreases, since classes that can be separated have no minimum
-    without the prior.
+    Newton steps are halved until the loss decreases. Separable classes have a minimum only because of the
+    prior.
     """
 
     def loss(weights: FloatArray) -> float:

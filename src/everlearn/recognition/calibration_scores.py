@@ -1,4 +1,4 @@
-"""Scores that the confidence is calibrated with: exemplars, asked with and without their class."""
+"""Calibration data of the confidence: exemplars matched with and without their own class."""
 
 import numpy as np
 
@@ -10,23 +10,23 @@ from everlearn.recognition.views import CANVAS, disturb, render_whole
 from everlearn.rng import FloatArray, IntArray, rng_at
 
 N_DISTURBED = 2
-"""Images of each exemplar that the confidence is calibrated with."""
+"""Calibration images per exemplar."""
 N_REFRESHED = 1
-"""Older exemplars that are calibrated again when one is taught."""
-MANY, EVERY = 100, 10
-"""From so many images on, only every tenth one that is taught is calibrated with."""
+"""Older exemplars whose scores are updated when an image is taught."""
+SPARSE_FROM, SPARSE_STEP = 100, 10
+"""After this number of images, only every tenth image adds calibration scores."""
 N_AFTER_MANY = 16
-"""Exemplars that are calibrated again when a class has been erased, or many images taught."""
+"""Exemplars whose scores are updated when a class has been erased, or many images taught."""
 
 
 def rows_after_teaching(images: IntArray, number: int) -> IntArray:
-    """The rows to calibrate when an image has been taught: its own first one, and some older ones.
+    """The rows to update when an image has been taught: its own first one, and some older ones.
 
     Args:
         images: the number of the image of each exemplar.
         number: of the new image.
     """
-    if number >= MANY and number % EVERY:
+    if number >= SPARSE_FROM and number % SPARSE_STEP:
         return np.zeros(0, np.int64)
     older = np.flatnonzero(images != number)
     some = rng_at(0, "calibrated exemplars", number).permutation(len(older))[:N_REFRESHED]
@@ -34,23 +34,23 @@ def rows_after_teaching(images: IntArray, number: int) -> IntArray:
 
 
 def rows_after_many(n: int) -> IntArray:
-    """The rows of n to calibrate when a class has been erased, or many images taught, spread evenly."""
+    """Evenly spaced rows of n to update when a class has been erased, or many images taught."""
     return np.unique(np.linspace(0, n - 1, min(n, N_AFTER_MANY)).astype(np.int64))
 
 
 def disturbed_scores(
     gallery: Gallery, features: Features, row: int, number: int, *, upright: bool
 ) -> FloatArray:
-    """The scores (N_DISTURBED, 2, N_SCORES) of images of an exemplar: with its class, and without.
+    """The scores (N_DISTURBED, 2, N_SCORES) of images of an exemplar, matched with its class and without.
 
-    The images are disturbed copies. If the class has other images, the last one is the exemplar as it is,
-    asked without its own rows: another image of a thing differs more than a copy.
+    The images are disturbed copies. If the class has other images, the last one is the exemplar itself,
+    matched without its own rows, since two images of an object differ more than an image and a copy.
 
     Args:
         gallery: all exemplars.
         features: that describe images.
         row: of the exemplar.
-        number: of its image, which fixes what is random.
+        number: of its image, which is the seed of the copies.
         upright: whether things are always seen upright.
     """
     scores, label = np.zeros((N_DISTURBED, 2, N_SCORES)), int(gallery.labels[row])

@@ -1,6 +1,6 @@
-"""What a memory stores with each exemplar: descriptors, masks, templates.
+"""Data that a memory stores with each exemplar: descriptors, masks, templates.
 
-If a class keeps only some of its images, each row also has the number of images that the class was taught
+If a class keeps only some of its images, each row also has the number of all images that the class was taught
 with, and the mean of their descriptors.
 """
 
@@ -41,7 +41,7 @@ def columns_of(pixels: Pixels, number: int, features: Features, *, upright: bool
 
     Args:
         pixels: of the exemplars.
-        number: of the image, which fixes what is random.
+        number: of the image, which is the seed of random views.
         features: that describe images.
         upright: whether things are always seen upright.
     """

@@ -1,4 +1,4 @@
-"""Which images of a class a memory keeps, if it keeps at most k of each."""
+"""Selection of the images that a memory keeps, if it keeps at most k of each class."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -18,7 +18,7 @@ MAX_KEPT = 1_000_000
 
 @dataclass(frozen=True)
 class ExemplarSelection:
-    """How many images of a class are kept, which, and how they count; settings of a memory.
+    """Number and choice of the images kept of a class, and how they are combined; settings of a memory.
 
     Attributes:
         keep: images of each class; None for all.
@@ -44,7 +44,7 @@ class ExemplarSelection:
     def removed(
         self, numbers: IntArray, n_taught: int, descriptors: Descriptors, mean: Descriptors
     ) -> int | None:
-        """The image that a class does not keep, by its place in `numbers`; None if it keeps all.
+        """The index in `numbers` of the image to erase; None if all are kept.
 
         Args:
             numbers: (k + 1,) of the images, in the order of teaching; the last one is new.
@@ -64,8 +64,8 @@ class ExemplarSelection:
         return int(np.setdiff1d(np.arange(len(numbers)), kept)[0])
 
 
-def keep_some(memory: OnDiskMemory, label: int, selection: ExemplarSelection) -> None:
-    """After an image of a class was added: count it, and erase one image if the class has too many."""
+def limit_images(memory: OnDiskMemory, label: int, selection: ExemplarSelection) -> None:
+    """Count an image that was added to a class, and erase one image if the class has too many."""
     if selection.keep is None:
         return
     rows = np.flatnonzero(memory.labels() == label)

@@ -1,4 +1,4 @@
-"""What a memory stores of an image that it is taught, and which images it refuses."""
+"""Exemplars of an image, and checks of images before they are stored."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,9 +13,9 @@ from everlearn.streams.images.decode import Pixels
 SIZE = 128
 """Pixels per side of a stored exemplar."""
 MIN_TAUGHT = 8
-"""Pixels of the longer side of an image that is taught; fewer show nothing that could be recognised."""
+"""Pixels of the longer side of an image that is taught; a smaller image shows nothing recognisable."""
 WHOLE_AREA, WHOLE_MASK = 0.8, 0.5
-"""An object whose box, or whose own pixels, fill less of its image is also stored with the whole image."""
+"""An object whose box or whose mask fills less of its image is also stored with the whole image."""
 
 
 def as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
@@ -28,7 +28,7 @@ def as_list(images: Sequence[ImageLike] | ImageLike) -> list[ImageLike]:
 
 
 def read_object(image: ImageLike) -> Pixels:
-    """An image (H, W, 4) that shows something, not larger than needed."""
+    """An image (H, W, 4) that is not empty, reduced to the size that is used."""
     rgba = limited(read_image(image))
     if not (rgba[..., 3] > 127).any():
         raise BadInput("the image is empty; give one that shows something")
@@ -36,10 +36,10 @@ def read_object(image: ImageLike) -> Pixels:
 
 
 def exemplars_of(image: ImageLike) -> Pixels:
-    """What is stored of an image: (n, SIZE, SIZE, 4).
+    """The exemplars (n, SIZE, SIZE, 4) of an image.
 
-    An object in front of a plain background is stored cut out and, if it is small or full of gaps, also with
-    the whole image: which of both will be seen again cannot be known.
+    An object in front of a plain background is cut out. If it is small or full of gaps, the whole image is
+    stored as well, since either may be seen again.
 
     Example:
         >>> image = np.full((40, 40, 3), 255, np.uint8)

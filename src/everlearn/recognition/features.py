@@ -1,4 +1,4 @@
-"""Descriptors of images: vectors whose dot products compare what is seen, not its pixels."""
+"""Descriptors of images: feature vectors that are compared by dot products."""
 
 from functools import cached_property
 from pathlib import Path
@@ -21,15 +21,15 @@ LAYERS = {
     "mobilenet-v1": ("conv5_2", "conv5_6", "conv6"),
     "mobilenet-v1-0.25": ("conv5_2", "conv5_6", "conv6"),
 }
-"""Layers whose means over the object form a descriptor: details, parts and whole things."""
+"""Layers whose means over the object form a descriptor: details, parts and whole objects."""
 WHOLE_LAYERS = {
     "efficientnet-lite0": ("block16", "top"),
     "mobilenet-v1": ("conv5_6", "conv6"),
     "mobilenet-v1-0.25": ("conv5_6", "conv6"),
 }
-"""Layers whose means over all positions describe a whole image: they say more about the kind of a thing."""
+"""Layers whose means over all positions describe a whole image: these encode more of the category."""
 WHOLE_SIZE = 192
-"""Pixels per side of a whole image: closer to those that the networks were trained with."""
+"""Pixels per side of a whole image: closer to the images that the networks were trained with."""
 GRID = 8
 """Cells per side of a mask; the maps of a layer have as many, or half as many."""
 AUTO = "auto"
@@ -39,7 +39,7 @@ N_ANGLES, N_CELLS, COLOUR_WEIGHT = 8, 8, 0.7
 
 
 class Features(Protocol):
-    """What a memory needs to compare images.
+    """Data that a memory needs to compare images.
 
     Attributes:
         name: stored with the memory, so that it is opened with the same features.
@@ -145,7 +145,7 @@ class GradientFeatures:
     alignment_weight = 0.5
 
     def describe(self, images: Images, masks: Descriptors) -> Descriptors:
-        """Descriptors (n, n_features) of images (n, size, size, 3), in which each cell is apart."""
+        """Descriptors (n, n_features) of images (n, size, size, 3); each cell has its own features."""
         colours: Descriptors = np.asarray(images / np.float32(255), np.float32)
         gray = colours.mean(axis=3)
         dx = np.pad(gray[:, :, 2:] - gray[:, :, :-2], ((0, 0), (0, 0), (1, 1)))
@@ -166,12 +166,12 @@ class GradientFeatures:
         return means.transpose(0, 3, 1, 2).reshape(n, -1)
 
     def describe_whole(self, images: Images) -> Descriptors:
-        """Nothing: a grid of cells does not describe a thing that may be anywhere."""
+        """No features: a grid of cells depends on the position of the object."""
         return np.zeros((len(images), 0), np.float32)
 
 
 def _unit(vectors: Descriptors) -> Descriptors:
-    """Vectors (n, width) of length 1; those of length 0 stay."""
+    """Vectors (n, width) scaled to length 1, except zero vectors."""
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
 
 
@@ -183,7 +183,7 @@ def make_features(name: str = AUTO, weights: Path | None = None) -> Features:
         weights: a .safetensors file; for "auto", of the backbone that it names, or of a vision transformer.
     """
     if weights is not None:
-        return _of_weights(name, weights)
+        return _with_weights(name, weights)
     if name == AUTO:
         try:
             published("efficientnet-lite0").find()
@@ -197,7 +197,7 @@ def make_features(name: str = AUTO, weights: Path | None = None) -> Features:
     return PretrainedFeatures(name)
 
 
-def _of_weights(name: str, weights: Path) -> Features:
+def _with_weights(name: str, weights: Path) -> Features:
     if name == GRADIENTS:
         raise BadInput("gradients have no weights; leave --weights out, or name a backbone")
     if name in LAYERS:

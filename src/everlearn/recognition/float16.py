@@ -1,6 +1,6 @@
-"""Products with descriptors in half precision, as they are stored: a copy in single precision takes longer.
+"""Products with descriptors in half precision, as they are stored, without a copy in single precision.
 
-The first answer of a process would wait for the memory of that copy, and each answer reads half as much.
+Such a copy would delay the first answer of a process, and every answer would read twice as many bytes.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ FLOAT16_SCALE = np.float32(2.0**112)
 
 
 def products(values: Float16Array, vector: Floats, widths: tuple[int, ...]) -> Floats:
-    """Dot products (n, layers) of rows (n, width) with a vector (width,), for each layer apart.
+    """Dot products (n, layers) of rows (n, width) with a vector (width,), separately for each layer.
 
     Example:
         >>> rows = np.array([[1, 2, 3], [4, 5, 6]], np.float16)
@@ -31,7 +31,7 @@ def products(values: Float16Array, vector: Floats, widths: tuple[int, ...]) -> F
 
 
 def squares(values: Float16Array, widths: tuple[int, ...]) -> Floats:
-    """Squared lengths (n, layers) of rows (n, width), for each layer apart."""
+    """Squared lengths (n, layers) of rows (n, width), separately for each layer."""
     found = np.empty((len(values), len(widths)), np.float32)
     _squares(np.ascontiguousarray(values).view(np.uint16), np.cumsum([0, *widths]), found)
     return found

@@ -19,7 +19,7 @@ from everlearn.streams.images.decode import Pixels
 from everlearn.streams.stream import Images
 
 MAX_MOVED = 0.25
-"""How far alignment may move a corner from its place in the template, relative to the width."""
+"""Distance by which alignment may move a corner from its position in the template, over the width."""
 COARSE, FINE = 8, 4
 """Pixels of an exemplar that are averaged into one point."""
 
@@ -28,7 +28,7 @@ COARSE, FINE = 8, 4
 class Points:
     """The points of an exemplar inside its mask, at one resolution."""
 
-    places: FloatArray  # (n, 2) from -1 to 1
+    positions: FloatArray  # (n, 2) from -1 to 1
     colours: Descriptors  # (n, 3)
     levels: Descriptors  # (n,) luminance
 
@@ -39,12 +39,12 @@ class Points:
         sums, weights = np.zeros((n, n, 3), np.float32), np.zeros((n, n), np.float32)
         _add_blocks(exemplar, block, sums, weights)
         inside = weights > 0.9
-        if inside.sum() < 24:  # thin things have no point that is wholly inside
+        if inside.sum() < 24:  # thin objects have no point that is entirely inside
             inside = weights > min(0.5, float(weights.max()) * 0.5)
         rows, columns = np.nonzero(inside)
-        places = np.stack([(2 * columns + 1) / n - 1, (2 * rows + 1) / n - 1], axis=1)
+        positions = np.stack([(2 * columns + 1) / n - 1, (2 * rows + 1) / n - 1], axis=1)
         colours = (sums[inside] / weights[inside][:, None]).astype(np.float32)
-        return cls(places, colours, colours @ np.array(LUMINANCE, np.float32))
+        return cls(positions, colours, colours @ np.array(LUMINANCE, np.float32))
 
 
 @compiled
@@ -88,7 +88,7 @@ def _to_level(transform: FloatArray, level: int) -> FloatArray:
 
 
 def _moved(start: FloatArray, end: FloatArray) -> float:
-    """How far the corners of an exemplar are from those of the start, at most, relative to its width."""
+    """Largest distance of the corners of an exemplar from those of the start, over its width."""
     corners = np.array([[-1, 1, 1, -1], [-1, -1, 1, 1], [1, 1, 1, 1]]) * np.array([[INNER], [INNER], [1]])
     first, last = start @ corners, end @ corners
     if (last[2] <= 0).any():
@@ -114,21 +114,21 @@ class Exemplar:
         return transform
 
     def best_starts(self, image: Pyramid, starts: FloatArray, n: int) -> list[FloatArray]:
-        """The n transforms of (m, 3, 3) that explain most of the image before any step, best first."""
+        """The n of these transforms (m, 3, 3) that explain most of the image before any step, best first."""
         level = image.level_for(starts[0], 16)
         moved = np.stack([_to_level(each, level) for each in starts])
-        scores = alignment.start_scores(image.levels[level], self.coarse.places, self.coarse.levels, moved)
+        scores = alignment.start_scores(image.levels[level], self.coarse.positions, self.coarse.levels, moved)
         return [starts[i] for i in np.argsort(-scores, kind="stable")[:n]]
 
     def align(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
-        """The share of the image that the exemplar explains beyond one colour, and the transform."""
+        """The share of the image that the exemplar explains better than one colour, and the transform."""
         return self.refine(image, start, self.approach(image, start)[1])
 
     def approach(self, image: Pyramid, start: FloatArray) -> tuple[float, FloatArray]:
         """The share of a reduced image that the exemplar explains, and the transform: a similarity."""
         level = image.level_for(start, 16)
         at = _to_level(start, level)
-        points = self.coarse.places, self.coarse.levels
+        points = self.coarse.positions, self.coarse.levels
         alignment.best_start(image.levels[level], *points, at, image.is_partial)
         share = alignment.align(image.levels[level], *points, at, 4, 8)
         return share, _to_level(at, -level)
@@ -138,9 +138,9 @@ class Exemplar:
         level = image.level_for(near, 32)
         at = _to_level(near, level)
         for n_parameters in (6, 8):
-            alignment.align(image.levels[level], self.fine.places, self.fine.levels, at, n_parameters, 6)
+            alignment.align(image.levels[level], self.fine.positions, self.fine.levels, at, n_parameters, 6)
         explained, by_colour = light.explained_colours(
-            image.colours[level], self.fine.places, self.fine.colours, at
+            image.colours[level], self.fine.positions, self.fine.colours, at
         )
         if _moved(start, found := _to_level(at, -level)) > MAX_MOVED:
             return 0.0, start
@@ -148,11 +148,11 @@ class Exemplar:
 
 
 class Gallery:
-    """All exemplars of a memory: labels, similarities, and what alignment needs.
+    """All exemplars of a memory: labels, similarities, and data for alignment.
 
     Args:
         similarity: of descriptors.
-        image_at: gives the exemplar (size, size, 4) of a row; few are needed for an answer.
+        image_at: reads the exemplar (size, size, 4) of a row; an answer needs few.
         templates: (n, angles of templates, length).
         upright: whether things are always seen upright.
     """

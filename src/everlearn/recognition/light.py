@@ -1,7 +1,7 @@
-"""The light of an image of an exemplar: gain, offset and gradient, whatever covers a part of it.
+"""Light of an image of an exemplar: gain, offset and gradient, estimated robustly against occlusion.
 
 The model of an image value at a point p of the exemplar is gain E(p) + offset + gradient . p. Gain and offset
-of each colour channel may differ from the common ones.
+of each colour channel may differ from the common values.
 """
 
 import math
@@ -21,13 +21,13 @@ TUKEY = 4.685
 MIN_SIGMA = 4.0
 """Smallest robust standard deviation, in gray levels."""
 CONTRAST_FLOOR = 24.0
-"""Gray levels added to the contrast of an exemplar, so that noise does not decide about flat ones."""
+"""Gray levels added to the contrast of an exemplar, which limit the effect of noise on flat ones."""
 TOLERANCE = 0.35
 """Residual, as a share of the contrast, at which a point counts 0.6 as explained."""
 N_REWEIGHTED = 2
 """Steps of reweighted least squares for the light."""
 GAINS = (0.5, 0.7, 1.0, 1.4)
-"""Gains to begin with, beside that of least squares."""
+"""Initial gains, besides that of least squares."""
 MIN_GAIN, MAX_GAIN = 0.3, 3.0
 GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 """Weight of the priors of the light, for each point."""
@@ -35,7 +35,7 @@ GAIN_PRIOR, GRADIENT_PRIOR = 25.0, 0.05
 CHANNEL_PRIOR = 100.0
 """Weight of the prior that the gain of a channel is the common one, for each point."""
 MAX_CHANNEL_RATIO, MAX_CHANNEL_OFFSET = 1.5, 40.0
-"""How far gain and offset of a channel may be from the common ones."""
+"""Maximum deviation of gain and offset of a channel from the common ones."""
 
 
 @compiled
@@ -49,10 +49,10 @@ def initial_light(
     light: Floats,
     deviation: float,
 ) -> bool:
-    """Choose the light that explains most: that of least squares, or one of some gains without gradient.
+    """Choose the light that explains most: the least-squares estimate, or a fixed gain without gradient.
 
-    Least squares fail if a part of the object is covered, and the gains if the light is uneven. Returns False
-    if no point is inside.
+    Least squares fail if a part of the object is covered, fixed gains if the light is uneven. Returns False
+    if no point is inside the image.
     """
     n = len(points)
     for k in range(n):
@@ -108,7 +108,7 @@ def fit_light(
 
 @compiled
 def residuals_of(points: Floats, levels: Pixels, values: Floats, light: Floats, residuals: Floats) -> None:
-    """Write what the light does not explain."""
+    """Write the differences between values and model."""
     for k in range(len(points)):
         residuals[k] = values[k] - light[0] * levels[k] - light[1]
         residuals[k] -= light[2] * points[k, 0] + light[3] * points[k, 1]
@@ -143,7 +143,7 @@ def _least_squares(points: Floats, levels: Pixels, values: Floats, weights: Floa
 
 @compiled
 def explained(deviation: float, residuals: Floats, inside: Floats, gain: float) -> float:
-    """The share of the points whose residual is small beside the standard deviation of the exemplar."""
+    """The share of points with a residual that is small relative to the contrast of the exemplar."""
     n = len(residuals)
     contrast = gain * (deviation + CONTRAST_FLOOR)
     scale = 0.5 / (TOLERANCE * contrast) ** 2
@@ -158,32 +158,32 @@ def explained(deviation: float, residuals: Floats, inside: Floats, gain: float) 
 def explained_colours(
     image: Pixels, points: Floats, colours: Pixels, transform: Floats
 ) -> tuple[float, float]:
-    """The share of an image (H, W, 3) that an exemplar in colour, (n, 3), explains, and that one colour does.
+    """The shares of an image (H, W, 3) explained by the colours (n, 3) of an exemplar, and by one colour.
 
-    That is the median of each channel: of an exemplar that is mostly of one colour, a plain part of any image
-    explains as much, and the mean would not show that.
+    The one colour is the median of each channel. If it explains as much, the match is not evidence: an
+    exemplar that is mostly of one colour fits plain parts of any image.
     """
     n = len(points)
     values, inside, unused = np.empty(3 * n), np.empty(3 * n), np.empty(n)
-    places, levels, middle = np.empty((3 * n, 2)), np.empty(3 * n, np.float32), np.empty(3)
+    positions, levels, medians = np.empty((3 * n, 2)), np.empty(3 * n, np.float32), np.empty(3)
     weights, residuals, light = np.empty(3 * n), np.empty(3 * n), np.empty(N_LIGHT)
     for c in range(3):
         part = slice(c * n, (c + 1) * n)
         plane = np.ascontiguousarray(image[:, :, c])
         sample(plane, points, transform, values[part], inside[part], unused)
-        places[part], levels[part] = points, colours[:, c]
+        positions[part], levels[part] = points, colours[:, c]
         weights[part] = levels[part]
-        middle[c] = median(weights[part])
+        medians[c] = median(weights[part])
     contrast = deviation(levels)
-    if not initial_light(places, levels, values, inside, weights, residuals, light, contrast):
+    if not initial_light(positions, levels, values, inside, weights, residuals, light, contrast):
         return 0.0, 0.0
-    if not fit_light(places, levels, values, inside, weights, residuals, light):
+    if not fit_light(positions, levels, values, inside, weights, residuals, light):
         return 0.0, 0.0
     gains = _fit_channels(levels, values, weights, residuals, light)
     scale = 0.5 / (TOLERANCE * light[0] * (contrast + CONTRAST_FLOOR)) ** 2
     with_exemplar = _share(residuals, inside, scale)
-    for k in range(3 * n):  # what offset and gradient alone would explain
-        residuals[k] += gains[k // n] * (levels[k] - middle[k // n])
+    for k in range(3 * n):  # residuals of offset and gradient alone
+        residuals[k] += gains[k // n] * (levels[k] - medians[k // n])
     return with_exemplar, _share(residuals, inside, scale)
 
 
@@ -191,9 +191,10 @@ def explained_colours(
 def _fit_channels(
     levels: Pixels, values: Floats, weights: Floats, residuals: Floats, light: Floats
 ) -> Floats:
-    """Fit a gain and an offset of each channel to what the common light leaves; returns the gains.
+    """Fit a gain and an offset of each channel to the residuals of the common light; returns the gains.
 
-    A weak prior keeps them near the common ones: coloured light changes them, but so does another thing.
+    A weak prior keeps them near the common values: not only coloured light but also another object changes
+    them.
     """
     n, gains = len(levels) // 3, np.empty(3)
     for c in range(3):
@@ -231,13 +232,13 @@ def _share(residuals: Floats, inside: Floats, scale: float) -> float:
     return total / n
 
 
-# Loops instead of functions of NumPy: numba would import its implementations of these, and SciPy, in each
-# process, which takes a tenth of a second.
+# Loops instead of NumPy functions, for which numba would import its implementations and SciPy in each
+# process. That takes a tenth of a second.
 
 
 @compiled
 def mean(values: Pixels) -> float:
-    """The mean of some values."""
+    """The mean of values."""
     total = 0.0
     for k in range(len(values)):
         total += values[k]
@@ -246,7 +247,7 @@ def mean(values: Pixels) -> float:
 
 @compiled
 def deviation(values: Pixels) -> float:
-    """The standard deviation of some values."""
+    """The standard deviation of values."""
     center, total = mean(values), 0.0
     for k in range(len(values)):
         total += (values[k] - center) ** 2
@@ -255,7 +256,7 @@ def deviation(values: Pixels) -> float:
 
 @compiled
 def median(values: Floats) -> float:
-    """The median of some values, at least one, by quickselect; they are reordered."""
+    """The median of at least one value, by quickselect; the values are reordered."""
     n = len(values)
     low, high, middle = 0, n - 1, n // 2
     while low < high:
@@ -311,7 +312,7 @@ def solve(normal: Floats, right: Floats, solution: Floats) -> bool:
 
 @compiled
 def sample(image: Pixels, points: Floats, transform: Floats, values: Floats, gx: Floats, gy: Floats) -> int:
-    """Values and gradients of the image at the transformed points, NaN outside; returns how many are in."""
+    """Values and gradients of the image at the transformed points, NaN outside; returns the number inside."""
     H, W = image.shape
     n_inside = 0
     for k in range(len(points)):

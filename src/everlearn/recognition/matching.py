@@ -13,7 +13,7 @@ from everlearn.recognition.occluders import without_occluder
 from everlearn.recognition.parts import parts_alone
 from everlearn.recognition.ranking import Match, best_match, best_of_classes, outline_score
 from everlearn.recognition.templates import MAX_SEARCHED, Floats32, windows, windows_near
-from everlearn.recognition.views import crop, middle, unwarp
+from everlearn.recognition.views import center_crop, crop, unwarp
 from everlearn.rng import FloatArray, IntArray
 from everlearn.streams.images.background import PlainBackground
 from everlearn.streams.images.canonical import CutOut, cut_from
@@ -21,15 +21,16 @@ from everlearn.streams.images.decode import Pixels
 from everlearn.streams.images.denoise import denoised
 
 SCENES = ((128, 0.0), (128, -0.08), (192, 0.1))
-"""Sizes, and margins, of an image that is searched for an object in front of a background.
+"""Sizes and margins at which an image is searched for an object of about 128 px in front of a background.
 
-The object is 128 px wide then; with the margin, a window is in the middle."""
+The margin puts one window in the middle.
+"""
 MIDDLES = (1.0, 0.5)
 """Parts of an image, around its middle, that are described as whole images."""
 N_LOCATED, N_ALIGNED = 8, 6
 """Exemplars whose poses are searched for an object that was cut out, and poses that are aligned exactly."""
 ALIKE, MAX_ALIKE, N_ALIGNED_ALIKE = 0.15, 100, 16
-"""Classes are alike if their similarities differ by less than this; how many of many are tried instead.
+"""Largest difference of similar classes; largest number of them that are tried, and of aligned poses.
 
 Descriptors say little about things of one kind that differ in their outline only, such as polygons.
 """
@@ -40,9 +41,9 @@ N_IN_BOX = 2
 TEMPLATE_WEIGHT, SCORE_WEIGHT = 0.05, 0.02
 """Weight of the score of a template beside the similarity of descriptors, and beside the explained share."""
 CERTAIN_SCORE, CERTAIN_WEIGHT = 7.0, 0.12
-"""Score of a template that chance does not reach, and the explained share that each unit above it is worth.
+"""Template score that random matches do not reach, and the explained share added per unit above it.
 
-A thing of one colour has nothing inside that alignment could explain, but its outline is found.
+Alignment explains nothing inside an object of one colour, but templates find its outline.
 """
 MASKED_WEIGHT = 0.5
 """Weight of alignment beside the similarity of masked views, in which all silhouettes fit."""
@@ -120,7 +121,7 @@ class View:
     def whole(self) -> Descriptors:
         """Descriptors (n, n_whole) of the image and of its middle."""
         return self.features.describe_whole(
-            np.stack([middle(self.image, share, WHOLE_SIZE) for share in MIDDLES])
+            np.stack([center_crop(self.image, share, WHOLE_SIZE) for share in MIDDLES])
         )
 
     @cached_property
@@ -151,7 +152,7 @@ def match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_] | None = 
 
 
 def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Match:
-    """The best class, without what only its confidence needs."""
+    """The best class, without the scores that only the confidence needs."""
     candidates: list[tuple[FloatArray, Match]] = []
     if view.is_cut_out or not view.scenes:
         similar = _object_similarities(view, gallery, allowed)
@@ -168,7 +169,7 @@ def _match(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> Matc
         found = _match_anywhere(view, gallery, similar)
         if found.is_likely or not view.scenes:
             return found
-    return max(candidates, key=lambda each: _clearness(each[0], each[1], gallery.labels))[1]
+    return max(candidates, key=lambda each: _relative_margin(each[0], each[1], gallery.labels))[1]
 
 
 def _object_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bool_]) -> FloatArray:
@@ -188,8 +189,8 @@ def _scene_similarities(view: View, gallery: Gallery, allowed: npt.NDArray[np.bo
     return gallery.similarity.with_class_means(found)
 
 
-def _clearness(by_row: FloatArray, found: Match, labels: IntArray) -> float:
-    """How far the best class is above the next one, relative to the spread of all similarities."""
+def _relative_margin(by_row: FloatArray, found: Match, labels: IntArray) -> float:
+    """Margin of the best class over the next one, relative to the spread of all similarities."""
     others = by_row[(labels != found.label) & (by_row > -2.0)]
     return float((found.scores[0] - others.max()) / (others.std() + 1e-6)) if len(others) else 0.0
 
@@ -208,7 +209,7 @@ def _match_object(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
 
 
 def _n_candidates(view: View, similarities: FloatArray) -> tuple[int, int]:
-    """How many of the best classes are searched for, and how many of their poses are aligned."""
+    """The number of best classes that are searched for, and of their poses that are aligned."""
     if len(similarities) > 1 and similarities[0] - similarities[1] > CLEAR_MARGIN:
         return 1, N_ALIGNED
     n_alike = int((similarities > similarities[0] - ALIKE).sum())
@@ -220,7 +221,7 @@ def _n_candidates(view: View, similarities: FloatArray) -> tuple[int, int]:
 def _match_part(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
     """The best class if only a part of the object is seen, in front of a background that was found.
 
-    Neither the descriptor of a part nor its outline, nor its pixels, is certain alone: they are added.
+    The scores of descriptor, outline and pixels are added, since none of them is reliable for a part.
     """
     rows, (windows, boxes) = _most_similar(by_row), view.windows
     poses = gallery.poses(windows, boxes, rows, 2 * len(rows), windows.mean(axis=0))
@@ -267,6 +268,6 @@ def _match_anywhere(view: View, gallery: Gallery, by_row: FloatArray) -> Match:
 
 
 def _most_similar(by_row: FloatArray) -> IntArray:
-    """The rows that are searched for in the whole image, best first; rows of -2 are left out."""
+    """The rows to search for in the whole image, best first, without rows of -2."""
     order = np.argsort(-by_row, kind="stable")
     return order[by_row[order] > -2.0][:MAX_SEARCHED]

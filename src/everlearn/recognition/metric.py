@@ -1,4 +1,4 @@
-"""The similarity of descriptors: directions count less along which descriptors of one thing vary."""
+"""The similarity of descriptors: directions along which one object varies have less weight."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from everlearn.rng import IntArray
 SHRINKAGE, FEW = 1.0, 50
 """Variance, as a share of the mean, that is added to every direction; twice as much for FEW differences."""
 MAX_FITTED, MAX_RANK = 512, 128
-"""Differences that a metric is fitted to, and directions of each layer that count less."""
+"""Differences that a metric is fitted to, and directions of each layer with less weight."""
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """Inner products with the inverse of a shrunk covariance, for each layer apart.
+    """Inner products with the inverse of a shrunk covariance, separately for each layer.
 
-    This is linear discriminant analysis with the covariance of what varies for one thing: its background, or
-    the other images of it.
+    This is linear discriminant analysis with the covariance within an object: of its backgrounds, or of its
+    images.
 
     Attributes:
         widths: of the layers.
         center: (n_features,) that descriptors are compared from.
         directions: for each layer (width, rank), orthonormal.
-        removed: for each layer (rank,) the share of each direction that does not count.
+        removed: for each layer (rank,) the share of each direction that is removed.
     """
 
     widths: tuple[int, ...]
@@ -34,7 +34,7 @@ class Metric:
 
     @classmethod
     def cosine(cls, widths: tuple[int, ...]) -> "Metric":
-        """The metric in which all directions count the same."""
+        """The metric in which all directions have the same weight."""
         return cls(
             widths,
             np.zeros(sum(widths), np.float32),
@@ -55,7 +55,7 @@ class Metric:
 
     @property
     def slices(self) -> list[slice]:
-        """Where the features of each layer are in a descriptor."""
+        """The slice of a descriptor with the features of each layer."""
         ends = np.cumsum(self.widths).tolist()
         return [slice(end - width, end) for end, width in zip(ends, self.widths, strict=True)]
 
@@ -64,7 +64,7 @@ class Metric:
         return [self.dual_of(i, each) for i, each in enumerate(layers)]
 
     def dual_of(self, i: int, layer: Descriptors) -> Descriptors:
-        """The same for one layer."""
+        """These vectors for one layer."""
         basis = self.directions[i]
         return np.asarray(layer - (layer @ basis * self.removed[i]) @ basis.T)
 

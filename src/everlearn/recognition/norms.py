@@ -12,10 +12,10 @@ from everlearn.rng import IntArray
 
 
 class Norms:
-    """Norms of views (n, views, n_features): estimated for all, and exact where they are asked for.
+    """Norms of views (n, views, n_features): estimated for all, and exact for requested rows.
 
-    The estimate is the length of a view, times the norm of the first view of the exemplar as a share of its
-    length: views of one exemplar differ little in that share, and lengths take a tenth of the time.
+    The estimate is the length of a view, times the ratio of norm to length of the exemplar's first view. The
+    ratio differs little between views of one exemplar, and lengths take a tenth of the time.
 
     Args:
         metric: of the norms.
@@ -42,7 +42,7 @@ class Norms:
 
     @cached_property
     def estimates(self) -> Descriptors:
-        """(n, views, layers), exact in rows that were asked for."""
+        """(n, views, layers), exact in rows that were requested."""
         lengths = self._lengths()
         if not self.are_estimates or not len(lengths):
             return lengths

@@ -6,13 +6,13 @@ from everlearn.streams.images.background import MIN_CONTRAST, Mask, PlainBackgro
 from everlearn.streams.images.decode import Pixels
 
 TOLERANCE = 5.0
-"""Gray levels by which an occluder differs from its own colour at most."""
+"""Largest difference of an occluder from its own colour, in gray levels."""
 MIN_SHARE = 0.6
 """Share of the border, without the background, that has the colour of the occluder."""
 MIN_BORDER = 0.01
-"""Share of the border that an occluder takes at least."""
+"""Smallest share of the border that an occluder covers."""
 MIN_LEFT = 0.3
-"""Share of what is not background that must be left; else the occluder may be the object."""
+"""Share of the foreground that must be left; otherwise the occluder may be the object."""
 
 
 def without_occluder(rgb: Pixels, background: PlainBackground | None) -> tuple[Pixels, Mask | None]:
@@ -52,7 +52,7 @@ def _reaching_border(same: Mask) -> Mask:
 
 
 def _widened(mask: Mask) -> Mask:
-    """With the pixels next to it, whose colours are mixed."""
+    """The mask with adjacent pixels, whose colours are mixed."""
     padded = np.pad(mask, 1)
     rows = padded[:-2] | padded[1:-1] | padded[2:]
     return np.asarray(rows[:, :-2] | rows[:, 1:-1] | rows[:, 2:])

@@ -1,4 +1,4 @@
-"""Several things in front of a plain background, each alone."""
+"""Separation of several objects in front of a plain background."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,15 @@ from everlearn.streams.images.background import MIN_PART, Mask, PlainBackground
 from everlearn.streams.images.decode import Pixels
 
 MAX_ALONE, MIN_SIZE = 4, 16
-"""Things that are compared alone, the largest ones, and the least pixels of a thing at the reduced size."""
+"""Objects that are compared separately, largest first, and smallest pixels of one at the reduced size."""
 WIDENED = 2
-"""Pixels around a thing that belong to it, since their colours are mixed."""
+"""Pixels around an object that belong to it, since their colours are mixed."""
 
 
 def parts_alone(image: Pixels, background: PlainBackground | None) -> list[Pixels]:
-    """Images (H, W, 3), each with one part of what is seen and the background in place of the others.
+    """Images (H, W, 3), each with one object and the background in place of the others.
 
-    Empty if there is no plain background, or one part only.
+    Empty if there is no plain background, or one object only.
 
     Example:
         >>> image = np.full((64, 64, 3), 255, np.uint8)
@@ -45,7 +45,7 @@ def parts_alone(image: Pixels, background: PlainBackground | None) -> list[Pixel
 
 
 def _alone(labels: IntArray, number: int, size: tuple[int, int]) -> Mask:
-    """The mask (H, W) of one part and of what is next to it."""
+    """The mask (H, W) of one part with a margin."""
     padded = np.pad(labels == number, WIDENED)
     height, width = labels.shape
     steps = range(2 * WIDENED + 1)

@@ -1,23 +1,27 @@
-"""Which of the exemplars that were aligned with an image is the best one."""
+"""Choice of the best of the exemplars that were aligned with an image."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from everlearn.recognition.evidence import Query, outline_overlap
+from everlearn.recognition.evidence import outline_overlap
 from everlearn.recognition.gallery import Gallery
 from everlearn.rng import FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from everlearn.recognition.matching import View
+
 VERIFIED = 0.25
-"""Share of an image that an exemplar explains if it has been found."""
+"""Explained share from which on alignment has found the exemplar in the image."""
 LIKELY = 0.8
-"""Sum of this share and of the similarity after alignment if the exemplar has probably been found."""
+"""Similarity after alignment plus explained share from which on it has probably found the exemplar."""
 FITS, OUTLINE_WEIGHT = 0.5, 2.0
-"""Explained share from which on the outlines count, and their weight if all is explained."""
+"""Explained share from which on outlines count, and their weight if everything is explained."""
 
 Scores = tuple[float, float, float, float, float, float, float, float]
-"""What the confidence is computed from.
+"""Inputs of the confidence.
 
 Similarity, margin to the next class, explained share, 0 if the object was not cut out; similarity after
 alignment, how far the outlines agree, 1 if the image is noisy, and 1 if an occluder was found.
@@ -43,7 +47,6 @@ class Match:
     runner_up: int | None
     scores: Scores
     transform: FloatArray
-    total: float  # similarity and explained share together
 
     @property
     def is_verified(self) -> bool:
@@ -52,24 +55,24 @@ class Match:
 
     @property
     def likeness(self) -> float:
-        """Similarity and explained share: how much says that the exemplar is in the image."""
+        """Similarity plus explained share."""
         similarity, _, explained, *_ = self.scores
         return similarity + explained
 
     @property
     def is_likely(self) -> bool:
-        """Whether alignment and the similarity after it say together that the exemplar is in the image."""
+        """Whether alignment has probably found the exemplar in the image."""
         return self.likeness >= LIKELY
 
 
-def outline_score(view: Query, gallery: Gallery, row: int, explained: float, transform: FloatArray) -> float:
-    """What the outline says about an exemplar that was aligned; nothing if its pixels do not fit."""
+def outline_score(view: "View", gallery: Gallery, row: int, explained: float, transform: FloatArray) -> float:
+    """Bonus for an aligned exemplar whose outline fits; 0 if its pixels do not."""
     fits = max(0.0, explained - FITS) / (1 - FITS)
     return OUTLINE_WEIGHT * fits * outline_overlap(view, gallery, row, transform) if fits else 0.0
 
 
 def best_match(
-    view: Query,
+    view: "View",
     gallery: Gallery,
     aligned: list[Aligned],
     by_row: FloatArray,
@@ -79,7 +82,7 @@ def best_match(
 ) -> Match:
     """The aligned exemplar with the largest similarity and, times `weight`, explained share.
 
-    Without another class the margin is 0: that nothing else is similar says nothing then.
+    If there is no other class, the margin is 0.
 
     Args:
         view: of the image.
@@ -88,7 +91,7 @@ def best_match(
         by_row: (n,) the similarity of each exemplar.
         rows: the other candidates for the second place.
         weight: of the explained share.
-        outlines: what the outline of each aligned exemplar is worth; it decides, but is not in the margin.
+        outlines: score of the outline of each aligned exemplar, which affects the choice but not the margin.
     """
     totals = [(float(by_row[each[0]] + weight * each[1]), *each) for each in aligned]
     best = int(np.argmax(np.array([each[0] for each in totals]) + outlines))
@@ -107,7 +110,6 @@ def best_match(
             *(0.0, 0.0, 0.0, 0.0),
         ),
         transform=transform,
-        total=float(total),
     )
 
 

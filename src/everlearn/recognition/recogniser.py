@@ -1,4 +1,4 @@
-"""A memory that is taught things with one image each, and asked what an image shows."""
+"""The recognition memory: stores objects from one image each and recognises them in other images."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from everlearn.recognition.calibration_scores import (
 )
 from everlearn.recognition.columns import columns_of
 from everlearn.recognition.creation import VERSION, WEIGHTS, create
-from everlearn.recognition.exemplar_selection import Combine, ExemplarSelection, Policy, keep_some
+from everlearn.recognition.exemplar_selection import Combine, ExemplarSelection, Policy, limit_images
 from everlearn.recognition.exemplars import as_list, check_taught_once, exemplars_of, read_object
 from everlearn.recognition.features import AUTO, Features, make_features
 from everlearn.recognition.gallery import Gallery
@@ -34,12 +34,12 @@ from everlearn.streams.images.decode import Pixels
 
 
 class Recogniser:
-    """Recognises things from one image each, and says what it does not know.
+    """Recognises objects from one image each, and reports unknown ones.
 
     An image is brought into canonical form, described by features, and compared with the stored exemplars;
     the most similar ones are aligned to it. The confidence is calibrated with disturbed copies of the
-    exemplars, asked with and without their class in the memory. Every edit is on disk when its call returns;
-    forgotten classes leave no byte.
+    exemplars, matched with and without their own class. Every edit is on disk when its call returns; no byte
+    of a forgotten class remains.
 
     Args:
         folder: the folder of the memory; `open` creates a new one.
@@ -72,7 +72,7 @@ class Recogniser:
         self.features: Features = make_features(settings["features"], self.weights)
         self._gallery: Gallery | None = None
         self._calibration: Calibration | None = None
-        self._known_names: dict[int, str] | None = None
+        self._cached_names: dict[int, str] | None = None
         self._unknowns = Unknowns(self)
 
     @classmethod
@@ -94,9 +94,9 @@ class Recogniser:
             features: of a new memory: "auto", "efficientnet-lite0", "mobilenet-v1" or "gradients"; with
                 weights, also any other backbone, which needs torch.
             weights: of a new memory: a .safetensors file; the memory gets a copy.
-            upright: of a new memory: things are always seen upright, as most things that stand on a table.
+            upright: of a new memory: objects are always seen upright, as most objects on a table.
             keep: images of each class that are kept from now on; a new memory keeps all.
-            policy: which ones, "first", "random" or "herding", as explained at `ExemplarSelection`.
+            policy: which images are kept: "first", "random" or "herding"; see `ExemplarSelection`.
             combine: whether all images of a class "vote", or only the "best" one counts.
         """
         given = {"keep": keep, "policy": policy, "combine": combine}
@@ -111,7 +111,7 @@ class Recogniser:
 
     @property
     def selection(self) -> ExemplarSelection:
-        """How many images of a class are kept, which, and how they count."""
+        """Number and choice of the images kept of a class, and how they are combined."""
         found = self._memory.settings
         return ExemplarSelection(**{key: found[key] for key in ("keep", "policy", "combine") if key in found})
 
@@ -158,7 +158,7 @@ class Recogniser:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is stored with the memory besides its classes; set it to replace it on disk."""
+        """Settings that are stored with the memory; assignment replaces them on disk."""
         return self._memory.settings
 
     @settings.setter
@@ -225,12 +225,12 @@ class Recogniser:
     def forget(self, name: str) -> int:
         """Erase a class from every file; returns the number of erased exemplars.
 
-        The confidence is calibrated anew, since scores of other classes were computed beside the erased one.
+        The confidence is calibrated again, since scores of other classes depend on the erased one.
         """
         label, memory = self._label(name), self._memory
         memory.write_column("calibration", np.zeros_like(memory.columns("calibration")))
         n = memory.forget([label])
-        self._changed()
+        self._clear_caches()
         self._calibrate(rows_after_many(len(memory.labels())))
         return n
 
@@ -239,21 +239,21 @@ class Recogniser:
         if new in self:
             raise BadInput(f"there is a class {new!r} already; choose another name")
         self._memory.rename(self._label(old), new)
-        self._known_names = None
+        self._cached_names = None
 
     def ask(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
-        """What images show: paths, PIL images or arrays."""
+        """Recognise images: paths, PIL images or arrays."""
         with blas_threads(1):  # products are small: threads would wait for each other
             return [self._answer(read_object(each)) for each in as_list(images)]
 
     def ask_and_keep(self, images: Sequence[ImageLike] | ImageLike) -> list[Answer]:
         """Like `ask`, one image after the other, but unknown images are stored and grouped.
 
-        What is kept stays out of the answers until its group is named with `name_unknown`.
+        Stored unknown images do not affect answers until their group is named with `name_unknown`.
         """
-        return [self._kept(read_image(each)) for each in as_list(images)]
+        return [self._ask_and_keep_one(read_image(each)) for each in as_list(images)]
 
-    def _kept(self, rgba: Pixels) -> Answer:
+    def _ask_and_keep_one(self, rgba: Pixels) -> Answer:
         answer = self.ask([rgba])[0]
         return answer if answer.name else replace(answer, group=self._unknowns.keep(rgba, answer))
 
@@ -288,7 +288,7 @@ class Recogniser:
 
     @property
     def calibration(self) -> Calibration:
-        """The confidence of scores, from what the memory holds."""
+        """The calibrated confidence, from the scores that the memory stores."""
         if self._calibration is None:
             scores = self._memory.columns("calibration").astype(np.float64)
             known, others = scores[:, :, 0].reshape(-1, N_SCORES), scores[:, :, 1].reshape(-1, N_SCORES)
@@ -305,14 +305,14 @@ class Recogniser:
             [label] * len(pixels), pixels, None if name is None else [name] * len(pixels), columns
         )
         self._memory.settings = {**settings, "images": number + 1}
-        keep_some(self._memory, label, self.selection)
-        self._changed()
+        limit_images(self._memory, label, self.selection)
+        self._clear_caches()
 
     def _last_image(self) -> int:
         return int(self._memory.settings["images"]) - 1
 
     def _calibrate(self, rows: IntArray) -> None:
-        """Calibrate with some exemplars, as the memory is now."""
+        """Update the calibration scores of some exemplars."""
         if not len(rows):
             return
         memory = self._memory
@@ -324,14 +324,14 @@ class Recogniser:
         memory.write_column("calibration", done[rows], rows)
         self._calibration = None
 
-    def _changed(self) -> None:
-        self._gallery = self._calibration = self._known_names = None
+    def _clear_caches(self) -> None:
+        self._gallery = self._calibration = self._cached_names = None
 
     def _names(self) -> dict[int, str]:
-        """The name of each class; decoding those of thousands takes longer than an answer."""
-        if self._known_names is None:
-            self._known_names = self._memory.names()
-        return self._known_names
+        """The name of each class; cached, since decoding thousands of names takes longer than an answer."""
+        if self._cached_names is None:
+            self._cached_names = self._memory.names()
+        return self._cached_names
 
     def _label(self, name: str) -> int:
         for label, known in self._names().items():
@@ -340,7 +340,7 @@ class Recogniser:
         raise unknown("class", name, self._names().values())
 
     def _new_label(self, name: str, pixels: Pixels) -> int:
-        """The label of a class, or a new one; an image must not be taught under two names."""
+        """The label of a class, or a new one; raises an error if the image has another name already."""
         names = self._names()
         for label in self._memory.labels()[self._memory.find_image(pixels[0])].tolist():
             if names[label] != name:

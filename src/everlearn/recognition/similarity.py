@@ -15,13 +15,13 @@ from everlearn.rng import FloatArray, IntArray
 MEAN_WEIGHT = 2.0
 """Weight of the mean of a class beside its most similar image."""
 MIN_CLASSES = 200
-"""Exemplars from which on what all things have in common is known from them."""
+"""Exemplars from which on their common directions can be estimated."""
 MIN_DIFFERENCES = 16
 """Differences from which on a metric is fitted to them."""
 N_EXACT = 64
 """The most similar exemplars, whose norms are computed exactly."""
 BLOCK = 32
-"""Exemplars that are compared together: they stay in the processor's cache."""
+"""Exemplars that are compared together; they fit into the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Similarity:
         whole: (n, whole views, n_whole) of the exemplars as whole images.
         widths: of the layers of a descriptor.
         whole_widths: of the layers of a descriptor of whole images.
-        votes: whether all images of a class count, or only the most similar one.
+        votes: whether all images of a class are used, or only the most similar one.
     """
 
     labels: IntArray
@@ -125,7 +125,7 @@ class Similarity:
         return best
 
     def with_class_means(self, by_row: FloatArray) -> FloatArray:
-        """Similarities (n,) of rows, averaged with that of the mean of their class if all images count.
+        """Similarities (n,) of rows, averaged with that of the mean of their class if `votes` is set.
 
         The similarity with the mean descriptor of a class is the mean similarity with its images times the
         ratio of their lengths, so it follows from the similarities of rows, whichever views these are of.
@@ -144,14 +144,14 @@ class Similarity:
     def _length_ratios(self) -> dict[int, float]:
         """The mean length of the descriptors of a class over the length of their mean, if it has several."""
         metric, found = self._object_norms.metric, {}
-        for label in self._several:
-            turned = self._turned_alike(self._first_rows(label))
+        for label in self._classes_with_several_images:
+            turned = self._aligned_views(self._first_rows(label))
             lengths, mean = metric.norms(turned), metric.norms(turned.mean(axis=0))
             ratios = [np.mean(each) / whole for each, whole in zip(lengths, mean, strict=True)]
             found[label] = float(np.mean(ratios))
         return found
 
-    def _turned_alike(self, rows: IntArray) -> Descriptors:
+    def _aligned_views(self, rows: IntArray) -> Descriptors:
         """Of each row, the view (n_features,) that is most similar to the first view of the first row."""
         views, metric = to_float32(self.descriptors[rows]), self._object_norms.metric
         norms = metric.norms(views)
@@ -165,7 +165,7 @@ class Similarity:
         return rows[np.unique(self.images[rows], return_index=True)[1]]
 
     @cached_property
-    def _several(self) -> list[int]:
+    def _classes_with_several_images(self) -> list[int]:
         """The classes with several images."""
         pairs = np.unique(np.stack([self.labels, self.images], axis=1), axis=0)
         labels, counts = np.unique(pairs[:, 0], return_counts=True)
@@ -175,7 +175,7 @@ class Similarity:
         metric, layers = self._scene_norms.metric, []
         for i, each in enumerate(maps):
             part = metric.slices[i]
-            cells = each.reshape(-1, each.shape[-1]) - metric.center[part] - self._shift[part]
+            cells = each.reshape(-1, each.shape[-1]) - metric.center[part] - self._background_shift[part]
             dual = metric.dual_of(i, cells)
             squares = np.asarray(cells @ dual.T, np.float32)
             layers.append(SceneLayer(part, each.shape[0], dual, squares, dual @ metric.center[part]))
@@ -192,7 +192,7 @@ class Similarity:
             total = np.zeros(len(views), np.float32)
             for i, layer in enumerate(scene):
                 window, cells = layer.window(coarsest, top, left)
-                weights = self._weights[window][views]
+                weights = self._cell_weights[window][views]
                 squares = np.einsum("vc,vc->v", weights @ layer.squares[np.ix_(cells, cells)], weights)
                 product = np.einsum("vc,vc->v", weights, inner[i][:, cells])
                 total += product / (np.sqrt(np.maximum(squares, 1e-12)) * norms[:, i])
@@ -200,25 +200,25 @@ class Similarity:
         return best
 
     @cached_property
-    def _weights(self) -> dict[int, Descriptors]:
+    def _cell_weights(self) -> dict[int, Descriptors]:
         """The weights (n * views, cells) of the cells of a map, by the cells per side of a view."""
         masks = np.asarray(self.masks.reshape(-1, GRID, GRID) / np.float32(255), np.float32)
         return {side: mask_weights(masks, side).reshape(len(masks), -1) for side in (GRID // 2, GRID)}
 
     @cached_property
-    def _first(self) -> Descriptors:
+    def _first_views(self) -> Descriptors:
         """(n, n_features) of first views."""
         return to_float32(self.descriptors[:, 0])
 
     @cached_property
     def _object_norms(self) -> Norms:
         """The metric for objects that were cut out, and the norms of all views."""
-        within, n = self._within(self._first), len(self.labels)
+        within, n = self._differences_within_classes(self._first_views), len(self.labels)
         if len(within) >= MIN_DIFFERENCES:
-            return Norms(Metric.fit(self.widths, self._first.mean(axis=0), within), self.descriptors)
+            return Norms(Metric.fit(self.widths, self._first_views.mean(axis=0), within), self.descriptors)
         if n >= MIN_CLASSES:
-            center = self._first.mean(axis=0)
-            spread = self._first[spread_rows(n)] - center
+            center = self._first_views.mean(axis=0)
+            spread = self._first_views[spread_rows(n)] - center
             return Norms(Metric.fit(self.widths, center, spread), self.descriptors)
         return Norms(Metric.cosine(self.widths), self.descriptors)
 
@@ -227,30 +227,35 @@ class Similarity:
         """The metric for objects in front of an unknown background, and the norms of all views."""
         if len(self.labels) < MIN_DIFFERENCES:
             return Norms(Metric.cosine(self.widths), self.descriptors)
-        differences = np.concatenate([to_float32(self.textured) - self._first, self._within(self._first)])
-        metric = Metric.fit(self.widths, self._first.mean(axis=0), differences)
+        differences = np.concatenate(
+            [
+                to_float32(self.textured) - self._first_views,
+                self._differences_within_classes(self._first_views),
+            ]
+        )
+        metric = Metric.fit(self.widths, self._first_views.mean(axis=0), differences)
         return Norms(metric, self.descriptors)
 
     @cached_property
-    def _shift(self) -> Descriptors:
-        """The mean difference that a background makes."""
-        differences = to_float32(self.textured) - self._first
+    def _background_shift(self) -> Descriptors:
+        """The mean change of descriptors by a textured background."""
+        differences = to_float32(self.textured) - self._first_views
         return differences.mean(axis=0) * (len(differences) >= MIN_DIFFERENCES)
 
     @cached_property
     def _whole_norms(self) -> Norms:
         """The metric for whole images, and the norms of all views."""
         first = to_float32(self.whole[:, 0])
-        within = self._within(first)
+        within = self._differences_within_classes(first)
         metric = Metric.cosine(self.whole_widths)
         if len(within) >= MIN_DIFFERENCES:
             metric = Metric.fit(self.whole_widths, first.mean(axis=0), within)
         return Norms(metric, self.whole)
 
-    def _within(self, first: Descriptors) -> Descriptors:
+    def _differences_within_classes(self, first: Descriptors) -> Descriptors:
         """Differences of first views from the mean of the class, of classes with several images."""
         found = [np.zeros((0, first.shape[1]), np.float32)]
-        for label in self._several:
+        for label in self._classes_with_several_images:
             rows = self._first_rows(label)
             found.append((first[rows] - first[rows].mean(axis=0)) * np.sqrt(len(rows) / (len(rows) - 1)))
         return np.concatenate(found).astype(np.float32)
@@ -258,7 +263,7 @@ class Similarity:
 
 @dataclass(frozen=True, eq=False)
 class SceneLayer:
-    """The cells of one map of an image, as they are compared.
+    """The cells of one map of an image, prepared for comparison.
 
     Attributes:
         part: of the features of a descriptor.
@@ -275,7 +280,7 @@ class SceneLayer:
     offset: Descriptors
 
     def window(self, coarsest: int, top: int, left: int) -> tuple[int, IntArray]:
-        """Cells per side of a window, and the cells in it; its place is in cells of the coarsest map."""
+        """Cells per side of a window, and the cells in it; its position is in cells of the coarsest map."""
         n = self.side // coarsest
         window = n * GRID // 2
         rows, columns = n * top + np.arange(window), n * left + np.arange(window)
@@ -296,13 +301,13 @@ def _unscaled(descriptor: Descriptors, exemplars: Float16Array, metric: Metric) 
 
 
 def _largest(values: Descriptors, n: int) -> IntArray:
-    """The places of the n largest values."""
+    """The indices of the n largest values."""
     if len(values) <= n:
         return np.arange(len(values))
     return np.argpartition(-values, n)[:n]
 
 
 def _offsets(coarsest: int) -> list[tuple[int, int]]:
-    """The places of all windows, in cells of the coarsest map."""
+    """The positions of all windows, in cells of the coarsest map."""
     n = coarsest - GRID // 2 + 1
     return [(top, left) for top in range(n) for left in range(n)]

@@ -1,8 +1,8 @@
-"""Templates: an exemplar is found in front of any background by its gradients and colours in cells.
+"""Templates, which find an exemplar in front of any background by gradients and colours in cells.
 
-Gradients of the background say little about the object, and what all templates have in common says nothing
-about which one is seen. So templates are whitened by their own covariance (exemplar-LDA: Hariharan et al.,
-Discriminative decorrelation for clustering and classification), and only cells of the object count.
+Directions that all templates share do not discriminate between them, so templates are whitened by their own
+covariance (exemplar-LDA: Hariharan et al., Discriminative decorrelation for clustering and classification).
+Only cells of the object are used.
 """
 
 import math
@@ -27,20 +27,20 @@ N_ORIENTATIONS = 6
 N_CHANNELS = N_ORIENTATIONS + 3
 LENGTH = N_CELLS * N_CELLS * N_CHANNELS
 N_TURNS, UPRIGHT_TURN = 24, math.radians(12)
-"""Templates all around, and the angle between those of things that are seen upright."""
+"""Templates of a full turn, and the angle between the templates of objects that are seen upright."""
 ANGLE_DISTANCE = 2
-"""Poses of an exemplar that are at most so many templates apart count as one."""
+"""Poses of an exemplar that are at most this many templates apart count as one."""
 RATIOS = (1.1, 1.3, 1.55, 1.85, 2.2, 2.6, 3.1)
 """Shorter sides of the image, in units of the object, at which it is searched."""
 NEAR, NEAR_RATIOS = 1.5, (1.35, 1.5, 1.67)
-"""The same, if the object has been cut out: the square around it, relative to its longer side."""
+"""Side of the square around an object that was cut out, over its longer side, and its ratios."""
 GRADIENT_FLOOR, COLOUR_FLOOR = 6.0, 20.0
-"""Gray levels that keep noise in flat parts of an image from counting."""
+"""Gray levels that suppress noise in flat parts of an image."""
 MAX_GRADIENT, COLOUR_WEIGHT = 0.6, 0.5
 SHRINKAGE, FEW = 1.0, 50
 """Variance, as a share of the mean, that whitening adds to every direction; twice as much for FEW exemplars.
 
-Of few exemplars, the covariance says more about themselves than about what all things have in common.
+The covariance of few exemplars describes them more than objects in general.
 """
 MAX_FITTED = 768
 """Templates that the covariance is computed from; more would take too long when a memory is opened."""
@@ -74,7 +74,7 @@ def _template(small: Image.Image, exemplar: Pixels, angle: float) -> Floats32:
     moved = turned.transform((size, size), Image.Transform.EXTENT, box, resample=Image.Resampling.BILINEAR)
     pixels = np.asarray(moved, np.float32)
     alpha = pixels[..., 3:] / 255
-    # The background may be dark or light: what both have in common belongs to the object.
+    # The background may be dark or light; the mean of both keeps what belongs to the object.
     dark, light = (channels((pixels[..., :3] + (1 - alpha) * level).astype(np.float32)) for level in (0, 255))
     mean = (dark + light) / 2
     cells = N_CELLS + 2
@@ -175,7 +175,7 @@ class TemplateSearch:
 
     @cached_property
     def _whitening(self) -> tuple[Floats32, Floats32, Floats32, float]:
-        """The mean of all templates, directions (LENGTH, k), what is removed from each, and the factor."""
+        """The mean of all templates, directions (LENGTH, k), the removed share of each, and the factor."""
         flat = self._templates.reshape(-1, LENGTH)
         some = flat[np.linspace(0, len(flat) - 1, min(MAX_FITTED, len(flat))).astype(int)] / np.float32(STEPS)
         centered = some - (mean := some.mean(axis=0))
@@ -201,19 +201,21 @@ class TemplateSearch:
         return self._filters[row]
 
     def search(
-        self, found: Floats32, boxes: FloatArray, rows: IntArray, mean: Floats32 | None = None
+        self, windows: Floats32, boxes: FloatArray, rows: IntArray, mean: Floats32 | None = None
     ) -> list[tuple[float, int, int, FloatArray]]:
         """Score, row, number of the angle and box of the two best poses of each exemplar, best first.
 
         Args:
-            found: (n, LENGTH) windows of an image.
-            boxes: (n, 4) where they are.
+            windows: (n, LENGTH) of an image.
+            boxes: (n, 4) of the windows, in pixels.
             rows: of the exemplars to search for.
             mean: the mean window of the background; None for that of all templates.
         """
         filters = np.concatenate([self._filter(row) for row in rows.tolist()])
         offsets = filters @ (self._whitening[0] if mean is None else mean)
-        scores = filters @ found.T  # in this order, since the largest one of a row is found ten times faster
+        scores = (
+            filters @ windows.T
+        )  # in this order, since the largest one of a row is found ten times faster
         best_window = scores.argmax(axis=1)
         by_angle = scores[np.arange(len(filters)), best_window] - offsets
         best_window, by_angle = (each.reshape(len(rows), -1) for each in (best_window, by_angle))
@@ -225,7 +227,7 @@ class TemplateSearch:
 
 
 def _two_best(by_angle: Floats32) -> list[int]:
-    """The best angle, and the best one that is not near it: things that are symmetric have several."""
+    """The best angle, and the best one that is not near it, for symmetric objects."""
     first, n = int(by_angle.argmax()), len(by_angle)
     distance = np.abs((np.arange(n) - first + n // 2) % n - n // 2)
     if not (distance > ANGLE_DISTANCE).any():

@@ -1,4 +1,4 @@
-"""Images that a memory did not recognise, grouped: a thing is noticed when it is seen again."""
+"""Groups of images that a memory did not recognise; images of the same object form a group."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 FOLDER = "unknown"
 """Folder of the groups inside that of the memory."""
 COUNT = "groups"
-"""Setting with the largest number of a group so far: it is not used again."""
+"""Setting with the largest number of a group so far, so that no number is used twice."""
 
 
 @dataclass(frozen=True)
 class UnknownGroup:
-    """Images of one unknown thing.
+    """Images of one unknown object.
 
     Example:
         >>> str(UnknownGroup(number=3, n_images=2, first_seen="2026-11-18T09:30:00+00:00"))
@@ -33,8 +33,8 @@ class UnknownGroup:
 
     Attributes:
         number: of the group, from 1 up.
-        n_images: how often the thing was seen.
-        first_seen: when the group began, in UTC.
+        n_images: how often the object was seen.
+        first_seen: when its first image was stored, in UTC.
     """
 
     number: int
@@ -48,8 +48,8 @@ class UnknownGroup:
 class Unknowns:
     """Groups of unknown images inside the folder of a memory.
 
-    They are a memory of their own, with a class for each group, so that adding and erasing are crash-safe as
-    there. An image that is recognised as one of a group joins it; any other begins a group.
+    They form a memory of their own with a class for each group, so edits are crash-safe as well. An image
+    that is recognised as one of a group is added to it; any other starts a group.
 
     Args:
         owner: the memory whose unknown images are kept.
@@ -66,7 +66,7 @@ class Unknowns:
         return sorted(map(self._group, self._store.names), key=lambda group: group.number)
 
     def keep(self, image: ImageLike, answer: "Answer") -> UnknownGroup:
-        """Add an image that the owner answered about to the group of the same thing, or to a new one."""
+        """Add an image, with the owner's answer, to the group of the same object or to a new one."""
         found = self._store.ask([image])[0]
         name = found.best if found.best and self._is_same(found, answer) else self._new_name()
         self._store.teach(image, name)
@@ -78,7 +78,7 @@ class Unknowns:
     def move(self, number: int, name: str) -> int:
         """Teach the owner all images of a group under a name, then erase the group; returns how many.
 
-        Images that an interrupted call has taught already are not taught again.
+        Images that an interrupted call has taught are not taught again.
         """
         group = self._name_of(number)
         known = list(self._owner.exemplars(name)) if name in self._owner else []
@@ -101,17 +101,17 @@ class Unknowns:
 
     @cached_property
     def _store(self) -> "Recogniser":
-        """Opened on first use, and created by the first image; opened until the owner is closed."""
+        """The memory of the groups: created if missing, and open until the owner is closed."""
         owner = self._owner
         return type(owner).open(
             self._folder, features=owner.features.name, weights=owner.weights, upright=owner.upright
         )
 
     def _is_same(self, found: "Answer", answer: "Answer") -> bool:
-        """Whether an image shows the thing of the group that was found.
+        """Whether an image shows the object of the group that was found.
 
-        The classes of the owner are runners-up as well: a few groups alone would leave no alternative. The
-        answer must be certain, since images that are kept apart by mistake do less harm than a mixed group.
+        The classes of the owner are runners-up as well, since few groups alone give no margin. The threshold
+        is high, since two groups of one object do less harm than a group of two objects.
         """
         similarity, margin, *rest = found.scores
         margins = [self._total(found) - self._total(answer)] if answer.best else []
@@ -127,7 +127,7 @@ class Unknowns:
         return UnknownGroup(int(number), self._store.n_images(name), first_seen)
 
     def _new_name(self) -> str:
-        """Number and time in one name, so that they are stored and erased with the images."""
+        """A name that consists of number and time, so that both are stored and erased with the images."""
         number = max([self._count(), *(group.number for group in self.groups())]) + 1
         return f"{number} {datetime.now(UTC).isoformat(timespec='seconds')}"
 

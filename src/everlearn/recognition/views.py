@@ -18,7 +18,7 @@ Masks = npt.NDArray[np.float32]
 N_TURNS = 16
 """Views all around, 22.5 degrees apart."""
 FILL = (128, 128, 128)
-"""Background of views: the level that ImageNet networks see as zero."""
+"""Background of views: the gray level that ImageNet preprocessing maps to zero."""
 MARGIN = 0.08
 """Margin around the object, as a share of its longer side."""
 CANVAS = 192
@@ -29,7 +29,7 @@ TEXTURED, OCTAVES = 0.3, (3, 6, 12, 24, 48)
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Where the object of a rotated view is: in units of the exemplar's frame, which is 2 wide.
+    """Position of the object of a rotated view: in units of the exemplar's frame, which is 2 wide.
 
     Attributes:
         angle: by which the exemplar was rotated, counterclockwise.
@@ -86,8 +86,8 @@ def render_whole(exemplar: Pixels, angle: float, size: int) -> Images:
     return _on_background(np.asarray(resized, np.float32), (255, 255, 255))
 
 
-def middle(image: Images, share: float, size: int) -> Images:
-    """The square (size, size, 3) in the middle of an image, relative to its shorter side."""
+def center_crop(image: Images, share: float, size: int) -> Images:
+    """The central square of an image, a share of its shorter side wide, resized to (size, size, 3)."""
     height, width = image.shape[:2]
     half = max(1.0, share * min(height, width)) / 2
     box = (width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half)
@@ -159,19 +159,28 @@ def unwarp(image: Images, transform: FloatArray, exemplar: Pixels, size: int) ->
         exemplar: whose mask is used.
         size: of the view.
     """
-    side = len(exemplar)
-    matrix = to_frame(transform, side)
-    warped = Image.fromarray(image).transform(
-        (side, side), Image.Transform.PERSPECTIVE, tuple(matrix.ravel()[:8]), Image.Resampling.BILINEAR
+    return render(np.dstack([warp(image, transform, len(exemplar)), exemplar[..., 3]]), 0.0, size)
+
+
+def warp(image: Pixels, transform: FloatArray, side: int) -> Pixels:
+    """An image (H, W[, 3]) in the frame of an exemplar (side, side)."""
+    return perspective(image, to_frame(transform, side), (side, side))
+
+
+def perspective(image: Pixels, matrix: FloatArray, size: tuple[int, int]) -> Pixels:
+    """An image of another size (width, height) whose pixels a matrix (3, 3) maps to those of `image`."""
+    coefficients = tuple((matrix / matrix[2, 2]).ravel()[:8])
+    moved = Image.fromarray(image).transform(
+        size, Image.Transform.PERSPECTIVE, coefficients, Image.Resampling.BILINEAR
     )
-    return render(np.dstack([np.asarray(warped), exemplar[..., 3]]), 0.0, size)
+    return np.asarray(moved)
 
 
 def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
-    """An image (CANVAS, CANVAS, 3) of the exemplar as a user might take it.
+    """A random image (CANVAS, CANVAS, 3) of the exemplar, as a user might take it.
 
-    Random position, size, rotation (unless upright), light, pixel noise and background, which is plain or
-    textured; a part of the object may be covered.
+    Position, size, rotation (unless upright), light, pixel noise and background are random. The background
+    is plain or textured; a part of the object may be covered.
     """
     u = rng.uniform(17)
     angle = (u[0] - 0.5) * (0.3 if upright else 2 * math.pi)
@@ -191,9 +200,8 @@ def disturb(exemplar: Pixels, rng: Rng, *, upright: bool) -> Images:
         background = background + texture(rng, CANVAS)
     image = _on_background(np.asarray(layer, np.float32), background).astype(np.float32)
     if u[9] < 0.3:  # cover a quarter from one side
-        rows = slice(0, CANVAS)
         start = round(free * u[2]) + round((0.15 if u[10] < 0.5 else 0.62) * new)
-        image[rows, start : start + round(0.23 * new)] = 255 * u[11]
+        image[:, start : start + round(0.23 * new)] = 255 * u[11]
     gain, offset = 0.6 + 0.6 * u[12], 40 * (u[13] - 0.5)
     y, x = np.meshgrid(np.linspace(-0.5, 0.5, CANVAS), np.linspace(-0.5, 0.5, CANVAS), indexing="ij")
     tilt = 1 + 0.5 * u[14] * (math.cos(angle) * x + math.sin(angle) * y)

@@ -1,6 +1,6 @@
 """Reports: comparisons, figures, HTML pages, contact sheets and animations.
 
-Takes records and tasks; gives tables and files. Opens records without torch; modules are loaded on first use.
+Turns records and tasks into tables and files. Reads records without torch; modules are imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 Metric = Callable[[ScoreTable], float]
 
-DIFFERENCE, PAIRED = (
-    "Δ first",
-    "accuracy minus that of the first row, paired by seeds, with its 95 % interval",
-)
+DIFFERENCE = "Δ first"
+PAIRED = "accuracy minus that of the first row, paired by seeds, with its 95 % interval"
 N_FIRST = 4
-"""Columns before it: up to the accuracy."""
+"""Columns before the difference: up to the accuracy."""
 MIN_PAIRS = 3
 """Shared seeds from which on a paired difference has an interval."""
 BRIEF = (
@@ -79,7 +77,7 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What ± is, counts behind accuracies near 0 and 1, scores of few images, records not counted."""
+        """The meaning of ±, counts of accuracies near 0 and 1, scores of few images, ignored records."""
         is_paired = any(self._paired(group) for group in self.groups)
         return [*([f"{DIFFERENCE}: {PAIRED}."] if is_paired else []), *notes(self.groups)]
 
@@ -125,9 +123,9 @@ class Comparison:
     def __repr__(self) -> str:
         from rich.console import Console
 
-        console = Console(width=TEXT_WIDTH, file=io.StringIO())
-        console.print(self.text())
-        return str(console.file.getvalue()).rstrip()  # type: ignore[attr-defined]  # it is a StringIO
+        text = io.StringIO()
+        Console(width=TEXT_WIDTH, file=text, markup=False).print(self.text())  # names may contain brackets
+        return text.getvalue().rstrip()
 
     def _repr_html_(self) -> str:
         columns = self.columns()
@@ -142,7 +140,7 @@ class Comparison:
         return import_optional("pandas", "pip install pandas").DataFrame(self.rows)
 
     def to_latex(self) -> str:
-        """The table of a terminal in LaTeX, with the rules of booktabs, and its notes below."""
+        """The columns of the terminal table in LaTeX with booktabs, followed by the notes."""
         columns = self.brief_columns()
         lines = [" & ".join(escape_latex(each.heading) for each in columns)]
         lines += [" & ".join(escape_latex(each.cell(group)) for each in columns) for group in self.groups]
@@ -153,7 +151,7 @@ class Comparison:
         return "\n".join([*table, r"\end{tabular}", *notes]) + "\n"
 
     def to_markdown(self) -> str:
-        """The table of a terminal in Markdown, with its notes."""
+        """The columns of the terminal table in Markdown, followed by the notes."""
         columns = self.brief_columns()
         rows = [[each.heading for each in columns], ["---"] * len(columns)]
         rows += [[each.cell(group) for each in columns] for group in self.groups]
@@ -161,7 +159,7 @@ class Comparison:
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes)]) + "\n"
 
     def brief_columns(self) -> list[Column]:
-        """The columns of a terminal."""
+        """The columns of the terminal table."""
         shown = {*BRIEF, *self.metrics}
         return [column for column in self.columns() if column.heading in shown]
 
@@ -221,7 +219,7 @@ def _row(group: Group, metrics: Mapping[str, Metric]) -> dict[str, Any]:
         "finished": is_finished(group),
         "seeds": [run.record.spec["seed"] for run in group.runs],
         "records": [str(run.record.folder) for run in group.runs],
-        "accuracies": [_none(run.measures()["average_accuracy"]) for run in group.runs],
+        "accuracies": [_nan_to_none(run.measures()["average_accuracy"]) for run in group.runs],
     }
     own = {name: _over_seeds(group, metric) for name, metric in metrics.items()}
     for name, interval in {**group.intervals, **own}.items():
@@ -230,7 +228,7 @@ def _row(group: Group, metrics: Mapping[str, Metric]) -> dict[str, Any]:
 
 
 def _numbers(name: str, interval: Interval | None) -> dict[str, Any]:
-    """A mean with its standard deviation and interval; None if there is none."""
+    """A mean with its standard deviation and interval; None if undefined."""
     spread = ("std", "low", "high")
     bounded = interval if interval and interval.n > 1 else None
     more = {f"{name}_{each}": bounded and getattr(bounded, each) for each in spread}
@@ -245,5 +243,5 @@ def _counts(group: Group) -> dict[str, Any]:
     return {**counts, "count_low": found and found.low, "count_high": found and found.high}
 
 
-def _none(value: float) -> float | None:
+def _nan_to_none(value: float) -> float | None:
     return None if math.isnan(value) else value

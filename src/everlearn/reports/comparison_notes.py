@@ -1,4 +1,4 @@
-"""Sentences below a comparison: what ± is, how many images a score rests on, and what was not counted."""
+"""Notes below a comparison: the meaning of ±, the number of images behind scores, and ignored records."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,13 +14,13 @@ FEW_IMAGES = 500
 
 
 def notes(groups: Sequence[Group]) -> list[str]:
-    """All sentences that apply to some groups."""
+    """All notes that apply to some groups."""
     legend = [f"{LEGEND}."] if any(len(group.runs) > 1 for group in groups) else []
     return [*legend, *_seeds(groups), *_counts(groups), *_few_images(groups), *_copies(groups)]
 
 
 def _seeds(groups: Sequence[Group]) -> Iterator[str]:
-    """The accuracy of every seed, where there are too few for an interval."""
+    """The accuracy of every seed, if there are too few for an interval."""
     for group in groups:
         if (values := each_seed(group)) != DASH:
             yield f"{group.short}: {EACH_SEED} {values}."
@@ -43,8 +43,8 @@ def _few_images(groups: Sequence[Group]) -> Iterator[str]:
         if 0 < n < FEW_IMAGES:
             found = wilson_interval(n // 2, n)
             yield (
-                f"{group.short}: the accuracy of a seed rests on {n:,} test images, which alone leaves an "
-                f"uncertainty of up to ±{found.half_width:.2f}; raise evaluation.n_images."
+                f"{group.short}: the accuracy of a seed is measured on {n:,} test images, which alone leaves "
+                f"an uncertainty of up to ±{found.half_width:.2f}; raise evaluation.n_images."
             )
 
 

@@ -59,7 +59,7 @@ def figure(name: str, records: Sequence[Record], path: Path | str, *, style: str
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure that a notebook shows and `save` writes to a file.
+    """A figure that notebooks show and `save` writes to a file.
 
     Example:
         >>> import everlearn, tempfile

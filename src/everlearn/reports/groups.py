@@ -25,7 +25,7 @@ from everlearn.settings import flatten
 
 SEEDS = ("seed", "stream.seed")
 SECTIONS = ("learner", "edits", "tasks", "epochs", "batch_size", "stream")
-"""Settings by which groups are distinguished first; all others come later."""
+"""Sections of settings by which groups are distinguished first, before all others."""
 MAX_NAME = 28
 """Characters of a run's name in figures."""
 
@@ -107,7 +107,7 @@ def _rank(group: Group) -> float:
 def _identity(run: RunResults) -> str:
     """A key of the settings of a run without its seeds; edits of a memory belong to the settings.
 
-    A setting without a value is the same as one that the version of the run did not have.
+    A setting that is None equals one that did not exist in the version of the run.
     """
     given = settings_of(run).items()
     settings = {name: value for name, value in given if name not in SEEDS and value is not None}

@@ -72,7 +72,7 @@ def _page(comparison: Comparison) -> str:
 
 
 def _bands(groups: Sequence[Group]) -> str:
-    """What the bands of figures are, if there are any."""
+    """The meaning of bands in figures, if there are any."""
     has_seeds = any(len(group.runs) > 1 for group in groups)
     return f"<p>{BANDS}</p>\n" if has_seeds else ""
 
@@ -163,7 +163,7 @@ def _run(run: RunResults) -> str:
         "machine": machine or DASH,
         **_retention(run),
     }
-    listed = "".join(f"<dt>{name}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items())
     head = f"<b>{escape(record.name or record.folder.name)}</b>{escape(record.spec['learner']['name'])}"
     seed = f"seed {record.spec['seed']}, digest {record.digest[:HASH_LENGTH]}"
     spec = escape(write_toml(record.spec))

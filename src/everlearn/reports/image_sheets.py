@@ -1,4 +1,4 @@
-"""Contact sheets: images on a page, and the training images of a task by label and factor."""
+"""Contact sheets: images on one page, and the training images of a task by label and factor."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -153,7 +153,7 @@ def check_image_path(path: Path, *, animated: bool) -> None:
 
 
 def _with_one_palette(pages: Sequence[Image.Image]) -> list[Image.Image]:
-    """Frames of an animation; without a common palette flat colours flicker."""
+    """Frames of an animation with a common palette, without which flat colours would flicker."""
     if all(red == green == blue for red, green, blue in map(Image.Image.split, pages)):
         return [page.convert("L") for page in pages]
     palette = pages[len(pages) // 2].quantize(256, dither=Image.Dither.NONE)

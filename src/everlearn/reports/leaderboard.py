@@ -69,7 +69,7 @@ class Leaderboard:
         return "\n\n".join([*parts, *self._columns(), f"{LEGEND}.", *self._reasons()]) + "\n"
 
     def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
-        """Heading and rows of each table, the first of which are the titles of columns."""
+        """The heading and the rows of each table; the first row has the titles of columns."""
         for size in SIZES:
             cards = self.of_size(size)
             for title, keys in TABLES.items() if cards else ():
@@ -77,18 +77,17 @@ class Leaderboard:
                 head = ["learner", "supervision", "seeds", *(known[key].heading for key in keys)]
                 yield (
                     f"{title}, size {size}",
-                    [head, *([*_about(card), *_cells(card, keys)] for card in cards)],
+                    [head, *([*_identity(card), *_cells(card, keys)] for card in cards)],
                 )
 
     def _columns(self) -> Iterator[str]:
-        """What each column is, for the first size that has cards."""
-        for size in (size for size in SIZES if self.of_size(size)):
-            rows = self.of_size(size)[0].measures.values()
-            lines = (f"- {each.heading}: {each.meaning}" for each in rows)
+        """The meaning of each column, for every size that has cards."""
+        for size, columns in self.columns().items():
+            lines = (f"- {each['heading']}: {each['meaning']}" for each in columns)
             yield "\n".join([f"Columns, size {size} ({SIZES[size].description}):", "", *lines])
 
     def _reasons(self) -> Iterator[str]:
-        """Why scores are missing, and of which learners."""
+        """The reasons of missing scores, and the learners that they apply to."""
         found: dict[str, dict[str, None]] = {}
         for card in self.cards:
             for key, score in card.scores.items():
@@ -107,7 +106,7 @@ def _rank(card: ScoreCard) -> tuple[float, str]:
     return (1.0 if mean is None else -mean, card.name)
 
 
-def _about(card: ScoreCard) -> list[str]:
+def _identity(card: ScoreCard) -> list[str]:
     return [card.name.replace("|", "/"), card.supervision or "–", str(len(card.seeds))]
 
 
@@ -120,5 +119,5 @@ def _row(card: ScoreCard) -> dict[str, Any]:
         key: {"text": score.text(card.measures[key]), "value": score.mean, "reason": score.reason}
         for key, score in card.scores.items()
     }
-    about = {key: getattr(card, key) for key in ("name", "learner", "size", "supervision", "settings")}
-    return {**about, "seeds": len(card.seeds), "scores": scores}
+    facts = {key: getattr(card, key) for key in ("name", "learner", "size", "supervision", "settings")}
+    return {**facts, "seeds": len(card.seeds), "scores": scores}

@@ -15,6 +15,7 @@ from everlearn.evaluation.probes import ProbeResults, retention_measures
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.runs.phases import CPU, EVALUATE, PHASES
 from everlearn.runs.run_record import Record
+from everlearn.runs.storage import damage_reported
 
 FIRST_BATCHES = 10
 """Batches of a task that count for the learning curve area."""
@@ -77,6 +78,11 @@ class RunResults:
     @classmethod
     def from_record(cls, record: Record) -> "RunResults":
         """Read a record."""
+        with damage_reported(record.folder):
+            return cls._read(record)
+
+    @classmethod
+    def _read(cls, record: Record) -> "RunResults":
         rows = list(record.seconds())
         seconds = math.fsum(row["seconds"] for row in rows)
         results = cls(record, tuple(map(_evaluation, record.evaluations())), seconds)
@@ -290,7 +296,7 @@ def summary(results: RunResults) -> dict[str, Any]:
 
 
 def phase_seconds(record: Record) -> dict[str, float]:
-    """Seconds of each phase of a run and of what is none of them, "other"; empty if they were not recorded.
+    """Seconds of each phase of a run, and of all else as "other"; empty if they were not recorded.
 
     Example:
         >>> import everlearn, tempfile

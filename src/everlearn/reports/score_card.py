@@ -126,14 +126,14 @@ def _accuracy_after(n_tasks: int) -> Read:
 
 @dataclass(frozen=True)
 class Score:
-    """The values of one measure, a value for each seed that has one."""
+    """The values of one measure, one per seed; seeds without a value are left out."""
 
     values: Sequence[float] = ()
     status: str = MEASURED
     reason: str = ""  # why it is not measured
 
     def text(self, measure: Measure) -> str:
-        """Mean and margin over seeds, or why there are none."""
+        """Mean and margin over seeds, or the status if it is not measured."""
         if self.status != MEASURED:
             return self.status
         return measure.form(interval_over(self.values, measure.bounds))
@@ -199,7 +199,7 @@ class ScoreCard:
 def make_card(
     entry: SuiteEntry, root: Path, n_seeds: int, failures: Mapping[str, str] | None = None
 ) -> ScoreCard:
-    """The score card of an entry from its records; `failures` are reasons by the folder of a record."""
+    """The score card of an entry from its records; `failures` maps folders of records to reasons."""
     jobs = entry.jobs(root, n_seeds)
     finished = {
         job.folder.name: RunResults.from_record(Record(job.folder))
@@ -236,11 +236,11 @@ def _score(
         return Score((), NOT_APPLICABLE, f"{entry.learner} learns no labels")
     if reason := entry.not_applicable().get(measure.protocol):
         return Score((), NOT_APPLICABLE, reason)
-    there = [run for _, run in runs if not measure.protocol or measure.protocol in run.protocol_results]
-    values = [value for value in map(measure.read, there) if value is not None and not math.isnan(value)]
-    if reasons and len(values) < len(reasons) + len(there):
+    evaluated = [run for _, run in runs if not measure.protocol or measure.protocol in run.protocol_results]
+    values = [value for value in map(measure.read, evaluated) if value is not None and not math.isnan(value)]
+    if reasons and len(values) < len(reasons) + len(evaluated):
         return Score(tuple(values), FAILED, next(iter(reasons.values())))
-    return Score(tuple(map(float, values)), MEASURED if there else NOT_RUN)
+    return Score(tuple(map(float, values)), MEASURED if evaluated else NOT_RUN)
 
 
 def read_cards(folder: Path) -> list[ScoreCard]:

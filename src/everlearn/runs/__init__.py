@@ -1,7 +1,7 @@
 """Runs: train a learner on a stream and record what happens.
 
-Takes a `RunSpec`. `run` yields events; `record` and `resume` also write them to a folder that survives
-crashes. Gives `Record`s, which can be read without torch. Progress bars, plots and trackers consume events.
+`run` trains according to a `RunSpec` and yields events; `record` and `resume` also write them to a folder
+that survives crashes. A `Record` reads it without torch. Progress bars, plots and trackers consume events.
 """
 
 from typing import TYPE_CHECKING

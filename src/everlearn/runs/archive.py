@@ -1,4 +1,4 @@
-"""Archives of records: whole records with checkpoints in one file, to share and to keep outside of git."""
+"""Archives of records with their checkpoints in one file, to share them or to store them outside of git."""
 
 import gzip
 import io
@@ -20,7 +20,11 @@ ENDING = ".tar.gz"
 MANIFEST = "everlearn-archive.json"
 VERSION = 1
 PARTIAL = ".unpacking"
-"""Folder in which an archive is unpacked before its records are moved to their places."""
+"""Folder in which an archive is unpacked before its records are renamed."""
+DAMAGE_ERRORS = (
+    tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError, TypeError, RecursionError,
+)  # fmt: skip
+"""Errors of reading an archive or a manifest that has another structure."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes done, and the number of all bytes."""
@@ -42,7 +46,7 @@ def pack(sources: Sequence[Path | str], archive: Path | str, progress: Progress 
     path, records = _check_archive(Path(archive)), _find_records(sources)
     with ExitStack() as locks:
         for record in records:
-            if (record.folder / files.LOCK).exists():  # a running record would change meanwhile
+            if (record.folder / files.LOCK).exists():  # a running run would change its record meanwhile
                 locks.enter_context(RecordLock(record.folder))
         members = {f"{each.folder.name}/{name}": file for each in records for name, file in _files(each)}
         temporary = path.with_name(f".{path.name}.new")
@@ -61,8 +65,8 @@ def unpack(
 ) -> list[str]:
     """Restore the records of an archive in a folder; returns their names.
 
-    Every file is compared with its checksum before any record gets its name. Existing records are kept: an
-    archive with a record of the same name is refused.
+    Every file is compared with its checksum before any record is renamed into the folder. Existing records
+    are never replaced: an archive with a record of the same name is refused.
 
     Example:
         >>> from tempfile import mkdtemp
@@ -86,7 +90,9 @@ def unpack(
                 for name in names:
                     files.disk.rename(partial / name, root / name)
                 files.sync_folder(root)
-        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, KeyError) as error:
+        except BadInput:
+            raise
+        except DAMAGE_ERRORS as error:
             raise BadInput(f"{path} is damaged or not an archive of `everlearn pack`: {error}") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -103,7 +109,7 @@ def _check_archive(path: Path) -> Path:
 
 
 def _find_records(sources: Sequence[Path | str]) -> list[Record]:
-    """The records that are named, and those in folders that are named; each once."""
+    """The given records, and those in given folders, without duplicates."""
     found: dict[str, Record] = {}
     for source in map(check_folder, sources):
         records = [Record(source)] if has_record(source) else list_records(source)
@@ -152,7 +158,7 @@ def _entry(file: Path) -> dict[str, Any]:
 
 
 def _add(tar: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
-    """Without owner and times, so that equal records give equal archives."""
+    """Add a file without owner and times, so that equal records give equal archives."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = size, 0o644
     tar.addfile(entry, content)

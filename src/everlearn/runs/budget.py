@@ -23,9 +23,9 @@ from everlearn.streams import Batch, Task
 SIZES: Mapping[str, tuple[int, int]] = {"memory_size": (128, 256), "n_exemplars": (1, 2)}
 """Settings that set the size of a memory, and two values of them that pilot runs fill."""
 N_TASKS, N_IMAGES = 4, 128
-"""Tasks of a pilot run for FLOPs, and images of each that it trains on, or twice as many."""
+"""Tasks of a pilot run for FLOPs, and training images of each; some pilot runs have twice as many."""
 N_LABEL_TASKS = 100
-"""Most tasks of the pilot run for bytes; beyond, bytes grow as in its second half."""
+"""Maximum tasks of the pilot run for bytes; bytes of further tasks are extrapolated from its second half."""
 MAX_EPOCHS = 10_000
 
 Progress = Callable[[float, int, str], None]
@@ -33,7 +33,7 @@ Progress = Callable[[float, int, str], None]
 
 @dataclass(frozen=True)
 class Budget:
-    """Most bytes of weights and memory, training FLOPs and training images; None: unlimited."""
+    """Maximum bytes of weights and memory, training FLOPs and training images; None: unlimited."""
 
     n_bytes: float | None = None
     flops: float | None = None
@@ -42,10 +42,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """A run that meets a budget, and what it costs."""
+    """A run that meets a budget, and its costs."""
 
     spec: RunSpec
-    settings: Mapping[str, Any]  # that were chosen, by dotted names
+    settings: Mapping[str, Any]  # the chosen ones, by dotted names
     n_bytes: float
     flops: float
     images: int
@@ -94,7 +94,7 @@ def make_plan(spec: RunSpec, budget: Budget, progress: Progress = lambda *_: Non
 
 
 def with_settings(spec: RunSpec, settings: Mapping[str, Any]) -> RunSpec:
-    """The same run with other settings of the learner or the run, by dotted names."""
+    """A copy of a spec with other settings of the learner or the run, by dotted names."""
     own = {name.removeprefix("learner."): value for name, value in settings.items() if "." in name}
     rest = {name: value for name, value in settings.items() if "." not in name}
     learner = LearnerSpec(name=spec.learner.name, settings={**spec.learner.settings, **own})
@@ -110,7 +110,7 @@ class Costs:
         self.n_tasks, task = self._state.n_tasks, self._state.stream.task(0)
         self._n, self._n_labels = len(task.train), len(task.labels)
         self.size_setting = next((name for name in SIZES if name in spec.learner.settings), None)
-        self._few = min(max(N_IMAGES, 2 * spec.batch_size), max(1, self._n // 2))
+        self._n_pilot_images = min(max(N_IMAGES, 2 * spec.batch_size), max(1, self._n // 2))
 
     @property
     def n_images(self) -> int:
@@ -119,7 +119,7 @@ class Costs:
 
     @property
     def size(self) -> int:
-        """The size of the memory that the run has; 0 if it cannot be set."""
+        """The size of the memory in the spec; 0 if the learner has no such setting."""
         return int(self.spec.learner.settings[self.size_setting]) if self.size_setting else 0
 
     def fit_memory(self, n_bytes: float) -> dict[str, int]:
@@ -133,19 +133,16 @@ class Costs:
             )
         if not self.size_setting:
             return {}
-        low, high = (
-            1,
-            max(1, self.n_images if self.size_setting == "memory_size" else self._n // self._n_labels),
-        )
+        low, high = 1, self.n_images if self.size_setting == "memory_size" else self._n // self._n_labels
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self.n_bytes(middle) <= n_bytes else (low, middle - 1)
         return {f"learner.{self.size_setting}": low}
 
     def fit_epochs(self, budget: Budget, size: int) -> int:
-        """The most epochs within FLOPs and images; raises an error if one is too many."""
+        """The most epochs within FLOPs and images; raises an error if one epoch exceeds the budget."""
         other, once = self.flops(0, size), self.flops(1, size)
-        flops, images = budget.flops or math.inf, budget.images or math.inf
+        flops, images = (math.inf if each is None else each for each in (budget.flops, budget.images))
         if once > flops or self.n_images > images:
             raise BadInput(
                 f"one epoch takes {format_amount(once)} FLOPs and {format_amount(self.n_images)} images, "
@@ -163,7 +160,8 @@ class Costs:
     def _task(self, k: int, size: int) -> tuple[float, float]:
         """FLOPs of task k in `learn` and elsewhere, affine in images and size."""
         first, more, larger = self._pilot[k], self._more_images[k], self._larger_memory[k]
-        per_image = (self._n - self._few) / max(1, min(2 * self._few, self._n) - self._few)
+        n = self._n_pilot_images
+        per_image = (self._n - n) / max(1, min(2 * n, self._n) - n)
         small, large = SIZES[self.size_setting] if self.size_setting else (0, 1)
         per_size = (size - small) / (large - small) if self.size_setting else 0.0
         learn = first.learn + per_image * (more.learn - first.learn) + per_size * (larger.learn - first.learn)
@@ -192,19 +190,23 @@ class Costs:
 
     @cached_property
     def _pilot(self) -> list[Usage]:
-        return self._run_pilot(self._few, 0)
+        return self._run_pilot(self._n_pilot_images, 0)
 
     @cached_property
     def _more_images(self) -> list[Usage]:
-        return self._run_pilot(min(2 * self._few, self._n), 0)
+        return self._run_pilot(min(2 * self._n_pilot_images, self._n), 0)
 
     @cached_property
     def _larger_memory(self) -> list[Usage]:
-        return self._run_pilot(self._few, 1) if self.size_setting else self._pilot
+        return self._run_pilot(self._n_pilot_images, 1) if self.size_setting else self._pilot
 
-    def _run_pilot(self, n_images: int, which: int) -> list[Usage]:
+    def _run_pilot(self, n_images: int, size_index: int) -> list[Usage]:
         """The usage of the first tasks with some images each and one of two sizes of the memory."""
-        size = {f"learner.{self.size_setting}": SIZES[self.size_setting][which]} if self.size_setting else {}
+        size = (
+            {f"learner.{self.size_setting}": SIZES[self.size_setting][size_index]}
+            if self.size_setting
+            else {}
+        )
         state = RunState(with_settings(self.spec, size))
         tasks = [state.stream.task(k) for k in range(min(self.n_tasks, N_TASKS))]
         return list(self._train(state, iter(tasks), len(tasks), n_images))
@@ -227,20 +229,20 @@ class Costs:
         for task in tasks:
             view, start = task.for_learner(), learner.flops
             learner.begin(view)
-            begun = learner.flops
+            after_begin = learner.flops
             images = task.train if task.ordered else task.train.shuffled(self.spec.seed, task.index, 0)
             for batch in images[:n_images].batches(self.spec.batch_size):
                 learner.learn(batch)
-            learned = learner.flops
+            after_learn = learner.flops
             learner.end(view)
             footprint = learner.footprint()
-            other = learner.flops - learned + begun - start
-            yield Usage(learned - begun, other, footprint.weights + footprint.memory)
+            other = learner.flops - after_learn + after_begin - start
+            yield Usage(after_learn - after_begin, other, footprint.weights + footprint.memory)
             self._progress(task.index + 1, n_tasks, "pilot run")
 
 
 def extrapolated_sum(values: list[float], n: int) -> float:
-    """The sum of n values of which the first are known and the others continue the last two linearly.
+    """The sum of n values: the given ones, and others that continue the last two linearly.
 
     Example:
         >>> extrapolated_sum([1.0, 2.0, 4.0], 5)

@@ -1,4 +1,4 @@
-"""When a run saves a checkpoint: often enough to lose little, rarely enough to cost little."""
+"""The schedule of checkpoints, which limits both the work that may be lost and the cost of saving."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,11 +8,11 @@ class CheckpointSchedule:
     """Decides when to save a checkpoint.
 
     After a task, a checkpoint is due if another save (and one at the end) keeps the time spent on saving
-    below a fraction of the time since the last save and of the whole run; so short tasks share checkpoints.
-    Once an interval has passed, after or within a task, a checkpoint is due at any cost.
+    below a fraction of the time since the last save and of the whole run, so several short tasks share one.
+    Once an interval has passed, after or within a task, a checkpoint is due regardless of its cost.
 
     Args:
-        interval: seconds of work that may be lost at most.
+        interval: maximum seconds of work that may be lost.
         max_overhead: fraction of time that saving may take.
         clock: monotonic clock in seconds.
     """
@@ -36,7 +36,7 @@ class CheckpointSchedule:
 
     @contextmanager
     def measure_save(self) -> Iterator[None]:
-        """Context of a save; one that fails does not count."""
+        """Context that measures a save; a save that fails is not counted."""
         started = self._clock()
         yield
         self._saved_at = self._clock()

@@ -14,19 +14,19 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 MAX_ERROR_BYTES = 4096
 SIGNAL_OFFSET = 128
-"""What a shell adds to the number of a signal to form an exit code."""
+"""Exit codes of a shell for signals are this plus the number of the signal."""
 
 
 class ChildProcess:
     """A process that runs an everlearn command.
 
-    It saves and ends when it is terminated or when its parent ends, unless it is detached.
+    It saves a checkpoint and ends when it is terminated or, unless it is detached, when its parent ends.
 
     Args:
         command: arguments of `everlearn`.
         threads: CPU threads of torch and numpy; default: as in this process.
         environment: variables to add to the environment.
-        folder: working directory; default: the current one.
+        folder: working directory; default, also if it does not exist: the current one.
         detached: whether it outlives its parent.
     """
 
@@ -48,7 +48,7 @@ class ChildProcess:
             stdin=subprocess.DEVNULL if detached else subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
-            cwd=folder,
+            cwd=folder if folder is not None and folder.is_dir() else None,
             env={**os.environ, **limits, **environment},
             start_new_session=True,  # Ctrl-C in a terminal goes to the parent, which passes it on once
         )

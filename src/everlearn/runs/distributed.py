@@ -1,7 +1,7 @@
 """Data-parallel runs: one run in several processes.
 
 Every rank runs the whole training loop with the same learner; only the networks split their batches. Rank 0
-writes the record. All ranks compare their events and agree on when to stop.
+writes the record. All ranks compare their events and stop after the same one.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from everlearn.runs.child_process import ChildProcess
 
 TIMEOUT = timedelta(minutes=10)
-"""How long to wait for a rank that does not answer."""
+"""Maximum time to wait for a rank that does not answer."""
 N_JOINED = "joined"
 """Key of the store that counts the ranks that have joined."""
 MAX_PROCESSES = 1024
@@ -67,7 +67,7 @@ VARIABLES = {
 
 
 class RanksDisagree(BadInput):
-    """Ranks that should compute the same do not."""
+    """The ranks have computed different results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +240,7 @@ def _loopback_only() -> Iterator[None]:
 
 
 def _exit_reason(children: "Sequence[ChildProcess]") -> str:
-    """Which rank ended and why, if known."""
+    """The rank that ended, and the reason if it is known."""
     for rank, child in enumerate(children, start=1):
         if child.wait(EXIT_TIMEOUT / len(children)) is not None:
             return f"rank {rank} of {len(children) + 1} ended ({child.error()}): "
@@ -298,7 +298,7 @@ def _fingerprint(event: Event) -> int:
 
 @contextmanager
 def rank_error_context(folder: Path) -> Iterator[None]:
-    """Add to errors of lost ranks how to continue."""
+    """Add to errors of lost ranks the command that continues the run."""
     try:
         yield
     except (RankLost, RanksDisagree) as error:

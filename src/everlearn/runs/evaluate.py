@@ -60,8 +60,8 @@ def evaluate_zero_shot(
 ) -> Generator[Event, None, dict[str, float]]:
     """Accuracy on a task before training on it, and chance accuracy, for forward transfer.
 
-    An untrained learner predicts no label, so its accuracy of 0 is no baseline for guessing. Chance accuracy
-    is the expected accuracy of the same predictions in random order. Empty without test images.
+    An untrained learner predicts no label, so its accuracy of 0 is not a baseline of random guessing. Chance
+    accuracy is the expected accuracy of the same predictions in random order. Empty without test images.
     """
     if not len(task.test):
         return {}

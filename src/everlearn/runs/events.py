@@ -207,7 +207,7 @@ class JobFinished(JobEvent):
 
 @dataclass(frozen=True)
 class JobFailed(JobEvent):
-    """A job failed with an error message. `will_retry` says whether it is started again."""
+    """A job failed with an error message. With `will_retry` it is started again."""
 
     kind = "job-failed"
     reason: str

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_N_TASKS = 20
 """Tasks of an infinite stream if the spec has no n_tasks."""
 LOG_EVERY_N_BATCHES = 20
-"""Training steps whose losses are logged; on a GPU, the others are not waited for."""
+"""Interval of training steps whose losses are logged; on a GPU, other steps are not waited for."""
 
 
 class Diverged(BadInput):
@@ -109,8 +109,8 @@ class RunState:
 
     Args:
         spec: the run.
-        resumed: whether the run has started before, maybe on another machine: if this one does not have the
-            device of the spec, the CPU is used, with a warning.
+        resumed: whether the run has started before, perhaps on another machine: if this machine does not
+            have the device of the spec, the CPU is used, with a warning.
         threads: CPU threads of torch before it was interrupted.
 
     Example:
@@ -131,7 +131,7 @@ class RunState:
         self.learner = spec.build_learner(self.stream.image_shape, self.device)
         self.cursor, self.loss_sums = Cursor(), LossSums()
         self.phases, self._recorded_threads = PhaseClock(), threads
-        self._unread: list[tuple[Cursor, int, Losses]] = []  # of steps that the device may not have finished
+        self._unread: list[tuple[Cursor, int, Losses]] = []  # losses of steps that may not be finished
 
     @property
     def n_tasks_done(self) -> int:
@@ -178,7 +178,7 @@ class RunState:
         self.learner.load(state["learner"])
 
     def run_ended(self) -> RunEnded:
-        """The last event, with the digest of the present state."""
+        """The last event, with the digest of the current state."""
         return RunEnded(self.n_tasks, digest(self.state())[:32])
 
     def _run_started(self) -> RunStarted:
@@ -234,14 +234,14 @@ class RunState:
                 yield from self._evaluate_within_task(task.index, epoch * n_batches + number + 1)
 
     def _learn(self, batch: Batch) -> dict[str, float]:
-        """Train on a batch; the losses, if they are read now: always on the CPU, else if they are logged."""
+        """Train on a batch; returns the losses on the CPU, and on other devices if they are logged."""
         with mixed_precision(self.device, enabled=self.spec.amp):
             self._unread.append((self.cursor, len(batch), self.learner.learn(batch)))
         is_read = self.device.type == "cpu" or (self.cursor.batch - 1) % LOG_EVERY_N_BATCHES == 0
         return self._read_losses() if is_read else {}
 
     def _read_losses(self) -> dict[str, float]:
-        """Wait for the steps that are not read yet, add up their losses and return the last ones."""
+        """Wait for all steps, add their losses to the sums and return those of the last step."""
         last: dict[str, float] = {}
         for cursor, n_images, losses in self._unread:
             last = {name: float(value) for name, value in losses.items()}

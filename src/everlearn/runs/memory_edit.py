@@ -46,7 +46,7 @@ def load_run(record: Record) -> RunState:
 
 
 def exemplar_of(run: RunState, image: Pixels) -> Images:
-    """The object in an image (H, W, 4), drawn as the exemplars of the run's stream are.
+    """The object in an image (H, W, 4), in the style of the exemplars of the run's stream.
 
     Example:
         >>> import everlearn, numpy as np, tempfile
@@ -61,7 +61,7 @@ def exemplar_of(run: RunState, image: Pixels) -> Images:
 class ClassNames:
     """Names of the classes in the memory of a run's learner.
 
-    A class has the name that it was given, or else that of its images in the stream, such as a folder.
+    The name is that given by a user, else that of the class in the stream, such as the name of a folder.
 
     Example:
         >>> import everlearn, tempfile
@@ -78,7 +78,7 @@ class ClassNames:
 
     @property
     def memory(self) -> ExemplarMemory:
-        """The memory; refused if the learner has none, such as `vase`."""
+        """The memory; raises an error if the learner has none, such as `vase`."""
         return editable_memory(self.run.learner)
 
     def name(self, label: int) -> str:
@@ -94,7 +94,7 @@ class ClassNames:
 
 
 def _n_named_classes(run: RunState) -> int:
-    """How many labels, from 0 on, are those of classes with names that the run has seen."""
+    """Number of labels, from 0 on, that are classes of the stream which the run has seen."""
     stream = run.stream
     if not run.n_tasks_done or not isinstance(stream, ScenarioStream) or stream.source.n_classes is None:
         return 0
@@ -103,9 +103,9 @@ def _n_named_classes(run: RunState) -> int:
 
 
 def edit_memory(record: Record, edits: Sequence[Edit]) -> list[MemoryEdited]:
-    """Edit the memory of a record's learner and save it; no earlier state is kept.
+    """Edit the memory of a record's learner and save it; earlier checkpoints are deleted.
 
-    The edits are tried on a copy first, so that an invalid one changes no file. An unfinished run continues
+    The edits are applied to a copy first, so that an invalid one changes no file. An unfinished run continues
     with the edited memory.
 
     Example:

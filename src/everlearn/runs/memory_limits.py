@@ -1,4 +1,4 @@
-"""Memory of this machine: a run keeps what it frees; runs that cannot fit are refused with advice."""
+"""Memory of this machine: checks that runs fit, advice after failed allocations, reuse of freed memory."""
 
 import ctypes
 import math
@@ -25,7 +25,7 @@ OUT_OF_MEMORY_MESSAGES = (
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Parameters of mallopt, from malloc.h of glibc."""
 KEPT_BYTES = 1 << 28
-"""Freed blocks up to this size, and free memory up to it, stay with the process."""
+"""The process keeps freed blocks up to this size, and as much free memory."""
 
 
 class OutOfMemory(BadInput):

@@ -1,17 +1,17 @@
-"""Where the time of a run goes."""
+"""Time of the phases of a run."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 RENDER, TRAIN, EVALUATE, SAVE = PHASES = ("render", "train", "evaluate", "save")
-"""Making images; training steps; predictions and probes; checkpoints. What is none of them is "other"."""
+"""Generating images; training steps; predictions and probes; checkpoints. All other time is "other"."""
 CPU = "cpu"
 """CPU time of all phases."""
 
 
 class PhaseClock:
-    """Adds up the seconds of phases; a phase within another one is not counted twice.
+    """Adds up the seconds of phases; time in a nested phase counts for that phase only.
 
     Example:
         >>> clock = PhaseClock(clock=iter([0.0, 1.0, 4.0, 9.0]).__next__)
@@ -48,7 +48,7 @@ class PhaseClock:
         return taken
 
     def take_cpu(self) -> float:
-        """CPU seconds of all threads since the last call; other programs hardly lengthen them."""
+        """CPU seconds of all threads since the last call, which other programs hardly affect."""
         before, self._cpu_start = self._cpu_start, time.process_time()
         return round(self._cpu_start - before, 4)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from everlearn.errors import BadInput
 from everlearn.runs.events import EvaluationProgress, Event, Probed, Scored, TaskEnded, TrainStep, accuracy
 from everlearn.runs.run_record import SCORES, SECONDS, Record
-from everlearn.runs.storage import read_log_reversed
+from everlearn.runs.storage import damage_reported, read_log_reversed
 
 TRAINING_SHARE = 0.8
 """Assumed fraction of a task's time spent on training; the rest is evaluation."""
@@ -15,13 +15,13 @@ TRAINING_SHARE = 0.8
 class Progress(NamedTuple):
     """How far a run is."""
 
-    done: float  # tasks finished, with a fraction for the present task
+    done: float  # tasks finished, with a fraction for the current task
     n_tasks: int | None  # tasks of the run; None before it starts
     accuracy: float | None  # accuracy of the latest evaluation, if any
 
 
 def tasks_trained(step: Mapping[str, Any], epochs: int) -> float:
-    """Tasks trained on after a `TrainStep`, with a fraction for the present task.
+    """Tasks trained on after a `TrainStep`, with a fraction for the current task.
 
     Example:
         >>> tasks_trained({"task": 3, "epoch": 0, "batch": 4, "n_batches": 10}, epochs=1)
@@ -54,11 +54,12 @@ def read_progress(record: Record) -> Progress:
     last = next(read_log_reversed(record.folder / SECONDS), None)
     first = next(record.events(), None)
     scored = next(read_log_reversed(record.folder / SCORES), None)
-    return Progress(
-        done=0 if last is None else int(last["task"]) + 1,
-        n_tasks=None if first is None else int(first["n_tasks"]),
-        accuracy=None if scored is None else accuracy(scored["n_correct"], scored["n_images"]),
-    )
+    with damage_reported(record.folder):
+        return Progress(
+            done=0 if last is None else int(last["task"]) + 1,
+            n_tasks=None if first is None else int(first["n_tasks"]),
+            accuracy=None if scored is None else accuracy(scored["n_correct"], scored["n_images"]),
+        )
 
 
 class ProgressReader:

@@ -50,12 +50,13 @@ from everlearn.settings import differences
 
 if TYPE_CHECKING:
     import torch
+
 CHECKPOINT_INTERVAL = 60.0
-"""Seconds of work that an interruption may cost at most."""
+"""Maximum seconds of work that an interruption may lose."""
 MAX_CHECKPOINT_OVERHEAD = 0.02
 """Fraction of time that checkpoints may take, unless more than CHECKPOINT_INTERVAL would be lost."""
 ADDED = ("numpy", "instructions")
-"""Facts about the machine that records of older versions do not have."""
+"""Facts about the machine that records of older versions lack."""
 STEP_TIMEOUT = 4.0
 """Seconds that a step may take after a stop signal, so that a run ends within five."""
 
@@ -317,7 +318,7 @@ class Recorder:
 
 
 def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any]:
-    """Versions and hardware that exact results depend on; default: the present number of threads."""
+    """Versions and hardware that exact results depend on; default: the current number of threads."""
     import torch
 
     return {
@@ -332,7 +333,7 @@ def machine(device: "torch.device", threads: int | None = None) -> dict[str, Any
 
 
 def machine_changes(saved: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """What differs between two machines; facts that an older version did not record are taken as equal.
+    """Differences between two machines; facts that an older version did not record are taken as equal.
 
     Example:
         >>> machine_changes({"threads": 1}, {"threads": 2, "instructions": "AVX2"})

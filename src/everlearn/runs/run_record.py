@@ -38,7 +38,7 @@ REPRODUCIBLE_LOGS = (EVENTS, SCORES, PROBES)
 """Logs that are equal for equal runs; the other files depend on the machine."""
 PROTOCOLS, SLIM = "protocols", "slim.json"
 CREATION_FILES = {LOCK, f".{SPEC}.new", NAME, f".{NAME}.new", SOURCES, f".{SOURCES}.new"}
-"""What an interrupted creation of a record may leave, and data."""
+"""Files that an interrupted creation of a record may leave, besides data."""
 DATA = re.compile(r"\.?data-[0-9a-f]{12}\.npz(\.new)?")
 """Images that existed only in memory when the run was started."""
 MAX_NAME = 200
@@ -80,6 +80,8 @@ class Record:
         """The specification of the run, as plain values."""
         spec = _read_json(self.folder / SPEC)
         check_format(spec, f"the record {self.folder}")
+        if not all(isinstance(spec.get(section), dict) for section in ("stream", "learner")):
+            raise BadInput(f"{self.folder / SPEC} is damaged: it has no stream or no learner; {RESTORE}")
         return spec
 
     @property
@@ -90,7 +92,7 @@ class Record:
 
     @property
     def sources(self) -> dict[str, Any]:
-        """Where components from outside the package come from, by reference."""
+        """Origins of components from outside the package, by reference."""
         path = self.folder / SOURCES
         return _read_json(path) if path.is_file() else {}
 
@@ -183,9 +185,9 @@ class Record:
         return sha.hexdigest()[:32]
 
     def slim(self) -> None:
-        """Leave out the losses of all batches but the first of each task; results and digest stay the same.
+        """Remove the losses of all batches but the first of each task; results and digest stay the same.
 
-        For finished records that are kept, such as those of a paper: their logs become much smaller.
+        Makes the logs of finished records much smaller, such as those of a paper.
         """
         if not self.is_finished:
             raise BadInput(f"{self.folder} is not finished; finish it with `everlearn resume {self.folder}`")
@@ -193,7 +195,7 @@ class Record:
             path = self.folder / EVENTS
             lines = path.read_bytes().splitlines(keepends=True)
             kept = b"".join(line for line in lines if not _is_later_batch(line))
-            # The digests first: with the full logs they have no effect.
+            # The digests are written first, since they have no effect on full logs.
             hashes = {"full": self.digest, "slim": self._hash_logs(kept)}
             files.write(self.folder / SLIM, json.dumps(hashes, indent=1).encode() + b"\n")
             files.write(path, kept)
@@ -208,7 +210,7 @@ class Record:
 
         Settings that did not exist when the record was created have their defaults.
         """
-        from everlearn.runs.spec import RunSpec  # which imports streams; records are read without them
+        from everlearn.runs.spec import RunSpec  # imports streams, which reading a record does not need
 
         complete = read_json(RunSpec.from_record(self).to_json(), "the spec")
         if changed := differences(complete, spec):
@@ -261,9 +263,8 @@ def create_record(
 ) -> RecordLock:
     """Create a record with its spec and return its lock, which is held.
 
+    If several processes try, one succeeds and holds the lock, which the others need to check the folder.
     `save_data` writes images that exist only in memory.
-
-    If several processes try, one succeeds. It keeps the lock, because the others take it to check the folder.
     """
     check_can_create(folder)
     files.make_folder(folder)

@@ -55,13 +55,13 @@ class StopSignal:
         self._restore()
 
     def cancel_timeout(self) -> None:
-        """Allow the following steps any time, such as saving a checkpoint."""
+        """Let the following steps take any time, such as saving a checkpoint."""
         if self.received is not None and self._timeout is not None and sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Context in which other code runs that must not be interrupted."""
+        """Context for code of others, which must not be interrupted."""
         self._is_paused = True
         yield
         self._is_paused = False
@@ -71,7 +71,7 @@ class StopSignal:
         if self._timeout is None:
             self._restore()
             return
-        for each in SIGNALS:  # the system acts on a second signal, even within a long C function
+        for each in SIGNALS:  # a second signal ends the process, even within a long C function
             signal.signal(each, signal.SIG_DFL)
         if sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, self._timeout, REPEAT)

@@ -175,7 +175,7 @@ class RunSpec(Settings):
         return sha256(self.to_json().encode())
 
     def sources(self) -> dict[str, dict[str, str]]:
-        """Where the components from outside the package come from, by reference."""
+        """Origins of the components from outside the package, by reference."""
         backbone = self.learner.settings.get("backbone")
         references = {
             self.learner.name: learners.REGISTRY,
@@ -186,7 +186,7 @@ class RunSpec(Settings):
         return {name: source._asdict() for name, source in found.items() if source is not None}
 
     def create_record(self, folder: "Path", name: str | None = None) -> "RecordLock":
-        """Create the record of this run, with all that is needed to find its components and data again."""
+        """Create the record of this run, with the locations of its components and its in-memory data."""
         from everlearn.runs.run_record import create_record
 
         return create_record(folder, self.to_json(), name, self.sources(), self._save_data)
@@ -234,5 +234,5 @@ def _as_written(learner: Mapping[str, Any]) -> Mapping[str, Any]:
     """A learner and its settings as a stored spec means them."""
     name, settings = learner.get("name", "dcl"), learner.get("settings", {})
     if not isinstance(name, str) or not isinstance(settings, Mapping):
-        return learner  # validation says what is wrong
+        return learner  # validation raises the error
     return {**learner, "settings": learners.as_written(name, settings)}

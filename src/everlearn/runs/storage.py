@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -20,7 +21,7 @@ RESTORE = "restore the record from a backup"
 KEPT = 2
 FORMAT = 1
 LAST_BYTES = 1 << 12
-"""Bytes that are read first from the end of a log; most readers need its last line only."""
+"""Bytes of the first read from the end of a log; most readers need its last line only."""
 
 
 class Mark(TypedDict):
@@ -61,7 +62,7 @@ class Log:
             files.disk.sync(self._file)
 
     def mark(self) -> Mark:
-        """The present end of the log."""
+        """The current end of the log."""
         return {"bytes": self._size, "sha256": self._digest.hexdigest()}
 
     def check(self, mark: Mark) -> None:
@@ -115,6 +116,15 @@ def read_log_reversed(path: Path, begin: int = 0) -> Iterator[dict[str, Any]]:
             yield _parse(rest, str(path))
 
 
+@contextmanager
+def damage_reported(folder: Path) -> Iterator[None]:
+    """Raise `BadInput` where lines of the logs of a record lack keys or have values of the wrong type."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{folder} is damaged ({error!r:.100}); {RESTORE}") from error
+
+
 def _parse(line: bytes, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
@@ -127,7 +137,7 @@ def _parse(line: bytes, where: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints in a folder; those that do not belong to the `run`, given by its hash, are rejected."""
+    """The checkpoints in a folder; those of another run than `run`, a hash of its spec, are rejected."""
 
     folder: Path
     run: str

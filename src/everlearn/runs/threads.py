@@ -1,4 +1,4 @@
-"""CPU threads of torch and numpy in a run: one for small networks, more where measured to pay."""
+"""CPU threads of torch and numpy in a run: one for small networks, more if a measurement shows a speed-up."""
 
 import os
 import time
@@ -15,9 +15,9 @@ from everlearn.runs.spec import RunSpec
 from everlearn.streams import Stream
 
 VARIABLE = "OMP_NUM_THREADS"
-"""A number that the user, a sweep or torchrun has chosen."""
+"""Environment variable of a number that the user, a sweep or torchrun has chosen."""
 SMALL_BYTES = 4_000_000
-"""Weights up to which threads wait for each other longer than they work."""
+"""Bytes of weights up to which one thread is used, since synchronization would dominate."""
 MIN_SPEEDUP = 1.4
 """Twice as many threads are used if a training step is this many times as fast with them."""
 N_ROUNDS = 3
@@ -28,9 +28,9 @@ def n_threads(
 ) -> int:
     """The number of torch threads of a run.
 
-    In this order: that of the spec; what was chosen outside of the run; that of the record which is resumed;
-    one for a small network; what is measured. A resumed run keeps its number, since sums of several threads
-    differ in their last bits.
+    The first that applies: the setting of the spec; a choice outside of the run; the number of the record
+    that is resumed; one for a small network; the fastest number. A resumed run keeps its number, since sums
+    of several threads differ in their last bits.
     """
     if spec.threads is not None:
         return spec.threads
@@ -44,7 +44,7 @@ def n_threads(
 
 
 def fastest(work: Callable[[], object], limit: int, clock: Callable[[], float] = time.perf_counter) -> int:
-    """The number of threads, a power of two up to a limit, to which doubling still paid."""
+    """The number of threads: doubled, up to a limit, as long as each doubling speeds up the work enough."""
     threads = 1
     while 2 * threads <= limit and _speedup(work, threads, 2 * threads, clock) >= MIN_SPEEDUP:
         threads *= 2
@@ -52,7 +52,7 @@ def fastest(work: Callable[[], object], limit: int, clock: Callable[[], float] =
 
 
 def _speedup(work: Callable[[], object], few: int, many: int, clock: Callable[[], float]) -> float:
-    """How many times as fast work is with many threads; both alternate, and the shortest time counts."""
+    """Speed-up of many threads over few; measurements alternate, and the shortest time of each counts."""
     seconds: dict[int, list[float]] = {few: [], many: []}
     for number in [few, many] * N_ROUNDS:
         with torch_threads(number):
@@ -63,7 +63,7 @@ def _speedup(work: Callable[[], object], few: int, many: int, clock: Callable[[]
 
 
 def _training_step(spec: RunSpec, stream: Stream) -> Callable[[], object]:
-    """A training step of another learner of the same spec, so that the measured one stays as it is."""
+    """A training step of a new learner of the same spec, so that the learner of the run does not change."""
     learner, task = spec.build_learner(stream.image_shape), stream.task(0).for_learner()
     learner.begin(task)
     batch = task.train[: spec.batch_size]

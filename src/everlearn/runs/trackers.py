@@ -1,7 +1,7 @@
 """Experiment trackers: TensorBoard, Weights & Biases and MLflow.
 
-A tracker shows what the logs of a record contain, and nothing else. So a run that was stopped and resumed has
-the curves of an uninterrupted one: points that the tracker lacks are taken from the logs.
+A tracker shows exactly the points in the logs of a record. Points that it lacks are read from the logs, so a
+run that was stopped and resumed has the curves of an uninterrupted one.
 """
 
 import json
@@ -26,15 +26,15 @@ BATCHES = "batches"
 """Name of the horizontal axis in Weights & Biases."""
 MLFLOW_ID, MLFLOW_GROUP = "everlearn.id", "everlearn.group"
 MAX_METRICS, MAX_PARAMETER = 1000, 500
-"""Most metrics in one request to MLflow, and most characters of a parameter."""
+"""Maximum metrics of a request to MLflow, and maximum characters of a parameter."""
 KINDS: dict[str, Callable[..., Event]] = {each.kind: each for each in (TrainStep, Scored, Probed, TaskEnded)}
 
 
 def track(events: Iterator[Event], record: Record, tracker: str, place: str | None = None) -> Iterator[Event]:
-    """Pass events of `record` or `resume` on, and show the run in a tracker.
+    """Show a run in a tracker, and yield the events of `record` or `resume` unchanged.
 
-    The tracker also gets what the logs of the record contain already, so that the curves are complete; the
-    events of `resume` of a finished run are enough to show it. Steps are training batches since the start.
+    The tracker also gets the points that the logs contain already, so that its curves are complete; to show a
+    finished run, pass the events of `resume`. Steps are training batches since the start.
 
     Args:
         events: the events of the run.
@@ -127,7 +127,7 @@ class Curves:
 
 
 class RunInfo(NamedTuple):
-    """What a tracker knows of a run besides its curves."""
+    """Identity and settings of a run in a tracker."""
 
     id: str  # the same after an interruption
     name: str
@@ -145,14 +145,14 @@ class Writer(Protocol):
     """Sends points to a tracker."""
 
     def write(self, first: int, points: Sequence[Point]) -> None:
-        """Send points, of which the first has this number in the run; those sent before are left out."""
+        """Send points, except those sent before; `first` is the index of the first one in the run."""
 
     def close(self, *, finished: bool) -> None:
-        """The run has ended, or was stopped before."""
+        """Close the tracker after the run has finished or was stopped."""
 
 
 class TensorBoardWriter(Writer):
-    """Writes one folder per run, anew each time."""
+    """Writes one folder per run, replacing the events of an earlier call."""
 
     def __init__(self, run: RunInfo, place: str | None) -> None:
         from torch.utils.tensorboard import SummaryWriter
@@ -174,7 +174,7 @@ class TensorBoardWriter(Writer):
 
 
 class WandBWriter(Writer):
-    """Logs each point at its number in the run, since a step cannot be changed afterwards."""
+    """Logs each point under its index in the run, since logged steps cannot be changed."""
 
     def __init__(self, run: RunInfo, place: str | None) -> None:
         import wandb
@@ -254,24 +254,25 @@ def _track(events: Iterator[Event], record: Record, tracker: str, place: str | N
     curves = Curves(record.spec["epochs"])
     points = sorted(curves.points(_logged_events(record)), key=lambda point: point[:3])
     n_points, event = len(points), first
-    with _errors_of(tracker, record):
+    with _tracker_error_context(tracker, record):
         writer = TRACKERS[tracker](RunInfo.of(record), place)
         writer.write(0, points)
     try:
         yield from () if first is None else (first,)
         for event in events:
             new = curves.points([event]) if is_logged(event) else []
-            with _errors_of(tracker, record):
+            with _tracker_error_context(tracker, record):
                 writer.write(n_points, new)
             n_points += len(new)
             yield event
     finally:
-        writer.close(finished=isinstance(event, RunEnded))
+        with _tracker_error_context(tracker, record):
+            writer.close(finished=isinstance(event, RunEnded))
 
 
 @contextmanager
-def _errors_of(tracker: str, record: Record) -> Iterator[None]:
-    """Raise errors of a tracker, of which each has its own kinds, with advice."""
+def _tracker_error_context(tracker: str, record: Record) -> Iterator[None]:
+    """Raise errors of a tracker, whose types differ between packages, as `BadInput` with advice."""
     try:
         yield
     except Exception as error:

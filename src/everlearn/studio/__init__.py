@@ -1,9 +1,9 @@
 """Web interface to records and models.
 
-Input is a folder of records. The pages list and start runs, plot their curves, edit exemplar memories, and
-show how a learner recognizes or reconstructs an image. `serve` runs the server on the loopback interface
-and, if it is asked for, for a phone; `create_app` returns the application. The web framework is an optional
-dependency, imported on first use.
+The pages list and start the runs in a folder of records, plot their curves, edit exemplar memories, and show
+how a learner recognizes or reconstructs an image. `serve` runs the server on the loopback interface and, on
+request, for a phone; `create_app` returns the application. The web framework is an optional dependency,
+imported on first use.
 """
 
 from typing import TYPE_CHECKING

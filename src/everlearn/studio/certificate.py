@@ -1,4 +1,4 @@
-"""A certificate of our own making, with which a phone in the same network reaches the studio over HTTPS."""
+"""A self-signed certificate, with which a phone in the same network reaches the studio over HTTPS."""
 
 import ipaddress
 import sys
@@ -15,7 +15,7 @@ from everlearn import files
 
 VALID_DAYS = 365
 RENEW_DAYS = 30
-"""A certificate that ends earlier than this is replaced."""
+"""A certificate that expires earlier is replaced."""
 CLOCK_SKEW = timedelta(days=1)
 """The clock of a phone may be behind."""
 
@@ -31,7 +31,7 @@ class Certificate:
 
 
 def own_certificate(address: Address, folder: Path | None = None) -> Certificate:
-    """The certificate for an address, from the user's state folder; made if missing or about to end."""
+    """The certificate for an address, from the user's state folder; renewed if missing or about to expire."""
     if folder is None:
         from platformdirs import user_state_path
 
@@ -73,7 +73,7 @@ def _write_new(path: Path, address: Address) -> x509.Certificate:
 
 
 def _sign(key: ec.EllipticCurvePrivateKey, address: Address) -> x509.Certificate:
-    """A certificate for one address, signed by its own key; it cannot sign others."""
+    """A certificate for one address, signed by its own key, which cannot sign others."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"everlearn studio {address}")])
     public, now = key.public_key(), datetime.now(UTC)
     extensions: list[x509.ExtensionType] = [

@@ -27,13 +27,13 @@ AXES: dict[Axis, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class CurveView:
-    """What a figure of curves shows."""
+    """Content of a figure of curves."""
 
     curve: str  # one of `CURVES`
     axis: Axis = "tasks"  # of x
-    x_range: tuple[float, float] | None = None  # in units of the axis; None for all
+    x_range: tuple[float, float] | None = None  # in units of the axis; None for the whole axis
     is_log: bool = False  # whether y is logarithmic
-    is_grouped: bool = False  # whether runs that differ in their seeds are one line
+    is_grouped: bool = False  # whether runs that differ in their seeds form one line
     baseline: Path | None = None  # folder of a record whose line is subtracted from all others
 
 
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
     title: str
     series: PlotSeries
-    seeds: tuple[PlotSeries, ...]  # of each run, if there are several
+    seeds: tuple[PlotSeries, ...]  # the curve of each run, if there are several
 
 
 def group_key(spec: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The number of finished tasks in a log that grows, without reading a line twice."""
+"""The number of finished tasks in a growing log, of which every line is read once."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from everlearn.runs.storage import LAST_BYTES, read_log_reversed
 class FinishedTasks:
     r"""Counts the tasks of a run that are trained on and evaluated.
 
-    A task may have many training steps, so that the end of the task before is far back in the log. It is
-    searched for once; later calls read only the lines that were added.
+    A task may have many training steps, so the end of the previous task may be far back in the log. The first
+    call searches for it; later calls read only new lines.
 
     Example:
         >>> from tempfile import mkdtemp

@@ -1,4 +1,4 @@
-"""Descriptions of settings, from which the form for a new run is built, and the setting an error is about."""
+"""Descriptions of settings for the form of a new run, and the setting that caused an error."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from everlearn.studio import glossary, presets
 
 
 def run_options() -> dict[str, Any]:
-    """The names of learners and streams, and the settings of a run apart from theirs."""
+    """The names of learners and streams, and the settings of a run other than theirs."""
     fields = [field for field in _fields(RunSpec, "") if field["key"] not in SECTIONS]
     names = {"learners": learners.names(), "streams": list(streams.names())}
     return {**names, "fields": fields, "presets": presets.describe()}
@@ -59,7 +59,7 @@ def _input(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def field_at_fault(*, stream: str, learner: str, settings: Mapping[str, Any], name: str) -> str | None:
-    """The field of the form that an invalid run is about; None if it is none of them.
+    """The field of the form that makes a run invalid; None if no single field does.
 
     A setting is at fault if the run is valid without it, or invalid for another reason.
 

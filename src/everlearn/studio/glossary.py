@@ -17,7 +17,7 @@ TERMS = {
     "continual learning": "learning tasks one after another, without the data of earlier ones",
     "forgetting": "how much the accuracy on earlier tasks has dropped from its best value",
     "DCL": "disentangled continual learning: one network for poses, one stored exemplar per class",
-    "VASE": "a variational autoencoder that finds out when the environment changes and shares its latents",
+    "VASE": "a variational autoencoder that detects changes of the environment and shares its latents",
     "exemplar": "a stored image of a class",
     "novelty score": "high for images of unknown classes; above the threshold the answer is unknown",
     "residual": "root mean squared error in gray levels after the exemplar was aligned to the image",

@@ -34,8 +34,7 @@ class ChildFailed(Exception):
 class ImageDecoder:
     """Decodes image files one at a time in a child process, which is killed if it takes too long.
 
-    The child is started on first use and after it was killed. A client whose file is rejected does not wait
-    until the next child is ready.
+    The child is started on first use and again after it was killed, without waiting until it is ready.
     """
 
     def __init__(self) -> None:
@@ -142,7 +141,7 @@ def from_canvas(body: bytes, shape: tuple[int, ...]) -> Images:
         >>> from_canvas(b"\xff" * (4 * 16 * 16), (8, 8)).shape
         (8, 8)
     """
-    # Means over blocks give back an exemplar that the page has enlarged.
+    # Means over blocks restore an exemplar that the page has enlarged.
     return fitted(canvas_pixels(body), shape, Resampling.BOX)
 
 

@@ -17,6 +17,7 @@ from everlearn.files import lock_holder
 from everlearn.runs.events import RunEnded
 from everlearn.runs.progress import tasks_trained
 from everlearn.runs.run_record import EVENTS, SCORES, SECONDS, Record
+from everlearn.runs.storage import damage_reported
 
 Point = tuple[float, float]
 Curves = dict[str, list[Point]]
@@ -37,9 +38,9 @@ POLL_INTERVAL = 0.1
 N_COLUMNS = 1000
 """Pixel columns of a plot."""
 MAX_HELD = 8 * N_COLUMNS
-"""Points of a live curve before it is downsampled, so that memory does not grow with the length of a run."""
+"""Points of a live curve from which on it is downsampled, so that memory stays bounded."""
 BLOCK_BYTES = 1 << 18
-"""Bytes of a log that are parsed at a time; as Python objects they take ten times as much."""
+"""Bytes of a log that are parsed at a time; as Python objects they need ten times as much memory."""
 
 
 def read_curves(record: Record) -> Curves:
@@ -65,7 +66,7 @@ class LiveCurves:
     def update(self) -> tuple[bool, Curves]:
         """Whether all curves start again, and the new points.
 
-        Whole curves are downsampled. New points are not, even if a slow client has many to catch up with.
+        Whole curves are downsampled; new points are not, even if there are many for a slow client.
         """
         generation, curves = self.shared.since(self._generation, self._n_sent)
         before, self._generation = self._generation, generation
@@ -80,8 +81,8 @@ class LiveCurves:
 class SharedCurves:
     """The points of a record that may be growing, read once for all clients.
 
-    Long curves are downsampled, and all curves start again when a log was truncated. Each time, another
-    generation of points begins. The logs are read again after `min_interval` seconds at the earliest.
+    A new generation of points begins when long curves are downsampled, and when a log was truncated, so that
+    all curves start again. The logs are read at most every `min_interval` seconds.
     """
 
     def __init__(self, record: Record, min_interval: float = 0.0) -> None:
@@ -96,7 +97,7 @@ class SharedCurves:
         return self._reader.is_finished
 
     def since(self, generation: int | None, n_sent: Mapping[str, int]) -> tuple[int, Curves]:
-        """The present generation, and the points after those sent; all points to a client of an older one."""
+        """The current generation, and the points that were not sent; all points if it has changed."""
         with self._lock:
             if time.monotonic() >= self._read_at + self._min_interval:
                 self._read_at = time.monotonic()
@@ -120,7 +121,7 @@ class SharedCurves:
             self._generation += 1
 
     def _new_points(self) -> Curves:
-        """The new points; none after an error of a log, which every client sees until the log is replaced."""
+        """The new points; none after an error in a log, which is raised until the log is replaced."""
         try:
             return {} if self._error else self._reader.read(MAX_HELD)
         except BadInput as error:
@@ -143,14 +144,13 @@ class CurveReader:
     def read(self, max_held: int | None = None) -> Curves:
         """All new points; if there are more than `max_held`, those read so far are downsampled in between."""
         curves: Curves = {}
-        for name, log in self._logs.items():
-            for line in log.read():
-                for curve, (x, y) in self._measure(name, line).items():
-                    if math.isfinite(y):
-                        points = curves.setdefault(curve, [])
-                        points.append((x, y))
-                        if max_held and len(points) > max_held:
-                            points[:] = downsample(points, max_held // 4)
+        with damage_reported(self.record.folder):
+            for curve, (x, y) in self._points():
+                if math.isfinite(y):
+                    points = curves.setdefault(curve, [])
+                    points.append((x, y))
+                    if max_held and len(points) > max_held:
+                        points[:] = downsample(points, max_held // 4)
         return curves
 
     def restart(self) -> None:
@@ -159,6 +159,12 @@ class CurveReader:
         self._total: dict[str, float] = defaultdict(float)
         self._best: dict[int, float] = defaultdict(lambda: -math.inf)
         self._logs = {name: LogReader(self.record.folder / name) for name in (EVENTS, SCORES, SECONDS)}
+
+    def _points(self) -> Iterator[tuple[str, Point]]:
+        """The new points, with the names of their curves."""
+        for name, log in self._logs.items():
+            for line in log.read():
+                yield from self._measure(name, line).items()
 
     def _measure(self, log: str, line: dict[str, Any]) -> dict[str, Point]:
         """The points that one line of a log adds."""
@@ -170,7 +176,7 @@ class CurveReader:
             return {"seconds": (x, line["seconds"]), "total_seconds": (x, self._total["seconds"])}
         self.is_finished = line["event"] == RunEnded.kind
         if line["event"] == "train-step" and line["losses"] and not line["losses"].get("skipped"):
-            # The first loss of a learner is the one that it minimizes.
+            # The loss that a learner minimizes is the first one.
             x = tasks_trained(line, self.record.spec["epochs"])
             return {"loss": (x, next(iter(line["losses"].values())))}
         if line["event"] == "task-ended":

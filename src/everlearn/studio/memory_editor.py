@@ -30,8 +30,8 @@ MAX_IDLE_SESSIONS = 3
 class ClassEdit:
     """An edit of one class: add it with one exemplar, rename it, or forget it."""
 
-    action: MemoryAction  # what is done
-    label: int  # of the class; a new one to add
+    action: MemoryAction
+    label: int  # of the class; a new label to add a class
     name: str | None = None  # display name to give it
     image: Images | None = None  # exemplar to add, (H, W) or (H, W, 3)
 
@@ -54,8 +54,8 @@ class ClassEdit:
 class Session:
     """The learner of a record at its newest checkpoint, with edits that are not saved yet.
 
-    The edits of all clients form one sequence. Undo loads the saved state and applies all edits but the last
-    ones; saving applies them to the record as it is then. So no client loses an edit to another one.
+    The edits of all clients form one sequence, so that no client overwrites an edit of another. Undo loads
+    the saved state and applies all edits but the last ones; saving applies all edits to the current record.
     """
 
     def __init__(self, record: Record) -> None:
@@ -76,7 +76,7 @@ class Session:
         return editable_memory(self.learner)
 
     def class_name(self, label: int) -> str:
-        """The name that a class was given, or else that of its images in the stream, such as a folder."""
+        """The name of a class, given by a user or by the stream."""
         return self._names.name(label)
 
     def image(self, label: int, index: int) -> Images:
@@ -97,7 +97,7 @@ class Session:
             self._restore(self.edits)
 
     def edit(self, edit: ClassEdit, version: int) -> None:
-        """Apply one more edit; a class that changed since `version` of the client is refused."""
+        """Apply an edit; raises `Conflict` if its class has changed since the client's `version`."""
         if edit.action != "add" and self._changed_in.get(edit.label, 0) > version:
             raise Conflict(f"label {edit.label} was changed meanwhile; check it and try again")
         edit.apply(self.memory)
@@ -105,7 +105,7 @@ class Session:
         self._mark_changed([edit])
 
     def undo(self, version: int, n_edits: int = 1) -> None:
-        """Undo the last edits, if the client has seen them."""
+        """Undo the last edits; raises `Conflict` unless the client's version is current."""
         if not self.edits:
             raise Conflict("there is no unsaved edit to undo")
         if version != self.version:
@@ -192,7 +192,7 @@ class SessionCache:
             yield session
 
     def drop(self, record: Record) -> None:
-        """Forget the session of a record that is deleted; unsaved edits are lost with it."""
+        """Drop the session of a record that is deleted, with its unsaved edits."""
         with self._lock:
             session_lock = self._session_locks.setdefault(record.folder, threading.Lock())
         with session_lock, self._lock:

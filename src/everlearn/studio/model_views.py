@@ -1,4 +1,4 @@
-"""What pages show of a trained learner: matching of an image with exemplars, environments and traversals."""
+"""Views of a trained learner: matching of an image with exemplars, environments and traversals."""
 
 from collections.abc import Callable
 from functools import cache
@@ -137,7 +137,7 @@ def environment_curves(record: Record) -> Curves:
 
 
 def n_batches_trained(record: Record) -> int:
-    """Training batches of all tasks that were begun; not every step is logged."""
+    """Training batches of all tasks that were started; not every step is logged."""
     steps = [event for event in record.events() if event["event"] == "train-step"]
     return (steps[-1]["task"] + 1) * steps[-1]["n_batches"] * record.spec["epochs"] if steps else 0
 
@@ -169,7 +169,7 @@ def environment_table(run: RunState) -> dict[str, Any]:
 
 
 def _inferred(learner: EnvironmentModel, images: Images) -> dict[str, Any]:
-    """How many images of a task belong to each environment, image by image, and that of all together."""
+    """Number of images of a task per environment, image by image, and the environment of the whole batch."""
     n = len(learner.environment_info())
     errors, probabilities = reconstruction_errors(learner, images), learner.environment_probabilities(images)
     return {

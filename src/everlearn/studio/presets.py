@@ -1,4 +1,4 @@
-"""Runs that the form for a new run can be filled with, each with the time that it takes."""
+"""Presets of the form for a new run, with their durations."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ _SMALL = {"stream.image_size": 32, "stream.classes_per_task": 5, "n_tasks": 8}
 class Preset:
     """A run of a learner on a stream."""
 
-    title: str  # what the form calls it
+    title: str  # in the form
     about: str  # what the run shows
     learner: str  # by name
     stream: str  # by name

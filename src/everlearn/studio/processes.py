@@ -1,4 +1,4 @@
-"""Runs as separate processes, which continue when the server ends."""
+"""Starting and stopping runs in separate processes, which continue when the server ends."""
 
 import json
 import os
@@ -22,9 +22,9 @@ POLL_INTERVAL = 0.05
 
 
 def start(root: Path, *, stream: str, learner: str, settings: Mapping[str, Any], name: str | None) -> str:
-    """Start a run and return the name of its record in `root`; an invalid spec is rejected before."""
+    """Start a run and return the name of its record in `root`; raises an error if the spec is invalid."""
     spec = RunSpec.make(stream=stream, learner=learner, settings=settings)
-    record = folder_name(name or f"{learner} {stream} seed {spec.seed}", spec.hash)
+    record = folder_name(name or spec.title, spec.hash)
     folder = root / record
     if has_record(folder):
         raise Conflict(f"the record {record} has exactly these settings already; change the seed")

@@ -108,15 +108,17 @@ class RecordIndex:
         """Summaries of all records, most recently changed first."""
         requested = time.monotonic()
         with self._lock:
-            if (
-                self._read_at < requested
-            ):  # otherwise another request has read all files while this one waited
+            # Otherwise another request has read all files while this one waited.
+            if self._read_at < requested:
                 self._read_at = time.monotonic()
                 self._read()
             recent = sorted(self._cache.values(), key=lambda entry: entry[0], reverse=True)
         return [{**summary, "running": self._is_running(summary)} for _, summary in recent]
 
     def _read(self) -> None:
+        for name, folder in list(self._others.items()):
+            if not has_record(folder):  # it was moved or deleted
+                del self._others[name]
         names = [*sorted(_record_names(self.root, MAX_DEPTH)), *self._others]
         self._cache = {name: self._summary(name) for name in names}
         unfinished = [name for name, (_, summary) in self._cache.items() if not summary.get("finished")]
@@ -124,7 +126,7 @@ class RecordIndex:
         self._finished_tasks = {name: known[name] for name in unfinished if name in known}
 
     def _is_running(self, summary: Summary) -> bool:
-        """Whether a process holds the lock; finished runs have none, so that their files are not opened."""
+        """Whether a process holds the lock of a run, which a finished run does not have."""
         return not summary.get("finished") and lock_holder(Path(self._path(summary["record"]))) is not None
 
     def with_checkpoints(self, is_supported: Callable[[str], bool]) -> list[Summary]:
@@ -146,7 +148,7 @@ class RecordIndex:
         return stamp, self._summarize(name, Record(path))
 
     def _summarize(self, name: str, record: Record) -> Summary:
-        """What the list of runs shows; for a damaged record, the error."""
+        """The entry of a record in the list of runs; for a damaged record, the error."""
         tasks = self._finished_tasks.setdefault(name, FinishedTasks(record.folder / EVENTS))
         try:
             notes = asdict(read_notes(record.folder))

@@ -1,4 +1,4 @@
-"""What users write about a record: its name, tags and a note."""
+"""Name, tags and note that users give a record."""
 
 import json
 import unicodedata
@@ -43,7 +43,7 @@ def read_notes(folder: Path) -> Notes:
 
 
 def write_notes(record: Record, name: str, notes: Notes) -> None:
-    """Write the name and the notes of a record; without a name, its folder is its name."""
+    """Write the name and the notes of a record; without a name, the name of its folder is shown."""
     check_name(name)
     _write_or_remove(record.folder / NAME, name)
     is_empty = notes == Notes()

@@ -51,14 +51,14 @@ PHONE_ROUTES = frozenset(
         ("POST", "/api/decode"),
     }
 )
-"""What a phone may request besides static pages: to ask, to teach and to forget, all without saving."""
+"""Routes of a phone, besides static pages: recognize, add and forget, all without saving."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """What requests must contain, and what they may ask for."""
+    """The token and host that requests must have, and the routes that they may use."""
 
-    token: str  # of this kind of access
+    token: str
     hosts: re.Pattern[bytes]  # allowed values of the header Host
     routes: frozenset[tuple[str, str]] | None = None  # methods and paths; None allows all
 
@@ -76,9 +76,9 @@ def phone_access(token: str, host: str) -> Access:
 class AccessControl:
     """Middleware that rejects requests from other sites, without the token, or without the right to a route.
 
-    HTTP is for the user of this machine, HTTPS for a phone; each has its own token and its own rights. Static
-    pages are public. All other requests need the token: in a header or, for safe methods, in the URL,
-    because images and event streams cannot send headers.
+    HTTP is for the user of this machine, HTTPS for a phone; each has its own token and routes. Static pages
+    are public. All other requests need the token in a header or, for safe methods, in the URL, because images
+    and event streams cannot send headers.
     """
 
     def __init__(

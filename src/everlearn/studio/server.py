@@ -1,4 +1,4 @@
-"""The studio as an application, and servers for it: on the loopback interface and, if wanted, for a phone."""
+"""The application of the studio, and its servers: on the loopback interface and, optionally, for a phone."""
 
 import errno
 import ipaddress
@@ -47,7 +47,7 @@ SHUTDOWN_TIMEOUT = 1
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a studio is reached."""
+    """Address and token of a studio."""
 
     socket: socket.socket
     token: str

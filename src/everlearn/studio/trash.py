@@ -7,11 +7,11 @@ from urllib.parse import quote, unquote
 from everlearn import files
 from everlearn.errors import BadInput
 from everlearn.runs import Record
-from everlearn.runs.run_record import RecordLock, has_record
+from everlearn.runs.run_record import RecordLock
 from everlearn.studio.security import Conflict, NotFound
 
 TRASH = ".trash"
-"""The folder of deleted records, beside the others."""
+"""The folder of deleted records."""
 SEPARATOR = "="
 """Between the quoted name of a record and a number; quoted names do not contain it."""
 
@@ -23,7 +23,7 @@ class Trash:
         self._root, self.folder = root, root / TRASH
 
     def items(self) -> list[dict[str, str]]:
-        """The deleted records: the name of each item, and of the record that it was."""
+        """The deleted records: the name of each item, and the former name of the record."""
         if self.folder.is_symlink() or not self.folder.is_dir():
             return []
         names = sorted(path.name for path in self.folder.iterdir() if SEPARATOR in path.name)
@@ -49,7 +49,7 @@ class Trash:
             raise NotFound(f"there is no {item!r:.80} in the trash")
         name = _record_name(item)
         target = self._root / name
-        if has_record(target) or target.exists():
+        if target.exists():
             raise Conflict(f"there is a record {name} already; rename its folder or delete it first")
         files.make_folder(target.parent)
         (self.folder / item).rename(target)

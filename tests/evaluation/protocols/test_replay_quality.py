@@ -1,4 +1,4 @@
-"""Quality of replayed activations: real ones, class-free ones, and a learner that is left as it was."""
+"""Quality of replayed activations: real ones, class-free ones, and a learner that is not changed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Jobs that take moments, and one that is long enough to be disturbed."""
+"""Short jobs, and one that is long enough to be interrupted."""
 
 import os
 from pathlib import Path

@@ -76,7 +76,7 @@ def test_running_children_have_different_gpus(monkeypatch: pytest.MonkeyPatch) -
     assert executor.start(["evaluate", "open-set", "a"]).gpus == "4", "of the one that has ended"
 
 
-def test_gpus_are_left_alone_without_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_not_assigned_without_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "ChildProcess", Sleeper)
     executor = LocalExecutor(Capacity(workers=8, memory=0))
     assert executor.start(["resume", "a"]).gpus is None

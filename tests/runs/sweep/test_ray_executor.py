@@ -1,4 +1,4 @@
-"""Without a cluster; tests/cli/test_sweep_on_ray.py uses a real one."""
+"""The Ray executor without a cluster; tests/cli/test_sweep_on_ray.py uses a real one."""
 
 import pytest
 

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -11,7 +13,7 @@ from everlearn.errors import BadInput
 from everlearn.runs import Record
 from everlearn.runs.events import Event, JobFailed, JobProgress, SweepEnded
 from everlearn.runs.sweep import Capacity, run_jobs
-from everlearn.runs.sweep.slurm_executor import FOLDER, on_slurm
+from everlearn.runs.sweep.slurm_executor import FOLDER, on_slurm, run_command
 
 from .jobs_for_tests import LONG, failing_job, process_of, run_here, tiny_job
 
@@ -63,6 +65,21 @@ def test_stop_signal_saves_and_ends_jobs(tmp_path: Path, digest: str) -> None:
 
 def _has_progress(event: Event) -> bool:
     return isinstance(event, JobProgress) and event.done >= 1
+
+
+def test_threads_are_those_of_the_capacity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the environment of the job names another number."""
+    started: list[dict[str, str]] = []
+    start = subprocess.Popen
+
+    def observed(*arguments: Any, env: dict[str, str], **options: Any) -> Any:
+        started.append(env)
+        return start(*arguments, env=env, **options)
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.setattr("subprocess.Popen", observed)
+    assert run_command(("--version",), 2, str(tmp_path), str(tmp_path / "stop")) == (0, "")
+    assert started[0]["OMP_NUM_THREADS"] == "2"
 
 
 def test_without_slurm(monkeypatch: pytest.MonkeyPatch) -> None:

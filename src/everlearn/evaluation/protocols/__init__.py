@@ -1,7 +1,7 @@
 """Protocols: evaluations of a trained learner beyond accuracy per task.
 
-Every module of this package besides `base` is a protocol; it is imported only when it is used. Other packages
-add protocols with entry points in the group "everlearn.protocols".
+Every module of this package except `base` is a protocol, imported on first use. Other packages add protocols
+with entry points in the group "everlearn.protocols".
 
 Example:
     >>> names()[:3]

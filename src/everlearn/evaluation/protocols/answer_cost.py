@@ -15,10 +15,10 @@ MIN_BATCHES = 3
 
 
 class AnswerCostResult(base.Result):
-    """What the prediction of one label costs."""
+    """Cost of the prediction of one label."""
 
     n_images: int
-    flops: float | None  # None if the learner answers without torch
+    flops: float | None  # None if the learner predicts without torch
     milliseconds: float  # in batches, on this machine
 
     def table(self) -> base.Table:
@@ -29,14 +29,14 @@ class AnswerCostResult(base.Result):
 class AnswerCost(base.Protocol[AnswerCostResult]):
     """Cost of one answer: operations of convolutions and matrix products, and milliseconds.
 
-    Two operations are counted for each multiply-add in torch, as for training. Compiled code, such as the
-    search of exemplars, is not counted; its time is.
+    Two operations are counted for each multiply-add in torch, as for training. Operations of compiled code,
+    such as the search of exemplars, are not counted, but its time is.
     """
 
     n_images: base.NImages = 1000
-    """Test images that are predicted, once each; a learner may remember its answers."""
+    """Test images that are predicted, once each, since a learner may cache its predictions."""
     n_batches: Annotated[int, Field(ge=MIN_BATCHES, le=1000)] = 5
-    """Equal batches: the first warms up, the last is counted, the fastest of the others gives the time."""
+    """Equal batches: the first is a warm-up, operations are counted in the last, the others are timed."""
 
     def _run(self, learner: Any, stream: Stream, n_tasks: int, context: base.Context) -> AnswerCostResult:
         sample = stream.eval_sample(n_tasks, self.n_images)

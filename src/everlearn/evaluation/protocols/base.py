@@ -121,7 +121,7 @@ class Protocol(Settings, ABC, Generic[R]):
             learner: the trained learner; None for protocols that need none.
             stream: the stream it was trained on.
             n_tasks: the number of tasks it was trained on.
-            context: what else is known of the training; see `Context`.
+            context: optional facts about the training; see `Context`.
         """
         if learner is not None:
             require(learner, *self.requires)

@@ -62,7 +62,7 @@ class EnvironmentsResult(base.Result):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def masked_position_latents(self) -> tuple[int, ...]:
-        """Those of them that are masked in every environment with constant positions."""
+        """Position latents that are masked in every environment with constant positions."""
         still = [each.active for each in self.latents if not each.position_r2]
         shared = self.shared_position_latents
         return tuple(n for n in shared if not any(active[n] for active in still))

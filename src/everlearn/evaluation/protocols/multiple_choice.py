@@ -84,7 +84,7 @@ class MultipleChoiceResult(base.Result):
 class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
     """Matching of a query to one of several canonical images, by pixels, the learner and a VLM.
 
-    All get the same questions about classes that were not trained (Dziadzio et al. 2023, section 5.4).
+    All methods get the same questions about untrained classes (Dziadzio et al. 2023, section 5.4).
     """
 
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory,)
@@ -116,9 +116,9 @@ class MultipleChoice(VLMOptions, base.Protocol[MultipleChoiceResult]):
 def make_questions(
     stream: Stream, n_tasks: int = 0, *, n_choices: Sequence[int], n_trials: int, seed: int = 0
 ) -> list[list[Question]]:
-    """For each number of choices n_trials questions, each about another class that is not in the first tasks.
+    """For each number of choices, n_trials questions about different classes that are not in the first tasks.
 
-    Queries are test images; the seed is that of the choices and their order.
+    Queries are test images; the seed determines the choices and their order.
     """
     n_classes = max(n_trials, *n_choices)
     objects, poses = new_class_images(stream, n_tasks, n_classes)

@@ -27,7 +27,7 @@ PAPER, PAPER_AREA = "Dziadzio et al. 2023", 0.92
 
 
 class CurveStyle(NamedTuple):
-    """How a curve is drawn; `chance` is the line that random scores give."""
+    """Style of a curve; `chance` is the line of random scores."""
 
     title: str
     x: str

@@ -1,4 +1,4 @@
-"""Open-world protocol: new classes appear unannounced, are noticed, grouped, named on request, and known."""
+"""Open-world protocol: new classes appear unannounced and are detected, grouped and named on request."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from everlearn.streams import Batch, Stream
 Flags = npt.NDArray[np.bool_]
 
 FIRST_GROUP = 2**40
-"""Label of the first group; groups are classes of the memory whose names are not known yet."""
+"""Label of the first group; groups are classes of the memory without a name."""
 LATEST_START = 0.6
 """Share of the sequence after which no new class appears."""
 MAX_VALIDATION = 500
@@ -31,27 +31,27 @@ N_PARTS = 10
 """Parts of the sequence whose accuracies are stored."""
 
 
-class Named(base.Result):
-    """How a learner names the images of a sequence."""
+class NamingAccuracy(base.Result):
+    """Share of the images of a sequence that a learner names correctly."""
 
     known: float  # share of images of classes that were known before, named correctly
-    new: float | None  # the same for new classes, after each has been named; None if none was
+    new: float | None  # the same for new classes after they were named; None if none was named
     parts: tuple[float, ...]  # share of all images that are named correctly, in each part of the sequence
 
 
 class OpenWorldResult(base.Result):
-    """Accuracy, discoveries, questions and errors, beside a learner that is given every name at once."""
+    """Accuracy, discoveries, questions and errors, beside a learner that is given all names at once."""
 
     n_known: int  # classes that were known before
     n_new: int
     n_images: int
-    threshold: float  # novelty score above which an image most similar to a class of the training is unknown
-    stored_threshold: float  # the same for groups, and for new classes, which are stored from images
-    named: Named
-    reference: Named  # with the name of every new class at its first image
+    threshold: float  # novelty score above which an image is unknown, if a trained class is nearest
+    stored_threshold: float  # the same, if a group or a new class is nearest, whose exemplars are images
+    named: NamingAccuracy
+    reference: NamingAccuracy  # with the name of every new class at its first image
     discovered: float  # share of new classes that were named
     n_questions: int
-    questions_per_class: float  # questions for each new class; known classes that seem new cause some too
+    questions_per_class: float  # questions over new classes; known classes that seem new cause some, too
     n_groups: int
     n_mixed_groups: int  # groups with images of several classes
     known_as_unknown: float | None  # share of images of known classes that were called unknown
@@ -74,11 +74,11 @@ class OpenWorldResult(base.Result):
 class OpenWorld(base.Protocol[OpenWorldResult]):
     """Discovery of new classes that appear unannounced among known ones.
 
-    An image whose novelty is above a threshold is unknown and begins a group; images that are similar to a
-    group join it. When a group has `group_size` images, its name is asked for, and an oracle gives that of
-    most of them; then the class is known. The reference is given the name of every class with its first
-    image, and stores only that one; accuracies on new classes are therefore over other images, and with
-    fewer exemplars. Thresholds are chosen on validation images of known classes.
+    An image whose novelty is above a threshold is unknown and starts a group; images that are similar to a
+    group are added to it. When a group has `group_size` images, an oracle names it after most of them, and
+    the class is known. The reference is given the name of every class with its first image and stores only
+    that image, so its accuracy on new classes is over other images and with fewer exemplars. Thresholds are
+    chosen on validation images of known classes.
     """
 
     requires: ClassVar[tuple[Any, ...]] = (EditsMemory, Rejects)
@@ -98,11 +98,11 @@ class OpenWorld(base.Protocol[OpenWorldResult]):
         with base.restored(learner) as before:
             thresholds = _thresholds(learner, validation, self.accepted, stream.id)
             learner.load(before)
-            reference = [_answer_and_tell(learner, image) for image in _images(sequence, context, 0)]
+            reference = [_answer_and_store(learner, image) for image in _images(sequence, context, 0)]
             learner.load(before)
             world = _World(learner, known, thresholds, self.group_size)
             for image in _images(sequence, context, 1):
-                world.see(image)
+                world.process(image)
         is_old = np.isin(sequence.labels, sorted(known))
         was_known, was_unknown = np.array(world.was_known), np.array(world.was_unknown)
         return OpenWorldResult(
@@ -124,7 +124,7 @@ class OpenWorld(base.Protocol[OpenWorldResult]):
 
 
 class _World:
-    """What the learner is shown, and the names that it was given so far."""
+    """The state of an evaluation: groups, known classes, and the outcome for each image so far."""
 
     def __init__(
         self, learner: Any, known: set[int], thresholds: tuple[float, float], group_size: int
@@ -138,8 +138,8 @@ class _World:
         self.was_unknown: list[bool] = []
         self.was_known: list[bool] = []
 
-    def see(self, image: Batch) -> None:
-        """Let the learner answer; group the image if it is unknown, and ask for the name of a full group."""
+    def process(self, image: Batch) -> None:
+        """Predict the class of an image; group the image if it is unknown, and name a full group."""
         truth, answer = int(image.labels[0]), int(self.learner.predict(image.images)[0])
         limit = self.thresholds[answer not in self.trained]
         if self.learner.novelty(image.images)[0] > limit:
@@ -151,21 +151,21 @@ class _World:
             _store(self.learner, image, answer)
             self.groups[answer].append(truth)
             if len(self.groups[answer]) == self.group_size:
-                self.ask(answer)
+                self.name(answer)
 
-    def ask(self, group: int) -> None:
-        """The oracle names a group after most of its images; its images are taught under that name."""
-        name = Counter(self.groups[group]).most_common(1)[0][0]
+    def name(self, group: int) -> None:
+        """Name a group after most of its images, and store them under that name."""
+        label = Counter(self.groups[group]).most_common(1)[0][0]
         memory = self.learner.memory
         images = memory.images_of(group)
         memory.forget(group)
-        memory.add(Batch(images, np.full(len(images), name)))
-        self.known.add(name)
+        memory.add(Batch(images, np.full(len(images), label)))
+        self.known.add(label)
         self.n_questions += 1
 
 
 def _thresholds(learner: Any, validation: Batch, accepted: float, stream: str) -> tuple[float, float]:
-    """Novelty thresholds with the exemplars of the training, and with images stored in their place."""
+    """Novelty thresholds with the exemplars of the training, and with images as exemplars instead."""
     is_second = _seen_before(validation)
     stored, others = validation[~is_second], validation[is_second].images
     if not len(others):
@@ -178,8 +178,8 @@ def _thresholds(learner: Any, validation: Batch, accepted: float, stream: str) -
     return first, threshold_for(learner.novelty(others), accepted)
 
 
-def _answer_and_tell(learner: Any, image: Batch) -> bool:
-    """Whether the answer is right; a class that is new is stored with its label."""
+def _answer_and_store(learner: Any, image: Batch) -> bool:
+    """Whether the prediction is correct; a new class is stored with its label."""
     label = int(image.labels[0])
     is_correct = bool(learner.predict(image.images)[0] == label)
     if label not in learner.memory:
@@ -220,13 +220,15 @@ def _seen_before(sequence: Batch) -> Flags:
     return ~np.isin(np.arange(len(sequence)), first)
 
 
-def _named(correct: Flags, is_old: Flags, was_known: Flags) -> Named:
+def _named(correct: Flags, is_old: Flags, was_known: Flags) -> NamingAccuracy:
     parts = tuple(float(part.mean()) for part in np.array_split(correct, min(N_PARTS, len(correct))))
-    return Named(known=float(correct[is_old].mean()), new=_mean(correct, was_known & ~is_old), parts=parts)
+    return NamingAccuracy(
+        known=float(correct[is_old].mean()), new=_mean(correct, was_known & ~is_old), parts=parts
+    )
 
 
 def _mean(values: Flags, where: Flags) -> float | None:
-    """The share of some values that are true; None without any."""
+    """The share of true values where a mask is set; None if it is nowhere set."""
     return float(values[where].mean()) if where.any() else None
 
 
@@ -243,7 +245,7 @@ def _draw(figure: plot.FigureBase, groups: base.Groups[OpenWorldResult], style: 
 
 
 def _curve(result: OpenWorldResult, key: str) -> Curve:
-    named: Named = getattr(result, key)
+    named: NamingAccuracy = getattr(result, key)
     return {float(number): share for number, share in enumerate(named.parts, 1)}
 
 

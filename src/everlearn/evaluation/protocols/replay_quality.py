@@ -1,4 +1,4 @@
-"""Replay-quality protocol: what replayed activations say about their classes, to other classifiers."""
+"""Replay-quality protocol: replayed activations evaluated by classifiers that the learner does not have."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -12,11 +12,11 @@ from everlearn.rng import FloatArray, IntArray
 from everlearn.streams import Stream
 
 RIDGE = 0.1
-"""Weight of the penalty of the linear classifier, over the mean squared length of a row."""
+"""Ridge penalty of the linear classifier, relative to the mean squared length of a row."""
 
 
 class ReplayQualityResult(base.Result):
-    """Accuracies of two classifiers that the learner does not have, for replayed and for real activations."""
+    """Accuracies of two classifiers on replayed and on real activations."""
 
     n_classes: int
     nearest_mean: float  # replayed activations that are nearest to the mean of real ones of their class
@@ -35,8 +35,8 @@ class ReplayQualityResult(base.Result):
 class ReplayQuality(base.Protocol[ReplayQualityResult]):
     """Quality of the activations that a learner would replay next, by classifiers that it does not have.
 
-    The learner's own accuracy on them says little, since a generator is trained for it. Half of the test
-    images of each class give class means and train the reference, the others are for testing.
+    The learner's own accuracy on them is biased, since a generator is trained for it. Half of the test images
+    of each class are used for class means and for training the reference, the other half for testing.
     """
 
     requires: ClassVar[tuple[Any, ...]] = (ReplaysActivations,)
@@ -53,18 +53,18 @@ class ReplayQuality(base.Protocol[ReplayQualityResult]):
             replayed, labels = learner.sample_replay(self.n_samples)
         is_reference = _every_second(test.labels)
         known, known_labels = real[is_reference], test.labels[is_reference]
-        asked, asked_labels = real[~is_reference], test.labels[~is_reference]
+        held_out, held_out_labels = real[~is_reference], test.labels[~is_reference]
         return ReplayQualityResult(
             n_classes=len(np.unique(known_labels)),
             nearest_mean=_accuracy(nearest_mean(known, known_labels, replayed), labels),
-            nearest_mean_real=_accuracy(nearest_mean(known, known_labels, asked), asked_labels),
-            head=_accuracy(linear_classifier(replayed, labels, asked), asked_labels),
-            head_real=_accuracy(linear_classifier(known, known_labels, asked), asked_labels),
+            nearest_mean_real=_accuracy(nearest_mean(known, known_labels, held_out), held_out_labels),
+            head=_accuracy(linear_classifier(replayed, labels, held_out), held_out_labels),
+            head_real=_accuracy(linear_classifier(known, known_labels, held_out), held_out_labels),
         )
 
 
-def nearest_mean(rows: FloatArray, labels: IntArray, asked: FloatArray) -> IntArray:
-    """The label of the nearest class mean of `rows`, for each row that is asked.
+def nearest_mean(rows: FloatArray, labels: IntArray, queries: FloatArray) -> IntArray:
+    """The label of the nearest class mean of `rows`, for each query.
 
     Example:
         >>> nearest_mean(np.array([[0.0], [2.0], [9.0]]), np.array([4, 4, 7]), np.array([[3.0], [8.0]]))
@@ -72,12 +72,12 @@ def nearest_mean(rows: FloatArray, labels: IntArray, asked: FloatArray) -> IntAr
     """
     classes = np.unique(labels)
     means = np.stack([rows[labels == c].mean(axis=0) for c in classes])
-    distances = (means**2).sum(axis=1) - 2 * asked @ means.T
+    distances = (means**2).sum(axis=1) - 2 * queries @ means.T
     return np.asarray(classes[distances.argmin(axis=1)])
 
 
-def linear_classifier(rows: FloatArray, labels: IntArray, asked: FloatArray) -> IntArray:
-    """The labels that ridge regression on one-hot targets predicts for the rows that are asked.
+def linear_classifier(rows: FloatArray, labels: IntArray, queries: FloatArray) -> IntArray:
+    """The labels that ridge regression on one-hot targets predicts for queries.
 
     Example:
         >>> linear_classifier(np.array([[0.0], [2.0], [9.0]]), np.array([4, 4, 7]), np.array([[1.0], [8.0]]))
@@ -89,7 +89,7 @@ def linear_classifier(rows: FloatArray, labels: IntArray, asked: FloatArray) -> 
     kernel = (rows - center) @ (rows - center).T
     penalty = RIDGE * max(float(np.trace(kernel)) / len(rows), 1e-12) * np.eye(len(rows))
     weights = (rows - center).T @ np.linalg.solve(kernel + penalty, targets - targets.mean(axis=0))
-    return np.asarray(classes[((asked - center) @ weights + targets.mean(axis=0)).argmax(axis=1)])
+    return np.asarray(classes[((queries - center) @ weights + targets.mean(axis=0)).argmax(axis=1)])
 
 
 def _every_second(labels: IntArray) -> npt.NDArray[np.bool_]:

@@ -12,14 +12,14 @@ from functools import partial
 from everlearn.evaluation.intervals import Curve
 from everlearn.evaluation.scores import mean_without_nan
 from everlearn.papers.claims import RunMetric, above_next
-from everlearn.papers.experiment import Check, Claim, Groups, Verdict
+from everlearn.papers.experiment import Claim
 from everlearn.plotting.axes import Figure, canvas, draw_series, label_lines, unit_y_axis
 from everlearn.plotting.style import FigureStyle
 from everlearn.reports.groups import Group
 from everlearn.reports.run_results import RunResults
 
 PANEL_HEIGHT = 3.4
-"""Inches: lines are close to each other."""
+"""Inches; panels are high, since lines are close to each other."""
 REPLAY_QUALITY, PROTOCOL = "replay_quality", "replay-quality"
 
 
@@ -84,17 +84,6 @@ def better(
 ) -> Claim:
     """Each series is better than the next, with a paired interval above zero."""
     return Claim(text, tuple(series), above_next(metric, by=by), is_ours)
-
-
-def close_to(metric: RunMetric, margin: float) -> Check:
-    """The first series is not below the second by more than a margin: its paired interval excludes that."""
-
-    def check(groups: Groups) -> Verdict:
-        gap = metric.difference(*groups.values())
-        holds = gap is not None and gap.low >= -margin
-        return Verdict(holds, metric.observed(groups, [gap]), gap is not None and gap.n == 1)
-
-    return check
 
 
 def accuracy_on_both_sets(groups: Sequence[Group], style: FigureStyle) -> Figure:

@@ -9,12 +9,12 @@ network is frozen.
 At "conv5_4" batch normalization becomes batch renormalization, as in the paper; "frozen statistics" is the
 same layer without that.
 
-All lines of a layer and a scenario have the same learning rates. With MobileNet they are those of the paper,
-but for the first task in NC. That rate, and those of EfficientNet, were chosen on seeds that are not reported
-by the line PR-OD alone (`benchmarks.gnr_tuning`). Batches in NC are a quarter of the paper's for more steps,
-but for "pooled"; at the last block there are also four times as many epochs, so that a task has as many steps
-as in the paper. Other sizes, the memory, epochs or steps per task and the generator, an ordinary conditional
-VAE, are the paper's.
+All series of a layer and a scenario have the same learning rates. With MobileNet they are those of the
+paper, except in the first task of NC. That rate, and those of EfficientNet, were chosen by the series PR-OD
+alone, on seeds that are not reported (`benchmarks.gnr_tuning`). Batches in NC are a quarter of the paper's,
+for more steps, except with "pooled"; at the last block there are also four times as many epochs, so that a
+task has as many steps as in the paper. Other sizes, the memory, epochs or steps per task and the generator,
+an ordinary conditional VAE, are the paper's.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from everlearn.papers.experiment import Run, Series, Settings, learner, slug, st
 
 SEEDS = (0, 1, 2)
 ONE_SEED = (0,)
-"""Of runs that vary a setting."""
+"""Seeds of runs that vary a setting."""
 NONE, FREE, NAIVE = "none", "free", "naive"
 VARIANTS: dict[str, Settings] = {
     NONE: {},
@@ -98,14 +98,14 @@ LARGE_BATCHES: tuple[Settings, Settings] = (
     {"batch_size": 128},
     {"batch_size": 114, **learner(memory_size=1500, replay_size=14, generator_replay_size=27)},
 )
-"""Those of the paper in NC."""
+"""Sizes of the paper in NC, without and with replay."""
 MANY_STEPS: tuple[Settings, Settings] = (
     {"batch_size": 32, "epochs": 16},
     {"batch_size": 28, "epochs": 16, **SMALL_BATCHES, **learner(generator_epochs=16)},
 )
 """464 steps per task; the paper has 420."""
 OTHER_SIZES = {("pooled", "nc"): LARGE_BATCHES, ("last block", "nc"): MANY_STEPS}
-"""Of layers that do not have those of the scenario."""
+"""Sizes of layers that differ from those of the scenario."""
 MINUTES = {"nc": 0.5, "nic": 2.0}
 
 
@@ -137,7 +137,7 @@ def real_run(
 
 
 def learner_of(layer: Layer, variant: str) -> str:
-    """AR1 penalises changes of trained layers; where there are none, it is the same as "free"."""
+    """The learner of a variant; AR1 is the same as "free" if no layer is trained that it could penalise."""
     return "ar1" if variant == NONE and layer != POOLED else "gnr"
 
 

@@ -152,7 +152,7 @@ def _after(groups: Groups, n_tasks: int) -> dict[str, float]:
 
 
 def _each_after(group: Group, n_tasks: int) -> list[float]:
-    """The same for each seed of one series."""
+    """Accuracy of each seed of a series at its last evaluation within the first n tasks."""
     curves = [run.accuracy() for run in group.runs]
     return [curve[max((n for n in curve if n <= n_tasks), default=min(curve))] for curve in curves]
 

@@ -1,8 +1,8 @@
 """Sweeps: many runs side by side, on the cores of one machine or the nodes of a Ray cluster.
 
-Takes `Job`s: runs, the folders of their records, and evaluation protocols to run afterwards; a `Sweep`
-describes many of them in a few lines. `run_jobs` does what is not finished, each job in its own process, and
-yields events. Gives ordinary records, which are also the only state of a sweep.
+A `Job` is a run, the folder of its record, and evaluation protocols to run afterwards; a `Sweep` describes
+many of them. `run_jobs` runs all that is not finished, each job in its own process, and yields events. The
+results are ordinary records, which are also the only state of a sweep.
 """
 
 from typing import TYPE_CHECKING

@@ -20,7 +20,7 @@ MAX_WORKERS, MAX_GPUS, MAX_MEMORY = 4096, 1024, 2**60
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """How many processes run at a time, and the resources of each.
+    """The number of processes that run at a time, and the resources of each.
 
     On this machine no process is started beside others while less than its `memory` is free.
 
@@ -134,7 +134,7 @@ class LocalExecutor(Executor):
         return child
 
     def _gpus_in_use(self) -> list[str]:
-        """Forget processes that have ended; the GPUs of the others."""
+        """The GPUs of running processes; removes those that have ended."""
         self._children = {child: gpus for child, gpus in self._children.items() if child.is_alive}
         return list(self._children.values())
 

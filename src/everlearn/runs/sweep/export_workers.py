@@ -13,7 +13,7 @@ from everlearn.streams.exports.staging import receipt_path
 from everlearn.streams.exports.write import Wait
 
 MAX_CHUNK = 64
-"""Tasks per chunk at most, so that little is lost with a worker."""
+"""Maximum tasks per chunk, which limits what is lost with a worker."""
 MIN_CHUNKS_PER_WORKER = 2
 
 
@@ -36,7 +36,7 @@ def export_workers(capacity: Capacity, executor: ExecutorFactory) -> Workers:
 class ChunkQueue:
     """Tasks of an export in chunks, in the order in which they are needed.
 
-    A chunk whose worker fails, unless its machine was lost, is not retried: the caller writes its tasks and
+    A chunk whose worker fails is not retried, unless its machine was lost: the caller writes its tasks and
     gets the error.
     """
 

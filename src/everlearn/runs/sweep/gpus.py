@@ -1,4 +1,4 @@
-"""The GPUs of this machine, and which of them each process of a sweep gets."""
+"""The GPUs of this machine, and their assignment to the processes of a sweep."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def available_gpus() -> list[str]:
 
 
 class GPUs:
-    """Assigns GPUs to processes, first those that the fewest processes use.
+    """Assigns GPUs to processes, least used first.
 
     Args:
         names: the GPUs, as in CUDA_VISIBLE_DEVICES.
@@ -58,7 +58,7 @@ class GPUs:
         return len(self._names) * self._max_users // self._n_each
 
     def choose(self, in_use: Sequence[str]) -> str | None:
-        """The GPUs of one more process beside those that have the GPUs in use; None if too few are free."""
+        """The GPUs of one more process, given the GPUs of each running one; None if too few are free."""
         n_users = Counter(name for names in in_use for name in names.split(","))
         free = [name for name in self._names if n_users[name] < self._max_users]
         chosen = sorted(free, key=lambda name: n_users[name])[: self._n_each]

@@ -1,4 +1,4 @@
-"""Jobs of a sweep: a run and its protocols, what of them is pending, and how long that will take."""
+"""Jobs of a sweep: runs with their protocols, pending commands, and estimated durations."""
 
 import json
 import math
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Title and folder, as in events."""
+        """Title and folder, the first fields of events."""
         return self.title, str(self.folder)
 
     def record(self) -> Record | None:

@@ -23,7 +23,7 @@ MAX_PORT = 65535
 CONNECT_TIMEOUT = 5.0
 """Seconds in which the head of a cluster must answer."""
 RETRIES = ("RAY_NUM_REDIS_GET_RETRIES", "3")
-"""How often Ray retries a head that refuses it; read when Ray is imported."""
+"""Limits the retries of a connection to a head; Ray reads it when it is imported."""
 STDERR = 2
 CHECK_TIMEOUT = 60.0
 """Seconds in which every node must have answered."""
@@ -108,11 +108,10 @@ class RemoteProcess:
     def __init__(
         self, command: Sequence[str], threads: int, folder: str, environment: Mapping[str, str]
     ) -> None:
-        here = Path(folder) if Path(folder).is_dir() else None
-        self._child = ChildProcess(command, threads=threads, environment=environment, folder=here)
+        self._child = ChildProcess(command, threads=threads, environment=environment, folder=Path(folder))
 
     def started(self) -> None:
-        """Answers once the actor exists."""
+        """Return once the actor exists."""
 
     def wait(self) -> tuple[int | None, str]:
         """Wait until the child ends; its exit code and error."""

@@ -30,7 +30,7 @@ from everlearn.runs.sweep.jobs import Command, Job, check_jobs, estimate_seconds
 POLL_INTERVAL = 0.2
 MAX_RETRIES = 1000
 MAX_LOSSES = 20
-"""How often a job continues elsewhere after its machine was lost; beyond that the job itself is the cause."""
+"""Maximum restarts of a job after its machine was lost; with more losses, the job itself is the cause."""
 
 
 def run_jobs(
@@ -40,13 +40,13 @@ def run_jobs(
     executor: ExecutorFactory = local_executor,
     retries: int = 0,
 ) -> Iterator[Event]:
-    """Run what is pending of some jobs, several at a time, and yield events.
+    """Run the pending commands of some jobs, several at a time, and yield events.
 
     Each job has its own process, so a failure does not affect the others. After SIGINT or SIGTERM all jobs
     save and end; the same call continues them. Everything is checked before the first event is requested.
 
     Args:
-        jobs: the jobs; what is finished is not repeated.
+        jobs: the jobs; finished runs and protocols are not repeated.
         capacity: jobs at a time and their resources; default: as many as fit.
         executor: where they run: `local_executor` or `ray_executor.on_ray(...)`.
         retries: how often a failed job is started again from its last checkpoint.
@@ -177,7 +177,7 @@ class Scheduler:
             yield self._failed(running.queued, str(error))
 
     def _continue(self, running: RunningJob, pending: Sequence[Command]) -> Iterator[Event]:
-        """A command has ended. The record, not the exit code, says what it has done."""
+        """Continue after a command has ended; the record, not the exit code, shows whether it succeeded."""
         if pending and pending[0] != running.command and not self._is_stopping:
             running.process.close()
             running.start(pending[0])

@@ -1,11 +1,10 @@
 """An executor on a Slurm cluster, through submitit."""
 
 import math
-import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ FOLDER = ".submitit"
 DEFAULT_WORKERS = 64
 """Jobs that are queued or running at a time."""
 POLL_INTERVAL = 0.5
-"""Seconds after which a job checks its stop file again."""
+"""Seconds between two checks of the stop file."""
 GIGABYTE = 1_000_000_000
 LOST = "its job was lost, cancelled or exceeded its time limit"
 
@@ -95,7 +94,7 @@ class SlurmExecutor(Executor):
 
 
 class SlurmHandle(ProcessHandle):
-    """Handle of a job that is queued, running or ended."""
+    """Handle of a job that is queued or running, or has ended."""
 
     def __init__(self, job: Any, stop_file: Path) -> None:
         self._job, self._stop_file = job, stop_file
@@ -131,10 +130,9 @@ class SlurmHandle(ProcessHandle):
 
 
 def run_command(command: Sequence[str], threads: int, folder: str, stop_file: str) -> tuple[int | None, str]:
-    """In a job: run an everlearn command until it ends or is requested to; its exit code and error."""
-    here = Path(folder) if Path(folder).is_dir() else None
-    child = ChildProcess(command, threads=threads, environment=dict(os.environ), folder=here)
-    while (code := child.wait(POLL_INTERVAL)) is None:
-        if Path(stop_file).exists():
-            child.terminate()
-    return code, child.error() if code else ""
+    """In a job: run an everlearn command until it ends or its stop file exists; its exit code and error."""
+    with closing(ChildProcess(command, threads=threads, folder=Path(folder))) as child:
+        while (code := child.wait(POLL_INTERVAL)) is None:
+            if Path(stop_file).exists():
+                child.terminate()
+        return code, child.error() if code else ""

@@ -103,7 +103,7 @@ def get_size(name: str) -> Size:
 
 @dataclass(frozen=True)
 class SuiteEntry:
-    """A learner with its settings, and the size at which it takes part in the suite.
+    """A learner with its settings at one size of the suite.
 
     Example:
         >>> entry = SuiteEntry("er", get_size("smoke"), {"memory_size": 500})
@@ -115,7 +115,7 @@ class SuiteEntry:
 
     learner: str
     size: Size
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the learner that differ from its defaults
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the learner, other than its defaults
     name: str = ""  # given by a user
 
     @property

@@ -19,7 +19,7 @@ from everlearn.settings import Settings, to_dotted
 MAX_RUNS = 100_000
 MAX_SAMPLES = 100_000
 DIGITS = 4
-"""Significant digits of sampled settings: few enough for all machines to agree on a power."""
+"""Significant digits of sampled settings; few, so that powers are equal on all machines."""
 KEYS: dict[str, tuple[type, str]] = {
     "learners": (list, 'a list such as ["dcl", "er"]'),
     "streams": (list, 'a list such as ["sprites", "mnist"]'),

@@ -65,7 +65,7 @@ function setUpTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", notify);
 }
 
-/** A phone has the right to one page. */
+/** A phone may open one page only. */
 function setUpPages() {
   for (const link of document.querySelectorAll("nav a"))
     link.hidden = isPhone && link.getAttribute("href") !== `#/${PHONE_PAGE}`;

@@ -43,7 +43,7 @@ export class Chart {
     this.draw();
   }
 
-  /** The points of a line at the present zoom. */
+  /** The points of a line at the current zoom. */
   visible({ points, refined }) {
     const shown = refined && this.range ? this.withNewer(refined, points) : points;
     return this.log ? shown.filter(([, y]) => y > 0) : shown;
@@ -84,16 +84,16 @@ export class Chart {
     return [0, last > 0 ? last : 1];
   }
 
-  /** Shows a range without its parts outside of the curves; null if nothing of them is outside. */
+  /** A range clipped to the curves; null if it contains them all. */
   within([low, high]) {
     const [first, last] = this.extent();
     return low <= first && high >= last ? null : [Math.max(first, low), Math.min(last, high)];
   }
 
-  /** Zooms by two fingers, or by a touchpad, which sends a wheel event with the control key instead. */
+  /** Zooms with two fingers, or with a touchpad, which sends a wheel event with the control key. */
   listenToPinch() {
     const fingers = new Map(); // positions by pointer
-    let values = null; // those of x under the fingers when the second one came
+    let values = null; // of x under both fingers when the second one touched
     const positions = () => [...fingers.values()].map((offset) => toFraction(this, offset)).sort((a, b) => a - b);
     const end = (event) => {
       fingers.delete(event.pointerId);

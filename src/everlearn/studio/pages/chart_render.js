@@ -71,7 +71,7 @@ function resize(canvas, context, width, height) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
 
-/** The colours of the style sheet in the present theme; a canvas does not support light-dark(). */
+/** The colours of the style sheet in the current theme; a canvas does not support light-dark(). */
 function palette(canvas) {
   const style = getComputedStyle(canvas);
   const theme = isDark() ? 2 : 1;

@@ -42,7 +42,7 @@ export class ImageCanvas {
     this.update();
   }
 
-  /** Clears the image and takes tool and pose back to their start. */
+  /** Clears the image and resets tool and pose. */
   reset() {
     this.pose = { scale: 1, angle: 0, x: 0.5, y: 0.5 };
     this.tool = "outline";
@@ -78,7 +78,7 @@ export class ImageCanvas {
     this.update();
   }
 
-  /** The pixels under the present pose, without guides. */
+  /** The pixels under the current pose, without guides. */
   pixels() {
     this.render(false);
     const { data } = this.element.getContext("2d").getImageData(0, 0, SIDE, SIDE);

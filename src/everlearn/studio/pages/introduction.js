@@ -1,4 +1,4 @@
-// What an empty studio shows: three sentences, an image, and runs to train by one click.
+// The content of an empty studio: three sentences, an image, and runs to train by one click.
 
 import { get, postJson, url } from "./api.js";
 import { duration, emptyState, errorBox, fill, h } from "./dom.js";
@@ -23,7 +23,7 @@ export const introduction = () =>
     h("pre", {}, "everlearn run --learner dcl --tasks 20"),
   );
 
-/** A button that trains the run of a preset and shows how far it is; then it shows the page again. */
+/** A button that starts the run of a preset and shows its progress; then it shows the page again. */
 export function demoButton(key) {
   const errors = errorBox();
   const state = h("span", { role: "status" });
@@ -63,7 +63,7 @@ function follow(record, nTasks, state) {
   };
 }
 
-/** What a page shows while there is no record for it, with a button for one. */
+/** The content of a page without a record, with a button that creates one. */
 export const noRecord = (title, text, command, demo) =>
   emptyState(
     title,

@@ -77,7 +77,7 @@ class RecognitionPage {
     );
   }
 
-  /** Takes the answer back to its start. */
+  /** Clears the answer. */
   clear() {
     this.result = undefined;
     this.errors.show("");

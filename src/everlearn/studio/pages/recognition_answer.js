@@ -1,4 +1,4 @@
-// How an answer of a learner is shown: the prediction, the alignment, and the candidates.
+// Shows an answer of a learner: the prediction, the alignment, and the candidates.
 
 import { classTitle, degrees, h } from "./dom.js";
 

@@ -36,7 +36,7 @@ export function fieldGrid(fields, inputs, owner) {
 /** A link to the description of a setting, in another tab, so that the form is kept. */
 function settingLink(key, title, owner) {
   const href = `#/glossary?${new URLSearchParams({ ...owner, term: key })}`;
-  const tab = { target: "_blank", rel: "opener" }; // the token is handed on to tabs with an opener only
+  const tab = { target: "_blank", rel: "opener" }; // only a tab with an opener gets the token
   return h("a", { href, ...tab, "aria-label": `More about ${title}` }, "more");
 }
 

@@ -177,7 +177,7 @@ export class RunFigures {
     return h("figure", {}, h("figcaption", {}, h("span", {}, title, about), actions), canvas);
   }
 
-  /** The parameters of a download that shows what a chart shows. */
+  /** The parameters of a download with the content of a chart. */
   view(chart) {
     const [low, high] = chart.range ?? [];
     const options = { axis: this.axis.value, log: chart.log, grouped: this.grouped.checked };
@@ -254,7 +254,7 @@ export function swatch(line) {
 const theme = () => (isDark() ? { dark: true } : {});
 const FORMAT_NAMES = { tex: "LaTeX" };
 
-/** Download links; the address is computed when a link is followed, from what is shown then. */
+/** Download links; the address is computed from the current content when a link is followed. */
 export function downloads(title, href, formats) {
   const link = (format) => {
     const name = FORMAT_NAMES[format] ?? format.toUpperCase();

@@ -105,7 +105,7 @@ class RunForm {
     }
   }
 
-  /** The input of the field that an error names. */
+  /** The input of the field that an error is about. */
   inputOf(key) {
     if (key === "name") return this.name;
     if (key === "learner" || key === "stream") return this[key].input;

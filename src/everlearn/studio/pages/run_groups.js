@@ -3,7 +3,7 @@
 const N_COLOURS = 8;
 const MAX_MEAN_POINTS = 400;
 
-/** What the axis of x can show, and its curve of totals over tasks. */
+/** The quantities of the x axis, each with its curve of totals over tasks. */
 export const AXES = {
   tasks: { title: "tasks trained" },
   images: { title: "images", curve: "images" },

@@ -108,7 +108,7 @@ class ScoreMatrix {
     context.fillText(score.toFixed(2).replace(/^0\./, "."), (j + 0.5) * size, (i + 0.5) * size);
   }
 
-  /** Marks the cell that is read by a frame that is visible on every colour. */
+  /** Marks the selected cell with a frame that is visible on every colour. */
   mark(context, pixels) {
     const [i, j] = this.cell;
     const size = pixels / this.side;

@@ -114,7 +114,7 @@ class VasePage {
     );
   }
 
-  /** Starts to change a latent from its value for the image. */
+  /** Starts the traversal of the selected latent at its value for the image. */
   selectLatent() {
     this.latentValue = this.latents?.[Number(this.latent.value)] ?? 0;
     this.value.set(this.latentValue);
@@ -200,7 +200,7 @@ function timeline({ tasks, changes, n_batches }) {
   return h("div", {}, rows, colourKey(tasks, changes));
 }
 
-/** What the colours of the timeline stand for. */
+/** The legend of the timeline. */
 function colourKey(tasks, changes) {
   const n = Math.max(tasks.length, ...changes.map(([, index]) => index + 1));
   const item = (i) => {

@@ -28,7 +28,7 @@ export async function show(content, query) {
   return () => page.leave();
 }
 
-/** The pair that shows most: of runs on one stream, the worst and the best. */
+/** The most instructive pair: of runs on one stream, the worst and the best. */
 function bestPair(runs) {
   const sorted = [...runs].sort((a, b) => a.accuracy - b.accuracy);
   const first = sorted[0];

@@ -15,7 +15,7 @@ from everlearn.studio.model_views import matches_exemplars
 router = APIRouter(prefix="/api/memory")
 
 LISTED = ("record", "name", "learner", "n_tasks")
-"""What the menu of records shows."""
+"""Fields in the menu of records."""
 
 Index = Annotated[int, Query(ge=0, le=2**53)]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
@@ -23,7 +23,7 @@ Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 @router.get("/records")
 def records(deps: Deps) -> dict[str, Any]:
-    """Records of learners with exemplars that have a checkpoint; without notes, since a phone reads this."""
+    """Records of learners with exemplars with a checkpoint; without notes, since phones may read this."""
     found = deps.records.with_checkpoints(matches_exemplars)
     return {"records": [{key: each[key] for key in LISTED} for each in found]}
 
@@ -52,7 +52,7 @@ def image(deps: Deps, record: OneRecord, label: Index, index: Index = 0) -> Resp
 def add(
     deps: Deps, record: OneRecord, body: Body, version: Index, name: Name | None = None
 ) -> dict[str, Any]:
-    """Add a class with the object on a canvas as its exemplar, drawn as the others are."""
+    """Add a class whose exemplar is the object on a canvas, in the style of the other exemplars."""
     with deps.sessions.open(record) as session:
         pixels = exemplar_of(session.run, canvas_pixels(body))
         return _apply(session, ClassEdit("add", session.next_label(), name, pixels), version)
@@ -101,7 +101,7 @@ def _apply(session: Session, edit: ClassEdit, version: int) -> dict[str, Any]:
 
 
 def _state(session: Session) -> dict[str, Any]:
-    """What a client needs for the next edit."""
+    """The state that a client needs for the next edit."""
     memory = session.memory
     background = background_colour(memory.images[0]) if len(memory) else "#000000"
     return {"version": session.version, "n_unsaved": len(session.edits), "background": background}

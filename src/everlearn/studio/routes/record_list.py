@@ -109,7 +109,7 @@ def deleted(deps: Deps) -> dict[str, Any]:
 
 @router.post("/trash/restore")
 def restore(deps: Deps, item: Annotated[str, Query(max_length=1000)]) -> dict[str, Any]:
-    """Move a deleted record back to its place."""
+    """Restore a deleted record."""
     return {"record": deps.records.trash.restore(item)}
 
 

@@ -1,4 +1,4 @@
-"""Routes for what records contain: curves, score matrices, comparisons, live updates, and downloads."""
+"""Routes for the contents of records: curves, score matrices, comparisons, live updates, downloads."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ from everlearn.studio.image_decoder_child import encode_png
 from everlearn.studio.live_curves import CURVES, POLL_INTERVAL, LiveCurves, crop, downsample, read_curves
 
 N_TASK_IMAGES = 9
-"""Images that show what a task is about."""
+"""Number of example images of a task."""
 MEDIA_TYPES = {
     "svg": "image/svg+xml",
     "png": "image/png",

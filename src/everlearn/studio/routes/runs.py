@@ -28,7 +28,7 @@ class RunRequest(BaseModel):
 
 @router.get("/glossary")
 def explanations() -> dict[str, Any]:
-    """What learners, metrics and terms mean."""
+    """Explanations of learners, metrics and terms."""
     return glossary.describe()
 
 
