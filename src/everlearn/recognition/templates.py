@@ -213,9 +213,8 @@ class TemplateSearch:
         """
         filters = np.concatenate([self._filter(row) for row in rows.tolist()])
         offsets = filters @ (self._whitening[0] if mean is None else mean)
-        scores = (
-            filters @ windows.T
-        )  # in this order, since the largest one of a row is found ten times faster
+        # In this order, since the largest score of a row is found ten times faster.
+        scores = filters @ windows.T
         best_window = scores.argmax(axis=1)
         by_angle = scores[np.arange(len(filters)), best_window] - offsets
         best_window, by_angle = (each.reshape(len(rows), -1) for each in (best_window, by_angle))
