@@ -7,7 +7,8 @@ from math import ceil
 import numpy as np
 
 from everlearn.errors import BadInput
-from everlearn.factors import FACTOR_NAMES, Factors, FactorSpace, Poses
+from everlearn.factors import Factors, FactorSpace, Poses
+from everlearn.factors.factors import ALL_FACTORS
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams.images.compose import RawImages, compose
 from everlearn.streams.images.dataset import Dataset
@@ -15,7 +16,7 @@ from everlearn.streams.images.settings import ImageSettings
 from everlearn.streams.source import Source, SplitSizes
 from everlearn.streams.stream import Images, Split
 
-N_FACTORS = len(FACTOR_NAMES) + 1  # and colour
+N_FACTORS = len(ALL_FACTORS)
 
 Splits = dict[Split, IntArray]
 """Ids of the images of a class in each split."""
