@@ -176,5 +176,7 @@ def test_entry_points_do_not_replace_built_in_components() -> None:
     assert "everlearn" in registry.installed
     assert registry.knows("everlearn")
     assert not is_reference("everlearn")
-    with pytest.warns(Notice, match=r"built-in command 'pip' is used, not that of pip; name that one 'pip\."):
+    with pytest.warns(
+        Notice, match=r"built-in command 'pip' is used, not that of pip; select the latter as 'pip\."
+    ):
         assert registry.get("pip")(9.0) == 3.0
