@@ -52,9 +52,12 @@ class Batch:
     tasks: IntArray | None = None
 
     def __post_init__(self) -> None:
-        others = (self.labels, self.factors, self.tasks)
-        if any(part is not None and len(part) != len(self.images) for part in others):
-            raise ValueError("images, labels, factors and tasks must have the same length")
+        others = {"labels": self.labels, "factors": self.factors, "tasks": self.tasks}
+        for name, part in others.items():
+            if part is not None and len(part) != len(self.images):
+                raise BadInput(
+                    f"{len(self.images)} images have {len(part)} {name}; give one of each per image"
+                )
 
     def __len__(self) -> int:
         return len(self.images)
@@ -227,9 +230,13 @@ class Stream(ABC):
         tasks = np.concatenate([np.full(len(test), k, np.int64) for k, test in tests])
         whole = Batch.concatenate([test for _, test in tests])
         order = rng_at(seed, "evaluation sample of loaded tasks", n_tasks).permutation(len(whole))
-        n_before = np.zeros(len(whole), np.int64)  # images of the same class and task before each image
-        for _, rows in _groups(tasks[order], whole.labels[order]):
-            n_before[rows] = np.arange(len(rows))
+        pairs = np.stack([tasks, whole.labels], axis=1)[order]
+        group = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        sizes = np.bincount(group)
+        n_before = np.empty(len(whole), np.int64)  # images of the same class and task before each image
+        n_before[np.argsort(group, kind="stable")] = np.arange(len(whole)) - np.repeat(
+            np.cumsum(sizes) - sizes, sizes
+        )
         chosen = np.sort(order[np.argsort(n_before, kind="stable")[:size]])
         return replace(whole[chosen], tasks=tasks[chosen])
 
@@ -267,13 +274,6 @@ class Stream(ABC):
         """A short hash of pixels, labels and factors of some tasks; default: the first two."""
         indices = islice(self._indices(), FINGERPRINT_TASKS) if tasks is None else tasks
         return fingerprint_of(self.id, map(self.task, indices))
-
-
-def _groups(*keys: IntArray) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    """The rows of each combination of keys."""
-    pairs, which = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    for number, pair in enumerate(pairs.tolist()):
-        yield tuple(pair), np.flatnonzero(which.reshape(-1) == number)
 
 
 def fingerprint_of(stream_id: str, tasks: Iterable[Task]) -> str:

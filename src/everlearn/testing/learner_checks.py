@@ -89,7 +89,7 @@ def predicts(trial: Trial) -> None:
         isinstance(predictions, np.ndarray)
         and predictions.dtype == np.int64
         and predictions.shape == (len(images),),
-        f"{name}.predict gives {_describe(predictions)} for {len(images)} images; give an int64 array of labels",
+        f"{name}.predict gives {_describe(predictions)} for {len(images)} images; give int64 labels",
     )
     single = np.concatenate([learner.predict(images[i : i + 1]) for i in range(len(images))])
     ensure((single == predictions).all(), f"{name}.predict depends on the other images of the batch")
