@@ -27,7 +27,7 @@ from everlearn.streams import Batch
 from everlearn.streams.stream import Images
 
 MAX_REPLAY = 65_536
-"""Most images replayed in one step."""
+"""Maximum number of images replayed in one step."""
 MAX_LEARNING_RATE = 1e6
 
 
@@ -85,7 +85,7 @@ class Classifier(Learner):
         self.forward_flops = flops_per_image(self.net.backbone, self.image_shape)
 
     def reset(self) -> None:
-        """Start again: initial weights, no labels, a new optimizer."""
+        """Reset to initial weights, no labels and a new optimizer."""
         self.net = self.make_net()
         self.optim = self.make_optimizer()
         self.averaged = AveragedNet(self.net)

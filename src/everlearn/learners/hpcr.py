@@ -14,7 +14,7 @@ from everlearn.learners.er import ER
 from everlearn.learners.stateful import Names
 from everlearn.memory import Sample
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_value, to_like
+from everlearn.networks.devices import loss_values, to_like
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -86,7 +86,7 @@ class HPCR(ER):
         stored = {"logits": logits[0, :n], "features": features[0, :n]}
         arrays = {name: each.detach().float().cpu().numpy() for name, each in stored.items()}
         self.buffer.add(without_factors(batch), **arrays)
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def view_features(self, images: Tensor) -> Tensor:
         """Normalized features (2, n, d) of images and of their crops."""

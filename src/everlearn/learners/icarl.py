@@ -28,9 +28,9 @@ class ICaRL(Classifier):
     approximates that of their class. The prediction is the class whose mean exemplar feature, under the
     current network, is nearest. Features are normalized.
 
-    Made for streams in which each class comes in one task: a class that comes again gets new exemplars, but
-    its targets are the teacher's only. A class is not predicted before its task has ended. Accuracy decays as
-    the number of exemplars per class shrinks.
+    It is made for streams in which each class occurs in one task: a recurring class gets new exemplars, but
+    only the teacher's targets. A class is not predicted before its task has ended. Accuracy decays as the
+    number of exemplars per class shrinks.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -26,7 +26,7 @@ class Merge(Classifier):
     Statistics of batch normalization are averaged over tasks.
 
     No image is stored. It needs pretrained weights, from which tasks do not move far: averages of unrelated
-    weights know nothing. In class-incremental streams logits of different tasks are never compared.
+    weights are useless. In class-incremental streams logits of different tasks are never compared.
 
     Example:
         >>> from everlearn.streams import sprites

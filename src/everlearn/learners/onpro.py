@@ -14,7 +14,7 @@ from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
 from everlearn.networks import IncrementalNet, seeded
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_value, to_device, to_like
+from everlearn.networks.devices import loss_values, to_device, to_like
 from everlearn.rng import Rng, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -90,7 +90,7 @@ class OnPro(ER):
         self.optimizer_step(loss)
         self.end_step()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def contrasts(self, z: Tensor, targets: Tensor, members: Tensor) -> dict[str, Tensor]:
         """The losses of prototypes and of instances, of two views (2, n, d) of images."""

@@ -19,7 +19,7 @@ from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
 
 FREE = 0
-"""Owner of weights that no task has kept yet; task k, from 0, owns the weights with k + 1."""
+"""Owner of weights that no task has kept yet; k + 1 is the owner of the weights of task k, from 0."""
 
 
 class PackNet(Classifier):
@@ -31,9 +31,9 @@ class PackNet(Classifier):
     tasks, so that nothing is forgotten. Biases and batch normalization belong to the first task. Each task
     has logits of its own, which are compared with each other only; a label that comes again gets new ones.
 
-    Made for task-incremental streams. Without task ids each task's network gives its own labels, and the
-    label with the largest probability is the prediction, which fails since networks are certain of images
-    that they were not trained on. Free weights get fewer with each task, until there is nothing to train.
+    It is made for task-incremental streams. Without task ids the network of each task predicts its own
+    labels, and the label with the largest probability wins, which fails since networks are overconfident on
+    images of other tasks. Each task has fewer free weights, until none are left to train.
 
     Example:
         >>> from everlearn.streams import sprites

@@ -6,7 +6,7 @@ from torch.nn import functional
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_values
 from everlearn.networks.layers import cosines
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch
@@ -19,8 +19,8 @@ class UER(ER):
     images are trained by the angle only: their loss is the cross-entropy of cos(w, f) / temperature. Replayed
     images are trained by norm and angle: their loss is the cross-entropy of the dot products. Both losses
     have equal weight, and predictions are made from the dot products. New images then cannot make the weight
-    vectors of new labels longer, which in `er` favors new labels. It decays like `er` when classes outgrow
-    the buffer.
+    vectors of new labels longer, which in `er` favors new labels. Accuracy decays as with `er` when classes
+    outgrow the buffer.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -51,7 +51,7 @@ class UER(ER):
         self.optimizer_step(loss)
         self.end_step()
         self.buffer.add(without_factors(batch))
-        return {"loss": loss_value(loss), **{name: loss_value(each) for name, each in losses.items()}}
+        return loss_values({"loss": loss, **losses})
 
     def add_labels(self, labels: IntArray) -> None:
         """Add new labels with random weight vectors; zeros would have no direction."""

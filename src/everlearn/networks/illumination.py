@@ -11,9 +11,9 @@ N_STEPS = 10
 MIN_SCALE = 2.0
 """Gray levels by which a pixel of the background differs from the plane without losing its weight."""
 MIN_LEVEL = 8.0
-"""A darker background says nothing about the light, and the image is left as it is."""
+"""The light of an image with a darker background cannot be estimated; the image is not changed."""
 MAX_GAIN = 20.0
-"""What darker pixels show is lost."""
+"""Largest factor of a pixel; darker pixels contain no information."""
 
 
 def without_illumination(images: Bytes, background: Floats) -> Bytes:

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 Net = TypeVar("Net", bound=nn.Module)
 Norm = Literal["batch", "renorm", "group"]
-"""By statistics of the batch, by the same corrected towards running ones, or by those of each image."""
+"""By statistics of the batch, by these corrected towards running statistics, or by those of each image."""
 GROUP_SIZE = 16
 """Channels that group normalization normalizes together."""
 MAX_R = 1.25
@@ -24,7 +24,7 @@ class _AnyBatchNorm(nn.modules.batchnorm._BatchNorm):
     """Batch normalization that accepts a single value per channel, as the last batch of a task may have.
 
     Torch refuses it in training, since it has no variance. Here it is normalized by the running statistics,
-    which do not change. With `is_frozen` all batches are.
+    which do not change. With `is_frozen` this holds for all batches.
     """
 
     is_frozen = False
@@ -173,7 +173,7 @@ def with_renorm(net: Net) -> Net:
 
 
 def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
-    """The network with each layer of normalization replaced by what a function makes for it."""
+    """The network with each layer of normalization replaced by the result of a function."""
     for parent in list(net.modules()):
         for name, layer in parent.named_children():
             if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d | BatchRenorm | nn.GroupNorm):
@@ -217,7 +217,7 @@ def set_renorm_momentum(net: nn.Module, momentum: float) -> None:
 
 
 def freeze_batch_norm(net: nn.Module) -> None:
-    """Normalize by the running statistics in training too, as fits a pretrained network.
+    """Normalize by the running statistics in training too, as is usual for a pretrained network.
 
     Scales and shifts are trained. Batch renormalization, which corrects for small batches, does not change.
     """

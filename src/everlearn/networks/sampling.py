@@ -1,7 +1,7 @@
 """Bilinear samples of exemplars along rows of pixels, and sums of their products, in SIMD instructions.
 
-Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Sums are
-those of 16 lanes, which are added at the end, so that results do not depend on the width of the processor's.
+Numba does not vectorize loops that look up pixels, so the instructions are generated with llvmlite. Each of
+16 lanes has its own sums, which are added at the end, so that results do not depend on the processor.
 """
 
 from collections.abc import Callable

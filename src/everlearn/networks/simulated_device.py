@@ -1,4 +1,4 @@
-"""A simulated GPU for tests on machines without one: computes on the CPU, refuses what a GPU refuses."""
+"""A simulated GPU for tests on machines without one: computes on the CPU, raises the errors of a GPU."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -26,7 +26,7 @@ NO_SCALARS = (torch.cat, torch.stack)
 
 
 class SimulatedDevice(TorchFunctionMode):
-    """Context in which torch has a device "cuda" or "mps" that is not there.
+    """Context in which torch has a simulated device "cuda" or "mps".
 
     Tensors of the device are CPU tensors with a mark. An operation on tensors of different devices, a
     conversion to numpy, and float64 on mps raise the errors of the real device. `n_waits` counts how often
@@ -139,7 +139,7 @@ def _device_of(tensor: Tensor) -> torch.device:
 
 
 def _marked(tensor: Tensor, device: torch.device, *, is_pinned: bool = False) -> Tensor:
-    """The tensor, whose memory is on a device from now on."""
+    """The tensor, after marking its memory as that of a device."""
     if device.type == "mps" and tensor.dtype in (torch.float64, torch.complex128):
         raise TypeError(
             "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "

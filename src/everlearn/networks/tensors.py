@@ -19,7 +19,7 @@ MID_GRAY = 0.66
 EVAL_BATCH_SIZE = 256
 """Images per batch outside training: enough to be fast, few enough to stop soon after a signal."""
 BACKWARD = 2
-"""Cost of a backward pass in forward passes, about."""
+"""Approximate cost of a backward pass in forward passes."""
 
 
 class NotFinite(BadInput):

@@ -39,7 +39,7 @@ class GNR(CWRLearner):
     Latent activations of past classes are replayed at one layer of the network; the layers below it are
     frozen after the first task, so that activations stay valid. They come from a generator that is trained on
     its own samples of earlier tasks, so they degrade. As positive examples they then harm the classes that
-    they stand for; as negative examples of the new classes they still keep these from taking over the feature
+    they represent; as negative examples of the new classes they still restrict their share of the feature
     space, which matters most where a task has few classes. Source and role are settings: PR-OD of the paper
     is real and positive, PR-GD generated and positive, NR-OD, NR-GD and NR-RD are real, generated and random,
     and negative.
@@ -169,7 +169,7 @@ class GNR(CWRLearner):
         return np.asarray(self._activations(images).flatten(1).double().cpu().numpy())
 
     def sample_replay(self, n: int) -> tuple[FloatArray, IntArray]:
-        """At most n activations that a next task would replay, and their labels; changes the state."""
+        """At most n activations that the next task would replay, and their labels; changes the state."""
         if self.source == "none":
             raise BadInput('this learner replays nothing; train one with a source other than "none"')
         self.replay.prepare(range(len(self.net.head.labels)), self.n_ended)

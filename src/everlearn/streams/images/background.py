@@ -1,4 +1,4 @@
-"""Plain backgrounds: a smooth surface through the border of an image, and what differs from it."""
+"""Plain backgrounds: a smooth surface through the border of an image, and the pixels that differ from it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,7 +29,7 @@ FINE_SIGMA = 2.0
 NEAR_MEDIAN = 25.0
 """Levels around the median of the border that a second fit of the background starts from."""
 MAX_PARTS = 5
-"""What falls into more parts is a pattern, not an object in front of a background."""
+"""A foreground of more parts is a pattern, not an object in front of a background."""
 MIN_PART, MIN_AREA = 0.15, 0.002
 """Smallest part as a share of the largest one, and smallest object as a share of the image."""
 
@@ -74,14 +74,14 @@ class PlainBackground:
         return np.stack([np.asarray(plane) for plane in planes], axis=-1).clip(0, 255).astype(np.float64)
 
     def differs(self) -> Mask:
-        """The mask (h, w) of what differs from the background, at the reduced size."""
+        """The mask (h, w) of pixels that differ from the background, at the reduced size."""
         difference = largest(np.abs(self.reduced - self.fitted))
         if self.sigma > 2.0:
             difference = _box_mean(difference)
         return np.asarray(difference > max(MIN_CONTRAST, SIGMAS * self.sigma))
 
     def foreground(self) -> Mask | None:
-        """The mask (H, W) of what differs from the background; None if that is no object."""
+        """The mask (H, W) of the object in front of the background; None if there is none."""
         differs = self.differs()
         mask = np.zeros(differs.shape, np.uint8)
         n_parts = _largest_parts(differs.astype(np.uint8), mask, max(2, min(mask.shape) // 48))
@@ -135,7 +135,7 @@ def _fit(rows: FloatArray, levels: FloatArray, used: Mask) -> tuple[FloatArray, 
 
 
 def largest(channels: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """The largest of three channels (..., 3); NumPy's own maximum of so few takes ten times as long."""
+    """The largest of three channels (..., 3); numpy's `max` over so short an axis is ten times slower."""
     return np.maximum(np.maximum(channels[..., 0], channels[..., 1]), channels[..., 2])
 
 
@@ -189,7 +189,7 @@ def _largest_parts(found: npt.NDArray[np.uint8], mask: npt.NDArray[np.uint8], re
 
 @compiled
 def fill_holes(mask: npt.NDArray[np.uint8], stack: npt.NDArray[np.int64]) -> None:
-    """Set what the outside cannot reach."""
+    """Set the pixels that are not connected to the border outside of the mask."""
     H, W = mask.shape
     outside = np.zeros((H, W), np.uint8)
     top = 0

@@ -1,4 +1,4 @@
-"""Checks of images and labels that a user gives, with one sentence for each error."""
+"""Validation of a user's images and labels, with one sentence for each error."""
 
 from collections.abc import Sequence
 from typing import Any
