@@ -135,7 +135,7 @@ class ReplayBuffer(ABC):
 
     @abstractmethod
     def add(self, batch: Batch, **extra: AnyArray) -> None:
-        """Observe new images, with extra arrays of one row per image; selected ones replace stored images."""
+        """Observe new images, with extra arrays of one row per image, and store some of them."""
 
     def __len__(self) -> int:
         return len(self._table)

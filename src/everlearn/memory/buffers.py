@@ -211,7 +211,7 @@ class Herding(ReplayBuffer):
         self._n_per_class = self._images_per_class()
 
     def _remove_for(self, new: list[int]) -> None:
-        """Make room for classes: remove their old images, the oldest classes and surplus images of others."""
+        """Remove the old images of these classes, then the oldest classes and surplus images of others."""
         removed = dict.fromkeys(label for label in new if label in self._classes)
         for label in new:
             self._classes.pop(label, None)

@@ -17,10 +17,10 @@ from everlearn.streams.images.decode import decode, premultiplied
 from everlearn.streams.images.location import data_root
 from everlearn.streams.images.session_settings import Objects50Settings
 from everlearn.streams.images.tree import FileTree, open_tree
-from everlearn.streams.source import FrameSource
+from everlearn.streams.source import SESSIONS, FrameSource
 from everlearn.streams.stream import Images
 
-N_CLASSES, N_SESSIONS = 50, 12
+N_CLASSES = 50
 DARK = 110
 """Sum of the three channels up to which a pixel of ALOI counts as background."""
 MIN_COVERAGE = 0.1
@@ -80,7 +80,8 @@ class ObjectSource(FrameSource):
             return np.zeros((0, *self.image_shape), np.uint8), Factors.canonical(0)
         sessions, frames = np.divmod(image_ids, self.n_frames)
         times = frames / (self.n_frames - 1)
-        by_session = [rng_at(self._seed, "object sessions", s).uniform(12) for s in range(N_SESSIONS)]
+        n_sessions = sum(map(len, SESSIONS.values()))
+        by_session = [rng_at(self._seed, "object sessions", s).uniform(12) for s in range(n_sessions)]
         units = np.array(by_session)[sessions]
         factors = _path(units, times)
         views = [
