@@ -18,7 +18,7 @@ from everlearn.streams.settings import StreamSettings
 RECORDS = Path("records")
 """Default folder of records."""
 SUMMARY = ("learner", "stream", "tasks", "average_accuracy", "forgetting", "seconds", "digest")
-"""What a notebook shows of a record."""
+"""The values of a record that a notebook shows."""
 
 LearnerLike = str | type[Learner]
 StreamLike = str | Stream | StreamSettings | Callable[..., Stream]

@@ -10,7 +10,6 @@ from everlearn.factors.space import Box, FactorSpace
 from everlearn.rng import IntArray, rng_at
 
 DEFAULT_N_POSES = 625
-MAX_POSES = 10**9
 
 
 class Poses:
@@ -38,7 +37,7 @@ class Poses:
                 f"every factor has discrete values, which makes {space.size} poses, not {n}; leave it out"
             )
         if n is not None:
-            check_range("n", n, 1, MAX_POSES)
+            check_range("n", n, 1, 10**9)
         self.space, self._seed = space, seed
         self._n = space.size or n or DEFAULT_N_POSES
         self.held_out = self._select(held_out)

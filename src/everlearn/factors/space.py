@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from everlearn.errors import BadInput, check_range, unknown
-from everlearn.factors.factors import ALL_FACTORS, FACTOR_NAMES, WHITE, Factors
+from everlearn.factors.factors import ALL_FACTORS, FACTOR_NAMES, WHITE, Factors, as_floats
 from everlearn.rng import FloatArray, IntArray
 
 CANONICAL = {"scale": 1.0, "angle": 0.0, "x": 0.5, "y": 0.5}
@@ -113,11 +113,8 @@ class Colours:
     @classmethod
     def from_rgb(cls, colours: Sequence[Sequence[float]]) -> "Colours":
         """A palette of RGB colours in 0..1."""
-        try:
-            are_valid = all(len(rgb) == 3 and all(0 <= part <= 1 for part in rgb) for rgb in colours)
-        except TypeError:
-            are_valid = False
-        if not are_valid:
+        levels = as_floats("colour", colours)
+        if levels.ndim != 2 or levels.shape[1] != 3 or not ((levels >= 0) & (levels <= 1)).all():
             raise BadInput(f"colour is {colours!r}; give each colour as red, green and blue from 0 to 1")
         if len({tuple(colour) for colour in colours}) < len(colours):
             raise BadInput(f"colour is {colours!r}; give each colour once")

@@ -41,7 +41,7 @@ class Setting:
     choices: tuple[Any, ...] = ()
     bounds: Mapping[str, Any] = field(default_factory=dict)
     late: bool = field(default=False, repr=False)  # left out of specs while it has the value `before`
-    before: Any = field(default=None, repr=False)  # what specs without it mean; None: the default
+    before: Any = field(default=None, repr=False)  # value in specs without it; None: the default
 
     @property
     def unwritten(self) -> Any:
@@ -202,7 +202,7 @@ class Learner(Configurable, Stateful, ABC):
     counters: ClassVar[Names] = ("flops",)
 
     supervision = "labelled images"
-    """What a learner with these settings is trained on, for tables: factor labels, exemplars, past images."""
+    """The training data of a learner with these settings, for tables: "labelled images, past images"."""
 
     ablations: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The components of the method, and the settings that switch each off; for `everlearn ablate`."""

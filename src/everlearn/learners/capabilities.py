@@ -125,7 +125,7 @@ class EnvironmentInfo:
 
 @runtime_checkable
 class InfersEnvironment(Protocol):
-    """Infers which environment images come from; environments are numbered in the order they were met.
+    """Infers the environment of images; environments are numbered in the order of their first appearance.
 
     Example:
         >>> from everlearn.learners import CCIVAE, VASE
@@ -205,7 +205,7 @@ MISSING: dict[Any, tuple[str, str]] = {
     Rejects: ("has no novelty score", "dcl"),
     ReplaysActivations: ("does not replay latent activations", "gnr"),
 }
-"""What a learner without a capability lacks, and examples of learners that have it."""
+"""The error for a learner without a capability, and learners that have the capability."""
 
 
 def require(learner: object, *capabilities: Any) -> Any:

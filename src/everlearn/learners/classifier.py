@@ -1,5 +1,6 @@
 """The base class of learners that train a network with one logit per label."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from everlearn.learners.averaging import AveragedNet
 from everlearn.learners.base import Learner, Losses, setting
 from everlearn.learners.stateful import Names
 from everlearn.networks.backbones import IncrementalNet, make_backbone
-from everlearn.networks.devices import loss_value
+from everlearn.networks.devices import loss_value, loss_values
 from everlearn.networks.distributed import data_parallel
 from everlearn.networks.normalization import freeze_batch_norm, keep_statistics
 from everlearn.networks.tensors import (
@@ -122,6 +123,13 @@ class Classifier(Learner):
         self.optimizer_step(loss)
         self.end_step()
         return loss_value(loss)
+
+    def step_on_sum(self, losses: Mapping[str, Tensor]) -> Losses:
+        """One optimizer step on the sum of losses; returns the sum and each loss for the log."""
+        loss = torch.stack([*losses.values()]).sum()
+        self.optimizer_step(loss)
+        self.end_step()
+        return loss_values({"loss": loss, **losses})
 
     def end_step(self) -> None:
         """Count an optimizer step, and add the new weights to their average."""

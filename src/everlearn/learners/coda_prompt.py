@@ -40,7 +40,7 @@ class CODAPrompt(PromptLearner):
 
     learning_rate: float = setting(default=0.001)
     n_blocks: int = setting(
-        "first blocks, with prefixes, as far as there are blocks", default=5, ge=1, le=1000
+        "number of first blocks that have prefixes, at most all blocks", default=5, ge=1, le=1000
     )
     prompt_length: int = setting("keys and values of a prefix", default=4, ge=1, le=1000)
     n_components: int = setting("components that each task adds", default=10, ge=1, le=10_000)

@@ -28,7 +28,7 @@ ZOOM = 0.6
 MAX_BORDER = 0.3
 """Largest share of the border that an object in front of a plain background may cover."""
 DESCRIBED_BATCH = 32
-"""Views that are described together: more do not fit into the processor's cache."""
+"""Views whose features are computed together: more do not fit into the processor's cache."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -77,7 +77,7 @@ class DCLFeatures(ExemplarLearner):
         default=8, ge=0, le=1000,
     )  # fmt: skip
     alignment_weight: float = setting(
-        "weight of the explained contrast beside the similarity of features", default=1.0, ge=0, le=1000
+        "weight of the explained contrast relative to the similarity of features", default=1.0, ge=0, le=1000
     )
 
     parts: ClassVar[Names] = ("net",)

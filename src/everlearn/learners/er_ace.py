@@ -7,7 +7,6 @@ from torch.nn import functional
 from everlearn.learners.base import Losses
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
-from everlearn.networks.devices import loss_values
 from everlearn.streams import Batch
 
 
@@ -44,11 +43,8 @@ class ERACE(ER):
                 "new": functional.cross_entropy(within, targets[:n]),
                 "replayed": functional.cross_entropy(logits[n:], targets[n:]),
             }
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return loss_values({"loss": loss, **losses})
+        return self.step_on_sum(losses)
 
 
 def only_present(logits: Tensor, targets: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from everlearn.learners.er import ER
 from everlearn.learners.stateful import Names
 from everlearn.memory import Sample
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_values, to_like
+from everlearn.networks.devices import to_like
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -80,13 +80,10 @@ class HPCR(ER):
         if len(sample) and self.n_ended:
             losses["logits"] = self.logit_weight * self.logit_error(sample, logits[:, n:], labels)
             losses["relations"] = self.relation_weight * self.relation_loss(sample, features[:, n:])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.n_steps += 1
         stored = {"logits": logits[0, :n], "features": features[0, :n]}
         arrays = {name: each.detach().float().cpu().numpy() for name, each in stored.items()}
         self.buffer.add(without_factors(batch), **arrays)
-        return loss_values({"loss": loss, **losses})
+        return self.step_on_sum(losses)
 
     def view_features(self, images: Tensor) -> Tensor:
         """Normalized features (2, n, d) of images and of their crops."""

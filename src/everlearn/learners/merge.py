@@ -116,7 +116,7 @@ def trim(vectors: list[Tensor], kept: float) -> list[Tensor]:
 
 
 def signed_parts(vector: Tensor) -> Tensor:
-    """Positive entries, negative entries, and where they are: what TIES adds up over tasks, (4, ...)."""
+    """Positive entries, negative entries and the masks of both, (4, ...), which TIES adds up over tasks."""
     return torch.stack(
         [vector.clamp_min(0), vector.clamp_max(0), (vector > 0).to(vector), (vector < 0).to(vector)]
     )

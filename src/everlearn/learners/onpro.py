@@ -14,7 +14,7 @@ from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
 from everlearn.networks import IncrementalNet, seeded
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_values, to_device, to_like
+from everlearn.networks.devices import to_device, to_like
 from everlearn.rng import Rng, rng_at
 from everlearn.streams import Batch, TaskView
 
@@ -86,11 +86,8 @@ class OnPro(ER):
             losses["cross_entropy"] = self.mixed_loss(images[n:], targets[n:], z[:, n:].detach(), members)
         else:
             losses["cross_entropy"] = self.loss(self.crops(images[:n], 1), targets[:n])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return loss_values({"loss": loss, **losses})
+        return self.step_on_sum(losses)
 
     def contrasts(self, z: Tensor, targets: Tensor, members: Tensor) -> dict[str, Tensor]:
         """The losses of prototypes and of instances, of two views (2, n, d) of images."""

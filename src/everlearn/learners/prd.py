@@ -13,7 +13,6 @@ from everlearn.learners.scr import supervised_contrastive
 from everlearn.learners.stateful import Names
 from everlearn.networks import IncrementalNet
 from everlearn.networks.crops import random_crops
-from everlearn.networks.devices import loss_values
 from everlearn.networks.layers import cosines, projection_head
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch, TaskView
@@ -91,10 +90,7 @@ class PRD(Classifier):
         }
         if self.teacher:
             losses["relations"] = self.relation_weight * self.relation_loss(views, features)
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
-        return loss_values({"loss": loss, **losses})
+        return self.step_on_sum(losses)
 
     def relation_loss(self, views: Tensor, features: Tensor) -> Tensor:
         """The change of the relations of old prototypes and views since the last task."""

@@ -1,4 +1,4 @@
-"""Refresh learning: unlearn each batch a little before training on it."""
+"""Refresh learning: unlearn each batch slightly before training on it."""
 
 from typing import ClassVar
 

@@ -17,7 +17,7 @@ class LearnerEntry(NamedTuple):
 
     module: str  # the module below `everlearn.learners`
     class_name: str  # the class in it
-    supervision: str  # what it is trained on with default settings
+    supervision: str  # training data with default settings
     supports_data_parallel: bool  # whether several processes can train it together
     description: str  # the first line of its docstring
 

@@ -88,7 +88,7 @@ class Stateful:
         return self
 
     def on_load(self) -> None:
-        """Recompute what depends on the state; called after `load`."""
+        """Recompute values that are derived from the state; called after `load`."""
 
     def footprint(self) -> Footprint:
         """The current size in bytes."""

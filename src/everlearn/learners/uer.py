@@ -1,12 +1,10 @@
 """Unbiased experience replay (UER)."""
 
-import torch
 from torch.nn import functional
 
 from everlearn.learners.base import Losses, setting
 from everlearn.learners.classifier import concat, without_factors
 from everlearn.learners.er import ER
-from everlearn.networks.devices import loss_values
 from everlearn.networks.layers import cosines
 from everlearn.rng import IntArray, rng_at
 from everlearn.streams import Batch
@@ -47,11 +45,8 @@ class UER(ER):
         losses = {"new": functional.cross_entropy(logits, targets[:n])}
         if len(sample):
             losses["replayed"] = functional.cross_entropy(features[n:] @ vectors.T, targets[n:])
-        loss = torch.stack([*losses.values()]).sum()
-        self.optimizer_step(loss)
-        self.end_step()
         self.buffer.add(without_factors(batch))
-        return loss_values({"loss": loss, **losses})
+        return self.step_on_sum(losses)
 
     def add_labels(self, labels: IntArray) -> None:
         """Add new labels with random weight vectors; zeros would have no direction."""

@@ -103,13 +103,9 @@ class ClassMeans:
     def _accumulate(self, labels: IntArray, sums: AnyArray, counts: IntArray) -> None:
         new = [label for label in dict.fromkeys(labels.tolist()) if label not in self._row_of]
         self._row_of |= {label: len(self._table) + i for i, label in enumerate(new)}
-        self._table.append(
-            {
-                "labels": np.array(new, np.int64),
-                "sums": np.zeros((len(new), self.n_features), np.int64),
-                "counts": np.zeros(len(new), np.int64),
-            }
-        )
+        n = len(new)
+        zeros = {"sums": np.zeros((n, self.n_features), np.int64), "counts": np.zeros(n, np.int64)}
+        self._table.append({"labels": np.array(new, np.int64), **zeros})
         rows, own = np.unique(self.positions(labels), return_inverse=True)
         new_sums, new_counts = self._table["sums"][rows], self._table["counts"][rows]
         np.add.at(new_sums, own, sums)

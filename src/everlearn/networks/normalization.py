@@ -102,7 +102,7 @@ class BatchRenorm(nn.Module):
     @torch.no_grad()
     def correction(self, mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
         """The r and d of a training batch; updates the running statistics."""
-        is_first = self.n_batches == 0  # a tensor, since a number would have to come from the device
+        is_first = self.n_batches == 0  # a tensor: reading a number would wait for the device
         self.running_mean.copy_(torch.where(is_first, mean, self.running_mean))
         self.running_std.copy_(torch.where(is_first, std, self.running_std))
         r = (std / self.running_std).clamp(1 / MAX_R, MAX_R)

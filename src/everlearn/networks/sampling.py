@@ -29,7 +29,7 @@ SCALARS = ("a", "b", "cx", "cy", "half_width", "half_height", "x_last", "y_last"
 _F, _L = types.float32, types.int64
 _FLOATS = ir.VectorType(FLOAT, N_LANES)
 Products = Callable[[list[Vector]], list[Vector]]
-"""Errors of pixels and their derivatives -> what they add to the sums."""
+"""Errors of pixels and their derivatives -> the terms of the sums."""
 
 
 def load(builder: Value, pointer: Value) -> Vector:
@@ -119,7 +119,7 @@ def _row_adder(*, with_gradient: bool) -> Callable[..., float]:
 
 
 def _products(values: list[Vector]) -> list[Vector]:
-    """What a pixel adds to the sums: squared error, errors times derivatives, products of derivatives."""
+    """The terms of a pixel: squared error, errors times derivatives, products of derivatives."""
     error, *derivatives = values
     return [error * error, *_weighted(error, derivatives, derivatives)]
 

@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 CPU = torch.device("cpu")
 TENSOR: Any = Tensor  # attributes such as `device` are descriptors, which its annotations do not say
 NAME, PINNED = "simulated_device", "is_simulated_pin"
-"""Attributes of storages; so all views of a tensor, and a parameter made of it, are on its device."""
+"""Attributes of storages, so that all views of a tensor, and a parameter made of it, share its device."""
 TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 READS = (
     Tensor.item, Tensor.tolist, Tensor.__bool__, Tensor.__float__, Tensor.__int__, Tensor.__index__,
@@ -22,7 +22,7 @@ FROM_HOST = (torch.tensor, torch.as_tensor)
 BETWEEN_DEVICES = (Tensor.copy_, TENSOR.data.__set__, torch._has_compatible_shallow_copy_type)
 """Functions whose tensors may be on different devices."""
 NO_SCALARS = (torch.cat, torch.stack)
-"""Functions that do not accept a CPU tensor of one number beside tensors of a device."""
+"""Functions that do not accept a CPU tensor of one number together with tensors of a device."""
 
 
 class SimulatedDevice(TorchFunctionMode):

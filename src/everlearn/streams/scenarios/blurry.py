@@ -108,7 +108,7 @@ def _partition(classes: IntArray, n_parts: int, rng: Rng) -> list[IntArray]:
 
 
 def _random_counts(total: int, limits: list[int], rng: Rng) -> list[int]:
-    """Counts between random cuts of 0..total; what exceeds the limit of a task moves to the next."""
+    """Counts between random cuts of 0..total; a count above the limit of a task carries over to the next."""
     points = np.sort(rng.integers(len(limits) - 1, total + 1))
     counts: list[int] = np.diff(points, prepend=0, append=total).tolist()
     excess = 0
