@@ -23,7 +23,7 @@ class CODAPrompt(PromptLearner):
     task adds `n_components`, which start orthogonal to each other and to earlier ones if there are dimensions
     left, and freezes earlier ones. The loss is cross-entropy of the class token over the labels of the
     current task + orthogonality_weight * sum over blocks and B in (P, K, A) of the mean of (B B' - I)^2, with
-    a row of B for each component. It fails where `l2p` fails. Components grow with the tasks.
+    a row of B for each component. It fails where `l2p` fails. The number of components grows with the tasks.
 
     Example:
         >>> from everlearn.streams import sprites

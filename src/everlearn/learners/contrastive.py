@@ -127,7 +127,7 @@ class Contrastive(Learner):
         return map_batches(self._embed, images) @ self._stored[2].T
 
     def _embed(self, images: Images) -> Tensor:
-        # In double precision: the embeddings of a network that has learned little yet are nearly parallel.
+        # In double precision: the embeddings of a barely trained network are nearly parallel.
         outputs = self.net(to_tensor(images, self.device))
         precise = outputs.float() if self.device.type == "mps" else outputs.double()  # mps has no float64
         return functional.normalize(precise, dim=1)

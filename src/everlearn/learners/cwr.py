@@ -140,7 +140,7 @@ class CWRLearner(Classifier):
         self.net.head.weight.copy_(self.cwr_head.class_weights)
 
     def tensor(self, images: Images) -> Tensor:
-        """Images as a tensor; if the activations of the frozen layers are cached, these in their place."""
+        """Images as a tensor, or the activations of the frozen layers if these are cached."""
         if not self.cached:
             return super().tensor(images)
         return self.cache(images).to(self.net.head.weight.device)
@@ -220,7 +220,7 @@ class CWRStar(CWRLearner):
 
     The backbone is trained on the first task only. Each task trains class weights of its own, for its own
     classes; afterwards they are centered and consolidated, weighted by the numbers of training images, so
-    that no class has larger logits because it came last. Nothing else is stored. It is as good as the
+    that no class has larger logits because it came last. Nothing else is stored. Its accuracy depends on the
     features of the first task, or of the initial weights.
 
     Example:

@@ -41,7 +41,7 @@ class DCLFeatures(ExemplarLearner):
     and size by its moments and compared in several rotations; then the most similar exemplars are aligned to
     the image, and the share of its contrast that they explain counts as well. Any other image is compared as
     a whole, by features alone. Nothing is trained, so nothing is forgotten. It fails where the features do:
-    give pretrained weights for photos.
+    use pretrained weights for photos.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -174,7 +174,7 @@ class DCLFeatures(ExemplarLearner):
 
 
 def is_plain(images: Images) -> Flags:
-    """Whether the border of each image has one level, but for the part that an object covers.
+    """Whether the border of each image has one level, except where an object covers it.
 
     Example:
         >>> is_plain(np.stack([np.zeros((8, 8), np.uint8), np.arange(64, dtype=np.uint8).reshape(8, 8)]))

@@ -26,8 +26,8 @@ class DCLPaper(ExemplarLearner):
 
     ResNet-18 regresses the 2x3 affine matrix of an object's pose, with the squared error to the true matrix.
     Prediction: warp the image by the predicted matrix to the canonical frame (bilinear, border padding), and
-    answer with the class of the nearest exemplar in pixel space. The paper trains five epochs with Adam at
-    0.001. Costs about fifty times as much per image as `dcl`.
+    take the class of the nearest exemplar in pixel space. The paper trains five epochs with Adam at 0.001. It
+    costs about fifty times as much per image as `dcl`.
 
     Example:
         >>> from everlearn.streams import sprites

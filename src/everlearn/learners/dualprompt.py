@@ -24,7 +24,7 @@ class DualPrompt(PromptLearner):
     prefixes of the current task, and predictions those of the task whose key has the largest cosine with the
     query. With q the query and k the key of the task, the loss is cross-entropy of the class token over the
     labels of the current task - pull_weight * cos(q, k). It fails where `l2p` fails, and where queries do not
-    tell tasks apart. Expert prefixes grow with the tasks.
+    distinguish tasks. The number of expert prefixes grows with the tasks.
 
     Example:
         >>> from everlearn.streams import sprites

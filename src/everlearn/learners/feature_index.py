@@ -117,6 +117,6 @@ class FeatureIndex:
 
 
 def _without(views: Views, changed: IntArray, n_rows: int) -> Views:
-    """The views of images that have not changed and are still there."""
+    """The views of images that are neither changed nor removed."""
     kept = ~np.isin(views.rows, changed) & (views.rows < n_rows)
     return Views(views.descriptors[kept], views.rows[kept], views.poses[torch.from_numpy(kept)])

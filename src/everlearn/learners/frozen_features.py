@@ -20,7 +20,7 @@ class FrozenFeatures(Classifier):
     """Train a classifier on the first tasks, then freeze its backbone and keep statistics of its features.
 
     When the backbone is frozen, the images of the last training task are passed through it once more; images
-    of tasks before that are gone. A method overrides `add_features` and `classify`.
+    of earlier tasks are not available. A method overrides `add_features` and `classify`.
     """
 
     n_training_tasks: int = setting(

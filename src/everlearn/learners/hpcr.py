@@ -26,11 +26,11 @@ class HPCR(ER):
     views of a step are new and replayed images and a random crop of each. The loss of a view is the
     cross-entropy over the labels of the step, each as often as it occurs there, so that only these compete;
     it is multiplied by a factor that follows a cosine between min_factor and max_factor. From the second task
-    on two terms keep what is stored with replayed images: logit_weight * squared error of the logits, and
-    relation_weight * cross-entropy between the softmax of cosines among stored and among current features.
-    Logits of labels that were unknown when an image was stored are left out.
+    on two terms preserve the outputs stored with replayed images: logit_weight * squared error of the logits,
+    and relation_weight * cross-entropy between the softmax of cosines among stored and among current
+    features. Logits of labels that were unknown when an image was stored are left out.
 
-    It needs no balance of new and old labels. Logits and features add to the size of a stored image.
+    It needs no balance between new and old labels. Logits and features add to the size of a stored image.
 
     Example:
         >>> from everlearn.streams import sprites

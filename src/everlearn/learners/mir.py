@@ -17,7 +17,7 @@ from everlearn.streams import Batch
 class MIR(ER):
     """Maximally interfered retrieval.
 
-    `er` that selects what it replays. With w the weights, g the gradient on the new batch and
+    `er` with a selection of the replayed images. With w the weights, g the gradient on the new batch and
     v = w - learning_rate * g, the replayed images are those among `n_candidates` random ones of the buffer
     whose loss grows most from w to v. One step then minimizes the loss on the new batch + that on these
     images, which pass through the network together. The selection is made in evaluation mode. It costs two

@@ -27,13 +27,13 @@ class OnPro(ER):
 
     A linear layer projects features; z is its normalized output, and a prototype the normalized mean of z
     over the images of a class in a batch. The loss is the sum of three, each on crops as second views:
-    prototypes (each is to be nearest to that of the same class in the other view, for new and for replayed
+    prototypes (each should be nearest to that of the same class in the other view, for new and for replayed
     images), instances (supervised contrastive loss, for both) and cross-entropy: of new images in the first
-    task, of replayed ones from then on. The latter are mixed with others: a share `near_share` are pairs of
-    classes with near prototypes, drawn from the softmax of 1 / distance, the rest random pairs.
+    task, of replayed ones from then on. Replayed images are mixed in pairs: a share `near_share` of the pairs
+    is from classes with near prototypes, drawn from the softmax of 1 / distance, the others are random.
 
-    Left out are the rotated pseudo-classes of the published code, its comparison of z with parts of the
-    features, mirroring and colors. It costs about three times as much as `er`.
+    The rotated pseudo-classes of the published code, its comparison of z with parts of the features,
+    mirroring and colors are left out. It costs about three times as much as `er`.
 
     Example:
         >>> from everlearn.streams import sprites
@@ -148,7 +148,7 @@ def class_prototypes(z: Tensor, members: Tensor) -> Tensor:
 
 
 def near_pairs(prototypes: Tensor, rows: Tensor, k: int, rng: Rng) -> tuple[Tensor, Tensor]:
-    """K pairs of images (k,), (k,) of two classes each, more of classes with near prototypes.
+    """`k` pairs of images (k,), (k,) of two classes each, more of classes with near prototypes.
 
     `rows` has the class of each image: the row of its prototype.
     """

@@ -29,7 +29,7 @@ class PackNet(Classifier):
     keeps the largest share of its free weights in each layer; the others are set to zero and left to later
     tasks, and the kept ones are trained again. A task is predicted with its own weights and those of earlier
     tasks, so that nothing is forgotten. Biases and batch normalization belong to the first task. Each task
-    has logits of its own, which are compared with each other only; a label that comes again gets new ones.
+    has logits of its own, which are compared with each other only; a recurring label gets new logits.
 
     It is made for task-incremental streams. Without task ids the network of each task predicts its own
     labels, and the label with the largest probability wins, which fails since networks are overconfident on
@@ -131,7 +131,7 @@ class PackNet(Classifier):
         self.net.eval()
         known = sorted({task for task, _ in self.rows})
         scores = np.stack([self.task_probabilities(images, task) for task in known])
-        if tasks is not None:  # a task without labels leaves the choice open
+        if tasks is not None:  # for a task without labels, those of all tasks compete
             is_other = np.isin(tasks, known)[None] & (np.array(known)[:, None] != tasks)
             scores[is_other] = -1
         return np.array(self.rows, np.int64)[scores.max(0).argmax(1), 1]

@@ -105,7 +105,7 @@ class PromptLearner(Learner):
     def cross_entropy(self, features: Tensor, labels: IntArray) -> Tensor:
         """The cross-entropy of features over the labels of the current task."""
         targets = self.head.class_indices(labels)
-        # Labels of the batch that are not in the task take part too.
+        # Labels of the batch that are not in the task are included too.
         current = self.head.class_indices([*self.task_labels, *labels.tolist()])
         is_masked = torch.ones(len(self.head.labels), dtype=torch.bool, device=targets.device)
         logits = self.head(features).masked_fill(is_masked.index_fill(0, current, False), -torch.inf)

@@ -82,7 +82,7 @@ class Stateful:
         self.on_load()
 
     def to(self, device: torch.device) -> Self:
-        """Move all parts to a device; they are built on the CPU, so that a seed means the same weights."""
+        """Move all parts to a device; they are built on the CPU, so that a seed gives the same weights."""
         for name in self.used_parts:
             setattr(self, name, _moved(getattr(self, name), device))
         return self

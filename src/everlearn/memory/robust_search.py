@@ -1,4 +1,4 @@
-"""Bounded distances of codes: blocks of an image that an occluder hides count little."""
+"""Bounded distances of codes: blocks of an image that an occluder hides have little weight."""
 
 import numpy as np
 import numpy.typing as npt

@@ -117,7 +117,7 @@ class BatchRenorm(nn.Module):
 class FusedBatchRenorm(BatchRenorm):
     """Batch renormalization by the kernels of batch normalization: equal but for rounding, and faster.
 
-    Networks from before it keep `BatchRenorm`, so that their results do not change.
+    Older networks keep `BatchRenorm`, so that their results do not change.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -184,7 +184,7 @@ def _with_layers(net: Net, make: Callable[[nn.Module], nn.Module]) -> Net:
 def keep_statistics(net: Net) -> Net:
     """The network itself, with batch renormalization that starts at the statistics of batch normalization.
 
-    In evaluation it computes the same. In training, batches whose statistics are near the running ones are
+    In evaluation the output is the same. In training, batches whose statistics are near the running ones are
     normalized by these, and others by their own; with untrained statistics (`with_norm`) a pretrained network
     would lose what it has learned.
 

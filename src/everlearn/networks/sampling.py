@@ -193,7 +193,7 @@ neighbours; the channel that starts at `channel` has rows of `pitch` pixels. `pi
 
 @intrinsic_function
 def scale_at(typing: Any, scales: Any, i: Any, j: Any) -> Any:
-    """Entry (i, j) of an array; None if it is None, which numba's own code would make an optional number."""
+    """Entry (i, j) of an array, or None for None; numba itself would compile an optional number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Value:
         scales, i, j = arguments

@@ -1,4 +1,4 @@
-"""Between numpy and torch: images, weights, optimizer states, and FLOPs of networks."""
+"""Conversions between numpy and torch (images, weights, optimizer states), and FLOPs of networks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -23,8 +23,8 @@ class SpriteSessionSettings(SessionSettings):
     """Fifty shapes in eleven sessions, eight for training and three for testing: a synthetic CORe50.
 
     A session has its own background, lighting and smooth path, along which every shape rotates by up to half
-    a turn, changes its size slightly and drifts. Within a session classes differ in nothing but their shape.
-    A twelfth session is for validation.
+    a turn, changes its size slightly and drifts. Within a session classes differ only in their shape. A
+    twelfth session is for validation.
 
     The tasks are those of CORe50 (Lomonaco and Maltoni, 2017): scenario "nc" has 10 classes and then 8 times
     5, "nic" 391 tasks, "ni" 8.

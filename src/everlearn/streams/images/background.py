@@ -23,7 +23,7 @@ MIN_SIDE = 8
 MIN_CONTRAST, SIGMAS = 14.0, 5.0
 """The object differs from the background by this many levels, and standard deviations of the border."""
 MAX_BORDER_SIGMA, MAX_OUTLIERS = 12.0, 0.35
-"""A border that fits its surface worse than this is no plain background."""
+"""A border that fits its surface worse than this is not a plain background."""
 FINE_SIGMA = 2.0
 """Deviations of a border from its surface below this level count as equal."""
 NEAR_MEDIAN = 25.0
