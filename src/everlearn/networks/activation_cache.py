@@ -121,8 +121,9 @@ class CachedRows:
     def add(self, rows: dict[bytes, Row]) -> None:
         """Store arrays, if they fit."""
         values = {key: np.ascontiguousarray(row).tobytes() for key, row in rows.items()}
-        if not self._fits(len(values) * (self._row_bytes + ENTRY_BYTES)):
-            return
+        if not self.folder.is_dir() or not self._fits(len(values) * (self._row_bytes + ENTRY_BYTES)):
+            return  # another process may have removed the cache
+        os.utime(self.folder)  # marks the cache as recently used
         with files.FolderLock(self.folder, wait=True), files.os_error_context(self.folder / "values"):
             self._read_entries()  # of other processes
             os.lseek(self._values, self._n_read * self._row_bytes, os.SEEK_SET)

@@ -140,9 +140,9 @@ def from_mapping(settings: Mapping[str, Any]) -> StreamSettings:
         >>> from_mapping({"stream": "split-cifar100", "class_order": "icarl"}).classes_per_task
         10
     """
-    name = settings.get("stream")
+    name = settings.get("stream") if isinstance(settings, Mapping) else None
     if not isinstance(name, str):
-        raise BadInput(f"the settings do not name a stream; add stream = one of {names()}")
+        raise BadInput(f"the settings {settings!r:.80} do not name a stream; add stream = one of {names()}")
     return settings_class(name)(**{key: value for key, value in settings.items() if key != "stream"})
 
 
