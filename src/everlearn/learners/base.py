@@ -14,7 +14,7 @@ from torch import Tensor
 
 from everlearn.learners.stateful import Names, Stateful
 from everlearn.networks import BACKWARD
-from everlearn.rng import IntArray
+from everlearn.rng import MAX_SEED, IntArray
 from everlearn.settings import Settings
 from everlearn.streams import Batch, TaskView
 from everlearn.streams.stream import Images
@@ -32,8 +32,8 @@ class Setting:
     """The declaration of a setting: its default, its meaning and its bounds.
 
     Example:
-        >>> Learner.settings["seed"]
-        Setting(default=0, description='seed of all random numbers', choices=(), bounds={'ge': 0})
+        >>> Learner.settings["image_shape"]
+        Setting(default=(64, 64), description='(H, W) or (H, W, 3) of the images', choices=(), bounds={})
     """
 
     default: Any
@@ -197,7 +197,7 @@ class Learner(Configurable, Stateful, ABC):
     """
 
     image_shape: tuple[int, ...] = setting("(H, W) or (H, W, 3) of the images", default=(64, 64))
-    seed: int = setting("seed of all random numbers", default=0, ge=0)
+    seed: int = setting("seed of all random numbers", default=0, ge=0, le=MAX_SEED)
 
     counters: ClassVar[Names] = ("flops",)
 

@@ -246,9 +246,10 @@ class Stream(ABC):
 
     def _check_index(self, k: int) -> int:
         n_tasks = MAX_TASKS if self.n_tasks is None else self.n_tasks
-        if not 0 <= k < n_tasks:
+        index = operator.index(k) if hasattr(k, "__index__") else -1
+        if not 0 <= index < n_tasks:
             raise BadInput(f"there is no task {k} in {self.id}; its tasks are 0 to {n_tasks - 1}")
-        return operator.index(k)
+        return index
 
     def take(self, n: int) -> Iterator[Task]:
         """The first n tasks, or all if there are fewer."""
