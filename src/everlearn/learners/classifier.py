@@ -174,14 +174,14 @@ class Classifier(Learner):
         if not len(labels):
             return np.full(len(images), -1, np.int64)
         self.net.eval()
-        indices = map_batches(lambda some: self.inference_logits(self.tensor(some)).argmax(1), images)
+        indices = map_batches(lambda part: self.inference_logits(self.tensor(part)).argmax(1), images)
         return np.asarray(labels[indices.numpy()])
 
     @torch.no_grad()
     def features(self, images: Images) -> FloatArray:
         """The backbone's features of images, (n, n_features)."""
         self.net.eval()
-        features = map_batches(lambda some: self.inference_net.backbone(self.tensor(some)), images)
+        features = map_batches(lambda part: self.inference_net.backbone(self.tensor(part)), images)
         return np.asarray(features.double().numpy())
 
     def add_labels(self, labels: IntArray) -> None:

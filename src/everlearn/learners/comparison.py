@@ -54,9 +54,9 @@ class ImageComparison:
         scales = CODE_FACTOR * residual_scales(_channels(images))[:, -1]
         found, step = [], max(1, MAX_WARPED // m)
         for start in range(0, n, step):
-            some = slice(start, start + step)
-            warped = _warped(images[some], poses[some])
-            found.append(index.robust_candidates(warped, k, scales[some].repeat(m), background(exemplars)))
+            part = slice(start, start + step)
+            warped = _warped(images[part], poses[part])
+            found.append(index.robust_candidates(warped, k, scales[part].repeat(m), background(exemplars)))
         rows, distances = (np.concatenate(each) for each in zip(*found, strict=True))
         areas = poses[..., :2].square().sum(2).numpy().reshape(-1, 1)
         return rows, distances * areas

@@ -122,7 +122,7 @@ class Contrastive(Learner):
         self.net.eval()
         if self._stored is None or self._stored[:2] != (self.n_steps, self.memory.version):
             # A copy, since torch warns of read-only arrays.
-            embeddings = map_batches(lambda some: self._embed(some.copy()), self.memory.images)
+            embeddings = map_batches(lambda part: self._embed(part.copy()), self.memory.images)
             self._stored = (self.n_steps, self.memory.version, embeddings)
         return map_batches(self._embed, images) @ self._stored[2].T
 

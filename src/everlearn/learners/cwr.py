@@ -148,7 +148,7 @@ class CWRLearner(Classifier):
     @torch.no_grad()
     def features(self, images: Images) -> FloatArray:
         self.net.eval()
-        features = map_batches(lambda some: self.upper(self.lower_activations(self.tensor(some))), images)
+        features = map_batches(lambda part: self.upper(self.lower_activations(self.tensor(part))), images)
         return np.asarray(features.double().numpy())
 
     def logits(self, images: Tensor) -> Tensor:

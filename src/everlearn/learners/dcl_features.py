@@ -133,8 +133,8 @@ class DCLFeatures(ExemplarLearner):
 
     def describe(self, images: Images, poses: Tensor) -> npt.NDArray[np.float32]:
         """Unit vectors (n, n_features) of images in frames."""
-        some = [slice(i, i + DESCRIBED_BATCH) for i in range(0, len(images), DESCRIBED_BATCH)]
-        parts = [self._features(view_of(images[each], poses[each], self.input_size)) for each in some]
+        batches = [slice(i, i + DESCRIBED_BATCH) for i in range(0, len(images), DESCRIBED_BATCH)]
+        parts = [self._features(view_of(images[each], poses[each], self.input_size)) for each in batches]
         return np.concatenate([np.zeros((0, self.net.n_features), np.float32), *parts])
 
     def describe_exemplars(self, images: Images) -> Views:

@@ -143,8 +143,8 @@ class PackNet(Classifier):
             for name, owner in zip(weights, self.owners, strict=True):
                 weights[name] = weights[name] * ((owner > FREE) & (owner <= task + 1))
 
-        def probabilities(some: Images) -> Tensor:
-            logits: Tensor = functional_call(self.net, weights, (self.tensor(some),))
+        def probabilities(part: Images) -> Tensor:
+            logits: Tensor = functional_call(self.net, weights, (self.tensor(part),))
             return functional.softmax(logits + self.task_mask(task, logits), 1)
 
         return np.asarray(map_batches(probabilities, images).double().numpy())

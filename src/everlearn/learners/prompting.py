@@ -95,7 +95,7 @@ class PromptLearner(Learner):
         labels = np.array(self.head.labels, np.int64)
         if not len(labels):
             return np.full(len(images), -1, np.int64)
-        indices = map_batches(lambda some: self.head(self.prompted(some)).argmax(1), images)
+        indices = map_batches(lambda part: self.head(self.prompted(part)).argmax(1), images)
         return np.asarray(labels[indices.numpy()])
 
     def make_optimizer(self) -> torch.optim.Optimizer:

@@ -237,13 +237,13 @@ class _Normalize(torch.autograd.Function):
     def backward(ctx: Any, gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, mean, variance = ctx.saved_tensors
         # First with mean and variance as constants, then the terms of their dependence on x.
-        of_x, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
+        grad_x, grad_weight, grad_bias = torch.ops.aten.native_batch_norm_backward(
             gradients, x, weight, mean, variance, None, None, False, ctx.eps, [True, True, True]
         )
-        all_of_bias, all_of_weight = all_reduce([of_bias, of_weight])
+        total_grad_bias, total_grad_weight = all_reduce([grad_bias, grad_weight])
         scale = torch.rsqrt(variance + ctx.eps)
-        linear = scale.square() * weight * all_of_weight / ctx.n
-        constant = scale * weight * all_of_bias / ctx.n - mean * linear
+        linear = scale.square() * weight * total_grad_weight / ctx.n
+        constant = scale * weight * total_grad_bias / ctx.n - mean * linear
         shape = (1, -1, *[1] * (x.ndim - 2))
-        of_x = of_x.addcmul_(x, -linear.view(shape)).sub_(constant.view(shape))
-        return of_x, of_weight, of_bias, None, None, None, None
+        grad_x = grad_x.addcmul_(x, -linear.view(shape)).sub_(constant.view(shape))
+        return grad_x, grad_weight, grad_bias, None, None, None, None

@@ -57,7 +57,7 @@ def map_batches(function: Callable[[npt.NDArray[np.uint8]], Tensor], images: npt
 
     Example:
         >>> images = np.zeros((1000, 4, 4), np.uint8)
-        >>> map_batches(lambda some: to_tensor(some).mean(dim=(2, 3)), images).shape
+        >>> map_batches(lambda part: to_tensor(part).mean(dim=(2, 3)), images).shape
         torch.Size([1000, 1])
     """
     starts = range(0, max(1, len(images)), EVAL_BATCH_SIZE)

@@ -118,8 +118,8 @@ def _aligned(pairs: Pairs, transforms: Tensor, n_steps: int) -> tuple[Tensor, Te
     """The smallest residuals (n,) of the Gauss-Newton steps, and their transforms (n, 4)."""
     parts = []
     for start in range(0, len(transforms), MAX_PAIRS):
-        some = slice(start, start + MAX_PAIRS)
-        parts.append(_aligned_together(pairs.part(some), transforms[some], n_steps))
+        rows = slice(start, start + MAX_PAIRS)
+        parts.append(_aligned_together(pairs.part(rows), transforms[rows], n_steps))
     if not parts:
         return transforms.new_zeros(0), transforms
     residuals, found = zip(*parts, strict=True)

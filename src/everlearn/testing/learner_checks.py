@@ -171,14 +171,14 @@ def resumes_within_a_task(trial: Trial) -> None:
 def reports_its_memory(trial: Trial) -> None:
     """The footprint is positive and not larger than the state."""
     learner = trial.trained
-    held, state = learner.footprint(), learner.state()
+    footprint, state = learner.footprint(), learner.state()
     # A state may contain only a digest of frozen weights.
     backbone: Any = getattr(learner, "backbone", None)
     frozen = backbone.footprint().weights if "digest" in (state.get("backbone") or {}) else 0
-    total = held.weights + held.memory
+    total = footprint.weights + footprint.memory
     ensure(
-        min(held.weights, held.memory) >= 0 and total > 0,
-        f"{trial.name}.footprint is {held}; it must count what is stored",
+        min(footprint.weights, footprint.memory) >= 0 and total > 0,
+        f"{trial.name}.footprint is {footprint}; it must count what is stored",
     )
     fits = total <= MAX_OVERHEAD * (len(pack(state)) + frozen)
     ensure(fits, f"{trial.name}.footprint counts {total} bytes, more than its state has")

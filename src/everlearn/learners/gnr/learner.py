@@ -195,7 +195,7 @@ class GNR(CWRLearner):
 
     def _activations(self, images: Images) -> Tensor:
         self.lower.eval()
-        activations = map_batches(lambda some: self.lower(self.tensor(some)), images)
+        activations = map_batches(lambda part: self.lower(self.tensor(part)), images)
         return activations.to(self.net.head.weight.device)
 
     def _upper_features(self, activations: Tensor) -> Tensor:

@@ -126,8 +126,8 @@ def _terms(height: int, width: int) -> tuple[FloatArray, Mask]:
 def _fit(rows: FloatArray, levels: FloatArray, used: Mask) -> tuple[FloatArray, float, float]:
     """Coefficients, deviation and share of outliers of a surface; outliers are left out step by step."""
     for _ in range(4):
-        some = rows[used]  # the normal equations are small; `lstsq` also solves those of too few points
-        solution = np.linalg.lstsq(some.T @ some, some.T @ levels[used], rcond=None)[0]
+        inliers = rows[used]  # the normal equations are small; `lstsq` also solves those of too few points
+        solution = np.linalg.lstsq(inliers.T @ inliers, inliers.T @ levels[used], rcond=None)[0]
         errors = largest(np.abs(rows @ solution - levels))
         sigma = float(np.median(errors))
         used = errors < 4 * max(sigma, FINE_SIGMA)

@@ -135,9 +135,10 @@ def drawn_like(found: CutOut, exemplars: Images) -> Images:
         >>> int(drawn[0, 0]), int((drawn == 40).sum())
         (169, 196)
     """
-    some = exemplars[:: max(1, len(exemplars) // 32)]
-    shape, background = some.shape[1:], np.median(some[:, 0, 0], axis=0)
-    differs = np.abs(some.astype(np.int64) - some[:, :1, :1]).reshape(*some.shape[:3], -1).max(axis=3) > 8
+    sample = exemplars[:: max(1, len(exemplars) // 32)]
+    shape, background = sample.shape[1:], np.median(sample[:, 0, 0], axis=0)
+    differences = np.abs(sample.astype(np.int64) - sample[:, :1, :1])
+    differs = differences.reshape(*sample.shape[:3], -1).max(axis=3) > 8
     sides = [
         max(np.ptp(np.nonzero(each)[0]), np.ptp(np.nonzero(each)[1])) + 1 for each in differs if each.any()
     ]
