@@ -58,6 +58,11 @@ def test_missing_number_of_tasks_is_reported() -> None:
         check_stream(stream)
 
 
+def test_evaluation_sample_of_no_tasks_is_refused() -> None:
+    with pytest.raises(BadInput, match="n_tasks is 0; it must be between 1 and"):
+        Changed().eval_sample(0)
+
+
 def test_a_function_is_not_a_stream() -> None:
     with pytest.raises(BadInput, match="is not a stream; give a Stream"):
         check_stream(sprites)

@@ -59,16 +59,13 @@ def _read_backbone(net: nn.Module, weights: str) -> tuple[Weights, Path]:
     if not isinstance(net, ImageNetBackbone):
         if weights == IMAGENET:
             raise BadInput(f"this backbone has no ImageNet weights; choose one of {', '.join(PUBLISHED)}")
-        return _without_classifier(net, _read(path := _check(Path(weights)))), path
+        path, names = _check(Path(weights)), net.state_dict().keys()
+        tensors = _read(path).items()
+        return {name: tensor for name, tensor in tensors if name in names or not CLASSIFIER.match(name)}, path
     source = published(net.published_name)
     path = source.find() if weights == IMAGENET else _check(Path(weights))
     arrays = source.convert(read_arrays(path))
     return {name: torch.from_numpy(array) for name, array in arrays.items()}, path
-
-
-def _without_classifier(net: nn.Module, tensors: Weights) -> Weights:
-    names = net.state_dict().keys()
-    return {name: tensor for name, tensor in tensors.items() if name in names or not CLASSIFIER.match(name)}
 
 
 def save_weights(

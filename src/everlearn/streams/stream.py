@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from everlearn.errors import BadInput
+from everlearn.errors import BadInput, check_range
 from everlearn.factors import Factors
 from everlearn.rng import IntArray, rng_at
 
@@ -226,6 +226,7 @@ class Stream(ABC):
         It depends only on its arguments. This implementation loads the test images of all these tasks;
         streams with many tasks override it.
         """
+        check_range("n_tasks", n_tasks, 1, MAX_TASKS)
         tests = [(task.index, task.test) for task in self.take(n_tasks)]
         tasks = np.concatenate([np.full(len(test), k, np.int64) for k, test in tests])
         whole = Batch.concatenate([test for _, test in tests])
@@ -233,10 +234,9 @@ class Stream(ABC):
         pairs = np.stack([tasks, whole.labels], axis=1)[order]
         group = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
         sizes = np.bincount(group)
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
         n_before = np.empty(len(whole), np.int64)  # images of the same class and task before each image
-        n_before[np.argsort(group, kind="stable")] = np.arange(len(whole)) - np.repeat(
-            np.cumsum(sizes) - sizes, sizes
-        )
+        n_before[np.argsort(group, kind="stable")] = np.arange(len(whole)) - starts
         chosen = np.sort(order[np.argsort(n_before, kind="stable")[:size]])
         return replace(whole[chosen], tasks=tasks[chosen])
 
