@@ -107,7 +107,7 @@ class CachedRows:
 
     def __del__(self) -> None:
         for file in (getattr(self, "_entries", -1), getattr(self, "_values", -1)):
-            if file >= 0:
+            if file >= 0 and os is not None:  # at interpreter exit modules are None
                 os.close(file)
 
     def get(self, key: bytes) -> Row | None:
